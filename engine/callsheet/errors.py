@@ -1,0 +1,92 @@
+"""Every error a person can meet, with its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class CallsheetError(Exception):
+    """A failure that is worded for the person at the shell; the entry point prints it without a traceback.
+
+    `message` says what is wrong and where, `hint` what to do, `details` are further lines.
+    `status` and `trace_id` come from an HTTP answer. `code` is the machine-readable name in the JSON form.
+    """
+
+    exit_code = 1
+    code = "error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        details: Sequence[str] = (),
+        status: int | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = tuple(details)
+        self.status = status
+        self.trace_id = trace_id
+
+
+class UsageError(CallsheetError):
+    """What was asked cannot be done as it was worded; nothing was sent."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class DefinitionError(UsageError):
+    """A definition file is broken; `details` holds one `file:line: key: problem` each."""
+
+    code = "definition"
+
+
+class NotAllowed(CallsheetError):
+    """No credential, or one that the other side refused (401, 403)."""
+
+    exit_code = 3
+    code = "not_allowed"
+
+
+class NotFound(CallsheetError):
+    exit_code = 4
+    code = "not_found"
+
+
+class Conflict(CallsheetError):
+    """The thing changed meanwhile, or is in a state that forbids the change (409, 412)."""
+
+    exit_code = 5
+    code = "conflict"
+
+
+class RateLimited(CallsheetError):
+    exit_code = 6
+    code = "rate_limited"
+
+
+class NetworkError(CallsheetError):
+    """No whole answer came: refused, timed out, cut off, TLS."""
+
+    exit_code = 7
+    code = "network"
+
+
+def closest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known names most like `word`, best first; empty when nothing is near."""
+    from difflib import get_close_matches
+
+    by_folded: dict[str, str] = {}
+    for name in known:
+        by_folded.setdefault(name.casefold(), name)
+    return [by_folded[match] for match in get_close_matches(word.casefold(), by_folded, count, 0.6)]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?`, or nothing when no known name is near."""
+    match = closest(word, known)
+    return f", did you mean {match[0]!r}?" if match else ""
