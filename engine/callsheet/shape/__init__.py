@@ -1,0 +1,21 @@
+"""What each kind of definition may contain. A new kind is a line in `KINDS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .commands import Command, Group, Program, View
+from .rest import Operation, Paginator, Parameter, Product, Schema, Service
+
+KINDS: dict[str, Any] = {
+    "program": Program,
+    "service": Service,
+    "product": Product,
+    "paginator": Paginator,
+    "parameter": Parameter,
+    "schema": Schema,
+    "operation": Operation,
+    "view": View,
+    "group": Group,
+    "command": Command,
+}

@@ -1,0 +1,39 @@
+"""What the shapes of all kinds share.
+
+A definition is a plain mapping at run time, typed by these `TypedDict`s; pydantic reads the same classes when
+definitions are checked and when the JSON Schema for editors is made. Nothing here is imported on the start-up path.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, StringConstraints
+from typing_extensions import TypedDict
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+
+Expression = Annotated[
+    str,
+    Field(description="A JMESPath expression.", json_schema_extra={"format": "jmespath"}),
+]
+Template = Annotated[
+    str,
+    Field(
+        description="Text with {expression} placeholders; {{ and }} are literal braces.",
+        json_schema_extra={"format": "template"},
+    ),
+]
+Value = Annotated[Any, Field(description="Any value; strings inside it may hold {expression} placeholders.")]
+Name = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
+
+
+def reference(kind: str, *, description: str) -> Any:
+    """Metadata of a key whose value must be the id of a definition of `kind`."""
+    return Field(description=description, json_schema_extra={"reference": kind})
+
+
+class Shape(TypedDict, total=False):
+    """The base of every shape: unknown keys are refused."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]

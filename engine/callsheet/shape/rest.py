@@ -1,0 +1,199 @@
+"""Shapes of what talks to a REST service: services, products, paginators, parameters, operations, schemas."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import Required, TypedDict
+
+from .base import Expression, Name, Shape, Template, reference
+
+Safety = Annotated[
+    Literal["read", "write", "destroy", "local"],
+    Field(description="What it can do: read, write, destroy (asked for first), or local (nothing is sent)."),
+]
+
+
+class Quota(Shape, total=False):
+    """The names of the response headers that tell how much may still be asked."""
+
+    limit: Annotated[str, Field(description="Header: requests in one window.")]
+    remaining: Annotated[str, Field(description="Header: requests left in the window.")]
+    reset: Annotated[str, Field(description="Header: when the window ends (ISO 8601, epoch seconds, or seconds).")]
+    near: Annotated[str, Field(description="Header: `true` when little is left.")]
+    fill: Annotated[str, Field(description="Header: requests given back per interval.")]
+    interval: Annotated[str, Field(description="Header: seconds of an interval.")]
+    reason: Annotated[str, Field(description="Header: which limit was met.")]
+    stop: Annotated[list[str], Field(description="Reasons for which waiting is useless: stop and say when it resets.")]
+
+
+class Service(Shape, total=False):
+    """One host with one credential, serving one or more products."""
+
+    title: Required[str]
+    trace: Annotated[str, Field(description="Response header that identifies a request to the vendor's support.")]
+    denied: Annotated[str, Field(description="Response header that says why a login was denied.")]
+    quota: Quota
+    gateway: Annotated[Template, Field(description="Base URL for credentials that the site itself refuses.")]
+
+
+class ProductHere(Shape, total=False):
+    """What a product's table may say differently for one deployment."""
+
+    title: str
+    base: Annotated[str, Field(description="Path that stands in the place of the product's `base`.")]
+    errors: Expression
+    headers: dict[str, str]
+    docs: Template
+    unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
+
+
+class Product(Shape, total=False):
+    """One REST family."""
+
+    title: Required[str]
+    order: Annotated[int, Field(description="Place among the products; earlier ones own clashing operation ids.")]
+    service: Annotated[str, reference("service", description="The host and credential it is reached with.")]
+    base: Annotated[str, Field(description="Path all its operations start with.")]
+    errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
+    hints: Annotated[dict[str, str], Field(description="HTTP status → what to do about it.")]
+    headers: Annotated[dict[str, str], Field(description="Headers sent with every request.")]
+    docs: Annotated[Template, Field(description="Page of an operation at the vendor; sees id, tag, method, path.")]
+    on: Annotated[dict[str, ProductHere], Field(description="Deployment → what differs there.")]
+
+
+class Paginator(Shape, total=False):
+    """How the next page is asked for."""
+
+    kind: Required[
+        Annotated[
+            Literal["offset", "array", "token", "link"],
+            Field(
+                description="offset: a start index; array: the same over bare arrays, until one is empty; "
+                "token: an opaque word out of the reply; link: the reply names the next page's URL."
+            ),
+        ]
+    ]
+    send: Annotated[str, Field(description="Parameter (query or body) that says where the page starts.")]
+    size: Annotated[str, Field(description="Parameter (query or body) for the number of items a page.")]
+    items: Annotated[list[str], Field(description="Keys the items usually stand under, likeliest first (importer).")]
+    next: Annotated[Expression, Field(description="The next token or link in a reply; null ends.")]
+    last: Annotated[Expression, Field(description="True in the reply of the last page.")]
+    total: Annotated[Expression, Field(description="Number of all items, where the reply tells.")]
+    root: Annotated[Expression, Field(description="What a relative link is relative to, where the reply tells.")]
+
+
+class Parameter(Shape, total=False):
+    """What a parameter name means wherever it occurs."""
+
+    help: Required[str]
+
+
+Style = Annotated[
+    Literal["repeat", "comma", "space", "pipe", "deep"],
+    Field(
+        description="How a list is sent: repeat (query default), joined by comma (path and header default), "
+        "space or pipe; deep: an object as name[key]=value."
+    ),
+]
+
+
+# `in` is a keyword of Python, so this key cannot stand in a class body.
+Placed = TypedDict(
+    "Placed",
+    {"in": Annotated[Literal["query", "path", "header"], Field(description="Where it is sent; default: query.")]},
+    total=False,
+)
+
+
+class OperationParam(Shape, Placed, total=False):
+    name: Required[Name]
+    type: Annotated[
+        Literal["string", "integer", "number", "boolean", "array", "object"], Field(description="Default: string.")
+    ]
+    items: Annotated[Literal["string", "integer", "number", "boolean", "object"], Field(description="Of an array.")]
+    format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
+    enum: Annotated[list[Any], Field(description="The allowed values (of an array: of its items).")]
+    default: Annotated[Any, Field(description="What the service assumes; shown, never sent.")]
+    minimum: float
+    maximum: float
+    required: bool
+    style: Style
+    help: str
+    deprecated: bool
+    remove: Annotated[bool, Field(description="In an overlay: take this parameter away.")]
+
+
+class Part(Shape, total=False):
+    """One part of a multipart or form body."""
+
+    file: Annotated[bool, Field(description="The part is a file.")]
+    many: Annotated[bool, Field(description="The part may be repeated.")]
+    type: Literal["string", "integer", "number", "boolean", "array", "object"]
+    required: bool
+    help: str
+
+
+class Body(Shape, total=False):
+    media: Annotated[str, Field(description="Media type sent; default: application/json.")]
+    schema: Annotated[str, reference("schema", description="What a JSON body must look like.")]
+    parts: Annotated[dict[str, Part], Field(description="The parts of a multipart or form body.")]
+    optional: Annotated[bool, Field(description="The request may go without a body.")]
+
+
+class Paging(Shape, total=False):
+    """A paginator, and where this operation differs from it."""
+
+    using: Required[Annotated[str, reference("paginator", description="The way of asking for the next page.")]]
+    items: Annotated[Expression, Field(description="The items of one reply; absent: the reply itself.")]
+    send: str
+    size: str
+    next: Expression
+    last: Expression
+    total: Expression
+
+
+class OperationHere(Shape, total=False):
+    """What an operation's table may say differently for one deployment."""
+
+    http: str
+    params: list[OperationParam]
+    body: Body
+    paginate: Paging
+    unavailable: Annotated[str, Field(description="Why it does not exist there.")]
+
+
+class Operation(Shape, total=False):
+    """One documented call."""
+
+    product: Required[Annotated[str, reference("product", description="The family it belongs to.")]]
+    http: Required[
+        Annotated[
+            str,
+            Field(
+                description="Method and path, path parameters in braces.",
+                pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS) /\S*$",
+            ),
+        ]
+    ]
+    tag: Annotated[str, Field(description="The document's group.")]
+    title: Annotated[str, Field(description="Default: the id in words.")]
+    help: str
+    params: list[OperationParam]
+    body: Body
+    reply: Annotated[Literal["json", "binary", "none"], Field(description="What a success answers; default: json.")]
+    paginate: Paging
+    scopes: list[str]
+    deprecated: bool
+    experimental: bool
+    safety: Annotated[Safety, Field(description="Default: by the method.")]
+    view: Annotated[str, reference("view", description="Output columns.")]
+    headers: Annotated[dict[str, str], Field(description="Headers sent with it.")]
+    on: Annotated[dict[str, OperationHere], Field(description="Deployment → what differs there.")]
+
+
+Schema = Annotated[
+    dict[str, Any],
+    Field(description="A JSON Schema; `ref` names another schema definition where JSON Schema has `$ref`."),
+]
