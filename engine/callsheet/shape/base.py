@@ -24,7 +24,13 @@ Template = Annotated[
         json_schema_extra={"format": "template"},
     ),
 ]
-Value = Annotated[Any, Field(description="Any value; strings inside it may hold {expression} placeholders.")]
+Value = Annotated[
+    Any,
+    Field(
+        description="Any value; strings inside it may hold {expression} placeholders.",
+        json_schema_extra={"format": "value"},
+    ),
+]
 Name = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
-from typing_extensions import Required
 
 from .base import Expression, Name, Shape, Template, Value, reference
 from .rest import Safety
@@ -70,7 +69,7 @@ class Command(Shape, total=False):
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
     params: list[Param]
-    builtin: Annotated[str, Field(description="The engine's function that runs it.")]
+    builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
     call: Annotated[str, reference("operation", description="The operation it calls.")]
     args: Annotated[dict[str, Value], Field(description="The operation's parameters.")]
     body: Value

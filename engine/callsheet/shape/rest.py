@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 from .base import Expression, Name, Shape, Template, reference
 
@@ -122,7 +122,6 @@ class OperationParam(Shape, Placed, total=False):
     style: Style
     help: str
     deprecated: bool
-    remove: Annotated[bool, Field(description="In an overlay: take this parameter away.")]
 
 
 class Part(Shape, total=False):

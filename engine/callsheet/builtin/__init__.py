@@ -1,0 +1,1 @@
+"""Commands that are functions of the engine. `callsheet.registry` maps the names definitions use to them."""

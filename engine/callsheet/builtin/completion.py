@@ -1,0 +1,30 @@
+"""`completion`: the script that makes a shell ask the program for words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from click import Command
+from click.shell_completion import get_completion_class
+
+from ..context import Context
+from ..errors import CallsheetError
+
+USE = {
+    "bash": 'put  eval "$({program} completion bash)"  into ~/.bashrc',
+    "zsh": 'put  eval "$({program} completion zsh)"  into ~/.zshrc',
+    "fish": "{program} completion fish > ~/.config/fish/completions/{program}.fish",
+}
+
+
+def completion(context: Context, values: dict[str, Any]) -> None:
+    shell: str = values["shell"]
+    made = get_completion_class(shell)
+    if made is None:
+        raise CallsheetError(f"no completion for {shell}")
+    variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
+    script = made(Command(context.program), {}, context.program, variable)
+    # The bash template's own check runs the bash of the PATH; the script says what it needs by itself.
+    context.streams.out.write(script.source_template % script.source_vars() + "\n")
+    if context.streams.out.isatty():
+        context.note(USE[shell].format(program=context.program))

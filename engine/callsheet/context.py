@@ -1,0 +1,142 @@
+"""What a command works with: the catalog, the global options, and on demand the site, the client, the output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .catalog import Catalog, open_catalog
+from .errors import UsageError
+from .load import Layer, layers
+
+if TYPE_CHECKING:
+    from .http.client import Client
+    from .output import Output
+    from .shape.commands import View
+    from .site import Site
+
+
+class Streams:
+    """The three standard streams of one run; a run inside another process brings its own."""
+
+    __slots__ = ("err", "input", "out")
+
+    def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.input = input if input is not None else sys.stdin
+        self.out = out if out is not None else sys.stdout
+        self.err = err if err is not None else sys.stderr
+
+
+class Context:
+    """One run of a program."""
+
+    def __init__(self, program: str, environ: Mapping[str, str] | None = None, streams: Streams | None = None) -> None:
+        self.program = program
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.streams = streams or Streams()
+        self.options: dict[str, Any] = {}
+        self._catalog: Catalog | None = None
+        self._site: Site | None = None
+        self._client: Client | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        if self._catalog is None:
+            self._catalog = open_catalog(self.program, self.environ)
+        return self._catalog
+
+    @property
+    def layers(self) -> list[Layer]:
+        return layers(self.program, self.environ)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The definition of the program itself."""
+        return self.catalog.get("program", self.program)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        value = self.options.get(name)
+        return default if value is None else value
+
+    @property
+    def output_format(self) -> str:
+        """The option, else the program's variable in the environment, else what the site or the program says."""
+        chosen: str = self.option("output") or self.environ.get(f"{self.definition['prefix']}_OUTPUT") or ""
+        return chosen or "table"
+
+    def site(self) -> Site:
+        if self._site is None:
+            from .site import current_site
+
+            self._site = current_site(self.program, self.options, self.environ)
+        return self._site
+
+    def client(self) -> Client:
+        if self._client is None:
+            from .http.client import Client
+
+            self._client = Client(self.site(), self.catalog)
+        return self._client
+
+    def output(self, view: View | None = None) -> Output:
+        from .output import Output
+
+        program = self.definition
+        columns: str | None = self.option("columns")
+        return Output(
+            self.output_format,
+            stream=self.streams.out,
+            view=view,
+            id=program.get("id"),
+            text=program.get("text"),
+            columns=[name.strip() for name in columns.split(",") if name.strip()] if columns else None,
+            jq=self.option("jq"),
+            query=self.option("query"),
+        )
+
+    def note(self, text: str) -> None:
+        """A remark beside the result, on standard error."""
+        if not self.option("quiet"):
+            self.say(f"note: {text}")
+
+    def say(self, text: str) -> None:
+        print(text, file=self.streams.err, flush=True)
+
+    def confirm(self, question: str) -> None:
+        """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
+        if self.option("yes") or self.option("dry-run"):
+            return
+        if not self.streams.input.isatty():
+            raise UsageError(f"{question} refused: not a terminal", hint="pass --yes to confirm non-interactively")
+        self.streams.err.write(f"{question} [y/N] ")
+        self.streams.err.flush()
+        if self.streams.input.readline().strip().lower() not in ("y", "yes"):
+            raise UsageError("not confirmed, nothing was sent")
+
+    def read(self, source: str) -> bytes:
+        """The bytes of `@file`, of standard input for `@-` and `-`, or the text itself."""
+        if source in ("@-", "-"):
+            return self.read_input()
+        if not source.startswith("@"):
+            return source.encode()
+        try:
+            with open(source[1:], "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise UsageError(f"cannot read {source[1:]}: {error.strerror}") from None
+
+    def read_input(self) -> bytes:
+        stream = self.streams.input
+        binary = getattr(stream, "buffer", None)
+        return binary.read() if binary is not None else stream.read().encode()
+
+    def lines(self) -> Iterator[str]:
+        yield from (line.rstrip("\n") for line in self.streams.input)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._catalog is not None:
+            self._catalog.close()

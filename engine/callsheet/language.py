@@ -1,0 +1,54 @@
+"""The language as one JSON Schema, so that editors complete and validate definition files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from .shape import KINDS
+
+NAME = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema() -> dict[str, Any]:
+    """A schema for a whole definition file.
+
+    Overlays may say less than a whole definition, so nothing is required here; what is missing after all
+    overlays is found by the check.
+    """
+    shared: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    for kind, shape in KINDS.items():
+        schema = TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}")
+        shared.update(schema.pop("$defs", {}))
+        shared[f"kind.{kind}"] = _removable(schema)
+        properties[kind] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/kind.{kind}"}}
+    return {
+        "$schema": NAME,
+        "title": "Callsheet definitions",
+        "type": "object",
+        "properties": {**properties, "defaults": _defaults()},
+        "additionalProperties": False,
+        "$defs": {name: _partial(schema) for name, schema in sorted(shared.items())},
+    }
+
+
+def _defaults() -> dict[str, Any]:
+    tables = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
+    text = "Keys that every definition of a kind in this file starts from."
+    return {"type": "object", "description": text, "properties": tables, "additionalProperties": False}
+
+
+def _removable(schema: dict[str, Any]) -> dict[str, Any]:
+    removal = {"type": "boolean", "description": "In an overlay: take the definition away."}
+    if "properties" in schema:
+        schema["properties"] = {**schema["properties"], "remove": removal}
+    return schema
+
+
+def _partial(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without requirements, except the names by which listed tables are told apart."""
+    required = [key for key in schema.get("required", ()) if key == "name"]
+    rest = {key: value for key, value in schema.items() if key != "required"}
+    return {**rest, "required": required} if required else rest

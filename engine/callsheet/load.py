@@ -1,0 +1,188 @@
+"""Find definition files, read them, and lay later ones over earlier ones."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .errors import DefinitionError
+from .paths import config_directory, shipped_definitions
+
+COMMON = "common"
+DEFAULTS = "defaults"
+
+
+class Layer(NamedTuple):
+    """One directory of definition files; `optional` ones may be absent."""
+
+    directory: str
+    optional: bool = False
+
+
+class SourceFile(NamedTuple):
+    path: str
+    layer: int
+    depth: int
+    tables: dict[str, Any]
+
+
+class Definition:
+    """One merged table, and the files that had a say in it, in the order they were laid over one another."""
+
+    __slots__ = ("files", "id", "kind", "table")
+
+    def __init__(self, kind: str, id: str, table: dict[str, Any], file: SourceFile) -> None:
+        self.kind = kind
+        self.id = id
+        self.table = table
+        self.files = [file]
+
+
+Definitions = dict[tuple[str, str], Definition]
+
+
+def layers(program: str, environ: Mapping[str, str]) -> list[Layer]:
+    """Built-in definitions, then the person's, then those named by the environment; later ones win."""
+    shipped = shipped_definitions()
+    found = [Layer(os.path.join(shipped, COMMON), optional=True), Layer(os.path.join(shipped, program))]
+    found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
+    named = environ.get(f"{program.upper().replace('-', '_')}_DEFINITIONS", "")
+    found += [Layer(os.path.abspath(path)) for path in named.split(os.pathsep) if path]
+    return found
+
+
+def definition_files(directory: str) -> Iterator[tuple[str, int, os.stat_result]]:
+    """Path, depth and status of every definition file below a directory, in a fixed order, deepest first.
+
+    Deepest first, so that `operations/tracker.toml` corrects what `operations/tracker/*.toml` says.
+    """
+    found = sorted(_walk(directory, 0), key=lambda entry: (-entry[1], entry[0]))
+    yield from found
+
+
+def _walk(directory: str, depth: int) -> Iterator[tuple[str, int, os.stat_result]]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".toml"):
+                yield entry.path, depth, entry.stat()
+            elif not entry.name.startswith(".") and entry.is_dir():
+                yield from _walk(entry.path, depth + 1)
+
+
+def files_of(layer: Layer) -> list[tuple[str, int, os.stat_result]]:
+    """The files of one layer; raises `DefinitionError` where a directory that must exist does not."""
+    try:
+        return list(definition_files(layer.directory))
+    except (FileNotFoundError, NotADirectoryError):
+        if layer.optional:
+            return []
+        raise DefinitionError(
+            f"no directory of definitions at {layer.directory}", hint="check the *_DEFINITIONS environment variable"
+        ) from None
+    except OSError as error:
+        raise DefinitionError(f"{error.filename}: {error.strerror}") from None
+
+
+def read(path: str, layer: int = 0, depth: int = 0) -> SourceFile:
+    """One parsed file; raises `DefinitionError` with the line of a syntax error."""
+    try:
+        with open(path, "rb") as file:
+            tables = tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        line, problem = _where(str(error))
+        raise DefinitionError(f"{path}:{line}: not TOML: {problem}") from None
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{path}: not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise DefinitionError(f"{path}: {error.strerror}") from None
+    return SourceFile(path, layer, depth, tables)
+
+
+def _where(message: str) -> tuple[str, str]:
+    problem, _, place = message.partition(" (at line ")
+    return (place.partition(",")[0].rstrip(")") if place[:1].isdigit() else "end"), problem
+
+
+def load(found: list[Layer]) -> Definitions:
+    """All definitions of a program. Raises `DefinitionError` with one detail per broken file."""
+    definitions: Definitions = {}
+    problems: list[str] = []
+    for number, layer in enumerate(found):
+        for path, depth, _ in files_of(layer):
+            try:
+                _lay(definitions, read(path, number, depth), problems)
+            except DefinitionError as error:
+                problems.append(error.message)
+    if problems:
+        raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
+    return definitions
+
+
+def _lay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:
+    for kind, id, table in _entries(file, problems):
+        known = definitions.get((kind, id))
+        if table.get("remove") is True:
+            definitions.pop((kind, id), None)
+        elif known is None:
+            definitions[kind, id] = Definition(kind, id, merge({}, table), file)
+        elif any(other.layer == file.layer and other.depth == file.depth for other in known.files):
+            problems.append(f'{file.path}: {kind} "{id}": also defined in {known.files[-1].path}')
+        else:
+            known.table = merge(known.table, table)
+            known.files.append(file)
+
+
+def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    defaults = file.tables.get(DEFAULTS, {})
+    for kind, tables in file.tables.items():
+        if kind == DEFAULTS:
+            continue
+        if not isinstance(tables, dict):
+            problems.append(f"{file.path}: {kind}: expected tables [{kind}.<id>]")
+            continue
+        common = defaults.get(kind) if isinstance(defaults, dict) else None
+        for id, table in tables.items():
+            if not isinstance(table, dict):
+                problems.append(f"{file.path}: {kind}.{id}: expected a table")
+            else:
+                yield kind, id, {**common, **table} if isinstance(common, dict) else table
+
+
+def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
+
+    `remove = true` in a table takes the table under it away.
+    """
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, dict):
+            if isinstance(below, dict) and value.get("remove") is True:
+                del merged[key]
+            else:
+                merged[key] = merge(below if isinstance(below, dict) else {}, value)
+        elif _named(value) and (below is None or _named(below)):
+            merged[key] = _merge_named(below or [], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
+
+
+def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = {item["name"] for item in under}
+    changes: dict[str, dict[str, Any]] = {}
+    kept: list[dict[str, Any]] = []
+    for item in over:
+        if item["name"] in known:
+            changes[item["name"]] = item
+        elif item.get("remove") is not True:
+            kept.append(item)
+    merged = [merge(item, changes.get(item["name"], {})) for item in under]
+    gone = {name for name, item in changes.items() if item.get("remove") is True}
+    return [item for item in merged if item["name"] not in gone] + kept

@@ -1,0 +1,105 @@
+"""Entry points: run a program, word its errors, set the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+import click
+
+from .context import Context, Streams
+from .errors import CallsheetError, UsageError
+from .tree import root
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """The console scripts: the program's name is the name it was called by."""
+    name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
+    program = name.removesuffix(".exe")
+    if name == "__main__.py" and arguments:
+        program, arguments = arguments[0], arguments[1:]
+    code = run(program, arguments)
+    _leave(code)
+
+
+def run(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+) -> int:
+    """Run a program in this process and return its exit code. Nothing but a broken engine raises."""
+    context = Context(program, environ, Streams(stdin, stdout, stderr))
+    try:
+        return _run(context, list(arguments))
+    except (CallsheetError, click.ClickException) as error:
+        return _report(context, _worded(error))
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    finally:
+        context.close()
+
+
+def _run(context: Context, arguments: list[str]) -> int:
+    from .runner import run_command
+
+    group = root(context, run_command)
+    variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
+    if context.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {"obj": context}, context.program, variable, context.environ[variable])
+    code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
+    context.streams.out.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _worded(error: Exception) -> CallsheetError:
+    if isinstance(error, CallsheetError):
+        return error
+    if isinstance(error, click.NoSuchOption):
+        near = ", ".join(dict.fromkeys(error.possibilities or ()))
+        return UsageError(f"no such option {error.option_name}", hint=f"did you mean {near}?" if near else _help(error))
+    if isinstance(error, click.UsageError):
+        message = error.format_message()
+        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))
+    return CallsheetError(error.format_message() if isinstance(error, click.ClickException) else str(error))
+
+
+def _help(error: click.UsageError) -> str | None:
+    return f"see {error.ctx.command_path} --help" if error.ctx else None
+
+
+def _report(context: Context, error: CallsheetError) -> int:
+    """Say what went wrong on standard error, as JSON where the output is JSON."""
+    from .output.errors import describe_error, error_object
+
+    try:
+        as_json = context.option("output") == "json"
+        if as_json:
+            from .jsontext import dump
+
+            context.say(dump(error_object(error)))
+        else:
+            context.say(describe_error(error))
+    except OSError:
+        pass
+    return error.exit_code
+
+
+def _leave(code: int) -> None:
+    """Exit without the interpreter's complaint about a closed pipe."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)

@@ -1,0 +1,52 @@
+"""Where files of one person lie on each platform.
+
+A dozen lines instead of a library because every start of a program asks, and the library costs more than the
+rest of the start-up's own code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+APPLICATION = "callsheet"
+HOME = "CALLSHEET_HOME"
+CACHE = "CALLSHEET_CACHE"
+
+
+def config_directory(environ: Mapping[str, str]) -> str:
+    """The directory of profiles, aliases and a person's own definitions; it need not exist."""
+    if environ.get(HOME):
+        return os.path.abspath(environ[HOME])
+    if sys.platform == "win32":
+        return os.path.join(environ.get("APPDATA") or _home(environ), APPLICATION)
+    if sys.platform == "darwin":
+        return os.path.join(_home(environ), "Library", "Application Support", APPLICATION)
+    return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(_home(environ), ".config"), APPLICATION)
+
+
+def cache_directory(environ: Mapping[str, str]) -> str:
+    """The directory of what can be made again at any time; it need not exist."""
+    if environ.get(CACHE):
+        return os.path.abspath(environ[CACHE])
+    if environ.get(HOME):
+        return os.path.join(os.path.abspath(environ[HOME]), "cache")
+    if sys.platform == "win32":
+        return os.path.join(environ.get("LOCALAPPDATA") or _home(environ), APPLICATION, "cache")
+    if sys.platform == "darwin":
+        return os.path.join(_home(environ), "Library", "Caches", APPLICATION)
+    return os.path.join(environ.get("XDG_CACHE_HOME") or os.path.join(_home(environ), ".cache"), APPLICATION)
+
+
+def shipped_definitions() -> str:
+    """The built-in definitions: inside the installed package, or at the top of a checkout."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(package, "definitions")
+    if os.path.isdir(inside):
+        return inside
+    return os.path.join(os.path.dirname(os.path.dirname(package)), "definitions")
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME") or os.path.expanduser("~")

@@ -1,0 +1,34 @@
+"""The engine's own functions that definitions may mention: name → `module:function`, imported when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+BUILTINS: dict[str, str] = {
+    "api": "callsheet.builtin.api:api",
+    "completion": "callsheet.builtin.completion:completion",
+    "definitions check": "callsheet.builtin.definitions:check",
+    "definitions path": "callsheet.builtin.definitions:path",
+    "definitions schema": "callsheet.builtin.definitions:schema",
+    "definitions show": "callsheet.builtin.definitions:show",
+    "op call": "callsheet.builtin.op_call:call",
+    "op describe": "callsheet.builtin.op:describe",
+    "op list": "callsheet.builtin.op:list_operations",
+    "op search": "callsheet.builtin.op:search",
+    "op skeleton": "callsheet.builtin.op:skeleton",
+    "version": "callsheet.builtin.version:version",
+}
+
+
+def resolve(entry: str) -> Callable[..., Any]:
+    from importlib import import_module
+
+    module, _, name = entry.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+def names() -> dict[str, set[str]]:
+    """What each registry knows, for the check of definitions."""
+    return {"builtin": set(BUILTINS)}

@@ -1,0 +1,16 @@
+"""What happens when a command of the tree is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import registry
+from .context import Context
+from .errors import DefinitionError
+
+
+def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+    if "builtin" in command:
+        registry.resolve(registry.BUILTINS[command["builtin"]])(context, values)
+        return
+    raise DefinitionError("a command needs one of: builtin")

@@ -1,0 +1,142 @@
+"""click's groups and commands, made from definitions when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .catalog import Child
+from .context import Context
+from .errors import UsageError, closest
+from .options import click_params, global_params, values_of
+
+Runner = Callable[[Context, dict[str, Any], dict[str, Any]], None]
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class DefinedCommand(click.Command):
+    """A command of the tree. Its help lists its own options; the global ones are named in one line."""
+
+    def __init__(self, context: Context, path: str, runner: Runner) -> None:
+        self.definition = context.catalog.get("command", path)
+        self.context = context
+        self.runner = runner
+        own = click_params(self.definition.get("params", []), context)
+        taken = {name for param in own for name in param.opts}
+        shared = global_params(context.definition.get("options", []), context, taken, hidden=True)
+        super().__init__(
+            path.rpartition(" ")[2],
+            params=[*own, *shared],
+            help=self.definition["help"],
+            callback=None,
+            context_settings=HELP,
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        own, shared = values_of(self.params, ctx.params)
+        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        self.runner(self.context, self.definition, own)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if about := self.definition.get("about"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(about.strip())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        program = self.context.program
+        if examples := self.definition.get("examples"):
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"{' ' * formatter.current_indent}{program} {example}\n")
+        formatter.write_paragraph()
+        formatter.write_text(f"Global options ({program} --help) may stand here too.")
+
+
+class DefinedGroup(click.Group):
+    """A group of the tree; the root is the program itself."""
+
+    def __init__(self, context: Context, path: str, runner: Runner, **settings: Any) -> None:
+        super().__init__(
+            path.rpartition(" ")[2] or context.program, no_args_is_help=True, context_settings=HELP, **settings
+        )
+        self.context = context
+        self.path = path
+        self.runner = runner
+        self._children: dict[str, Child] | None = None
+
+    @property
+    def children(self) -> dict[str, Child]:
+        if self._children is None:
+            self._children = {child.name: child for child in self.context.catalog.children(self.path)}
+        return self._children
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, child in self.children.items() if not child.hidden]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        child = self.children.get(cmd_name) or next(
+            (child for child in self.children.values() if cmd_name in child.aliases), None
+        )
+        if child is None:
+            return None
+        path = f"{self.path} {child.name}".strip()
+        if child.kind == "group":
+            help = self.context.catalog.get("group", path)["help"]
+            return DefinedGroup(self.context, path, self.runner, help=help)
+        return DefinedCommand(self.context, path, self.runner)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        command = self.get_command(ctx, args[0])
+        if command is not None:
+            return args[0], command, args[1:]
+        if args[0].startswith("-"):
+            self.make_parser(ctx).parse_args(args)
+        raise self._unknown(ctx, args[0])
+
+    def _unknown(self, ctx: click.Context, word: str) -> UsageError:
+        names = {name: name for name in self.children}
+        for child in self.children.values():
+            names.update(dict.fromkeys(child.aliases, child.name))
+        near = closest(word, names, 3)
+        path = ctx.command_path
+        hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
+        return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        _, shared = values_of(self.params, ctx.params)
+        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        return super().invoke(ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Names and one line each, under the headings that the program's definition gives."""
+        sections = self.context.definition.get("sections", {}) if not self.path else {}
+        shown = {name: child for name, child in self.children.items() if not child.hidden}
+        for heading, names in sections.items():
+            self._section(formatter, heading, [shown.pop(name) for name in names if name in shown])
+        self._section(formatter, "More commands" if sections else "Commands", list(shown.values()))
+
+    def _section(self, formatter: click.HelpFormatter, heading: str, children: list[Child]) -> None:
+        if children:
+            with formatter.section(heading):
+                formatter.write_dl([(child.name, child.help) for child in children])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        examples = self.context.definition.get("examples") if not self.path else None
+        if examples:
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"{' ' * formatter.current_indent}{self.context.program} {example}\n")
+
+
+def root(context: Context, runner: Runner) -> DefinedGroup:
+    """The whole program as one click group."""
+    definition = context.definition
+    params = global_params(definition.get("options", []), context, set(), hidden=False)
+    return DefinedGroup(context, "", runner, params=params, help=definition["title"])
