@@ -13,7 +13,7 @@ from zlib import crc32
 
 from . import __version__
 from .errors import UsageError, did_you_mean
-from .load import Layer, files_of, layers
+from .layers import Layer, files_of, layers
 from .paths import cache_directory
 
 FORMAT = 1

@@ -9,7 +9,8 @@ from typing import Any
 
 from . import registry, words
 from .check import check
-from .load import Definition, Definitions, Layer, load
+from .layers import Layer
+from .load import Definition, Definitions, load
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from .catalog import Catalog, open_catalog
 from .errors import UsageError
-from .load import Layer, layers
+from .layers import Layer, layers
 
 if TYPE_CHECKING:
     from .http.client import Client

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from .context import Context
 from .errors import UsageError, did_you_mean
 
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    WordType = click.ParamType[str]
+    NumberType = click.ParamType[float]
+else:
+    WordType = NumberType = click.ParamType
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 SHARED = "global_"
 
 
-class Choice(click.ParamType):
+class Choice(WordType):
     """One of some words, ignoring case; the error names the closest."""
 
     name = "choice"
@@ -36,10 +43,12 @@ class Choice(click.ParamType):
         raise UsageError(f"{name}: unknown value {value!r}{did_you_mean(str(value), self.words)} (one of: {wanted})")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
-class Duration(click.ParamType):
+class Duration(NumberType):
     """Seconds as a number, or with a unit: `250ms`, `90s`, `15m`, `1h`, `2d`."""
 
     name = "duration"
@@ -156,6 +165,8 @@ def _completer(param: dict[str, Any], context: Context) -> Completer | None:
         return None
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(id) for id in context.catalog.ids(kind, incomplete)]
 
     return complete

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..errors import UsageError, did_you_mean
-from ..load import Layer, files_of
+from ..layers import Layer, files_of
 
 
 def check(context: Context, values: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
 from .. import __version__
@@ -11,6 +10,8 @@ from ..context import Context
 
 def version(context: Context, values: dict[str, Any]) -> None:
     if values.get("json") or context.output_format == "json":
+        import platform
+
         from ..jsontext import dump
 
         facts = {"program": context.program, "version": __version__, "python": platform.python_version()}
