@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from .errors import DefinitionError, did_you_mean
 from .load import Definition, Definitions
-from .locate import Path, holds, line_of
+from .locate import Path, line_of, path_in
 from .shape import KINDS
 from .template import TemplateError, compile_expression, expressions
 
@@ -181,12 +181,21 @@ def _parameter_problems(definition: Definition, key: str) -> Iterator[Problem]:
 def _word(problem: Problem) -> str:
     """`file:line: kind "id": key.path: text`."""
     definition = problem.definition
-    full = (definition.kind, definition.id, *problem.path)
-    file = next((file for file in reversed(definition.files) if holds(file.tables, full)), definition.files[-1])
-    with open(file.path, encoding="utf-8") as opened:
-        line = line_of(opened.read(), full)
-    key = "".join(f"{part}." for part in map(str, problem.path)).rstrip(".")
-    return f'{file.path}:{line}: {definition.kind} "{definition.id}": {key + ": " if key else ""}{problem.text}'
+    path, line = _where(definition, problem.path)
+    key = ".".join(map(str, problem.path))
+    return f'{path}:{line}: {definition.kind} "{definition.id}": {key + ": " if key else ""}{problem.text}'
+
+
+def _where(definition: Definition, path: Path) -> tuple[str, int]:
+    """The last file that says something at `path`, or at the nearest key above it, and the line there."""
+    for length in range(len(path), -1, -1):
+        for file in reversed(definition.files):
+            table = file.tables.get(definition.kind, {}).get(definition.id, {})
+            here = path_in(table, definition.table, path[:length])
+            if here is not None:
+                with open(file.path, encoding="utf-8") as opened:
+                    return file.path, line_of(opened.read(), (definition.kind, definition.id, *here))
+    return definition.files[-1].path, 1
 
 
 def _by_line(text: str) -> tuple[str, int, str]:

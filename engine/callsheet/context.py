@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from .catalog import Catalog, open_catalog
 from .errors import UsageError
@@ -80,7 +80,7 @@ class Context:
             self._client = Client(self.site(), self.catalog)
         return self._client
 
-    def output(self, view: View | None = None) -> Output:
+    def output(self, view: Mapping[str, Any] | None = None) -> Output:
         from .output import Output
 
         program = self.definition
@@ -88,7 +88,7 @@ class Context:
         return Output(
             self.output_format,
             stream=self.streams.out,
-            view=view,
+            view=cast("View | None", view),
             id=program.get("id"),
             text=program.get("text"),
             columns=[name.strip() for name in columns.split(",") if name.strip()] if columns else None,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Generator, Iterator
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -37,11 +38,34 @@ def holds(tables: Any, path: Path) -> bool:
     """Whether parsed TOML has a value at `path`."""
     for key in path:
         in_table = isinstance(tables, dict) and key in tables
-        in_array = isinstance(tables, list) and isinstance(key, int) and key < len(tables)
+        in_array = isinstance(tables, list) and isinstance(key, int) and 0 <= key < len(tables)
         if not (in_table or in_array):
             return False
         tables = tables[key]
     return True
+
+
+def path_in(tables: Any, merged: Any, path: Path) -> Path | None:
+    """Where one file says what stands at `path` after merging; None when the file is silent about it.
+
+    Lists of named tables are merged by name, so their indexes differ between a file and the whole.
+    """
+    translated: Path = ()
+    for key in path:
+        merged = merged[key] if isinstance(key, int) or (isinstance(merged, dict) and key in merged) else None
+        here = _same_name(tables, merged, key) if isinstance(key, int) else key
+        if not holds(tables, (here,)):
+            return None
+        tables = tables[here]
+        translated += (here,)
+    return translated
+
+
+def _same_name(items: Any, wanted: Any, index: int) -> int:
+    if not isinstance(items, list) or not isinstance(wanted, dict) or "name" not in wanted:
+        return index
+    named = (i for i, item in enumerate(items) if isinstance(item, dict) and item.get("name") == wanted["name"])
+    return next(named, -1)
 
 
 def _shared(found: Path, path: Path) -> int:
@@ -93,7 +117,7 @@ def _key(text: str, position: int) -> tuple[Path, int]:
         position = _spaces(text, position)
         match = _string(text, position)
         if match:
-            keys += (match[1:-1],)
+            keys += (tomllib.loads(f"key = {match}")["key"],)
         else:
             bare = _BARE.match(text, position)
             match = bare.group() if bare else ""
@@ -104,7 +128,7 @@ def _key(text: str, position: int) -> tuple[Path, int]:
         position += 1
 
 
-def _value(text: str, position: int, path: Path) -> Iterator[tuple[Path, int]]:
+def _value(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
     """Yields the keys inside a value; returns the offset behind it."""
     position = _skip(text, position)
     match = _string(text, position)
@@ -119,7 +143,7 @@ def _value(text: str, position: int, path: Path) -> Iterator[tuple[Path, int]]:
     return scalar.end() if scalar else position + 1
 
 
-def _array(text: str, position: int, path: Path) -> Iterator[tuple[Path, int]]:
+def _array(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
     index = 0
     position = _skip(text, position)
     while position < len(text) and text[position] != "]":
@@ -132,7 +156,7 @@ def _array(text: str, position: int, path: Path) -> Iterator[tuple[Path, int]]:
     return position + 1
 
 
-def _inline(text: str, position: int, path: Path) -> Iterator[tuple[Path, int]]:
+def _inline(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:
     position = _skip(text, position)
     while position < len(text) and text[position] != "}":
         start = position

@@ -14,7 +14,7 @@ BUILTINS: dict[str, str] = {
     "definitions show": "callsheet.builtin.definitions:show",
     "op call": "callsheet.builtin.op_call:call",
     "op describe": "callsheet.builtin.op:describe",
-    "op list": "callsheet.builtin.op:list_operations",
+    "op list": "callsheet.builtin.op:list_operations_command",
     "op search": "callsheet.builtin.op:search",
     "op skeleton": "callsheet.builtin.op:skeleton",
     "version": "callsheet.builtin.version:version",

@@ -1,0 +1,152 @@
+"""An operation in words: what it takes, what it answers, and a command line that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .context import Context
+
+PLURAL = "list of {0}"
+
+
+def describe(context: Context, id: str, operation: dict[str, Any]) -> str:
+    """Several paragraphs of plain text, ending with an example."""
+    product = context.catalog.get("product", operation["product"])
+    method, _, path = operation["http"].partition(" ")
+    blocks = [
+        [f"{id}: {operation['title']}", *_warnings(operation)],
+        [operation["help"]] if "help" in operation else [],
+        [f"{method} {path}", f"{product['title']}" + (f", {operation['tag']}" if "tag" in operation else "")],
+        _titled("Parameters", _table([_parameter(param) for param in operation["params"]])),
+        _titled("Body", list(_body(context, operation.get("body")))),
+        _titled("Answer", list(_answer(operation))),
+        _titled("Elsewhere", list(_elsewhere(context, operation, product))),
+        _titled("More", [link] if (link := documentation(id, operation, product)) else []),
+        _titled("Example", [f"  {example(context, id, operation)}"]),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def facts(context: Context, id: str, operation: dict[str, Any]) -> dict[str, Any]:
+    """The same for programs: the definition with its id, its vendor's page and the example."""
+    product = context.catalog.get("product", operation["product"])
+    more = {"documentation": documentation(id, operation, product), "example": example(context, id, operation)}
+    return {"id": id, **operation, **more}
+
+
+def documentation(id: str, operation: dict[str, Any], product: dict[str, Any]) -> str | None:
+    """The vendor's page, by the product's template."""
+    if "docs" not in product:
+        return None
+    from .template import fill_text
+
+    method, _, path = operation["http"].partition(" ")
+    scope = {"id": id, "tag": operation.get("tag", ""), "method": method, "path": path}
+    return f"  {fill_text(product['docs'], scope)}".strip()
+
+
+def example(context: Context, id: str, operation: dict[str, Any]) -> str:
+    """A command line that can be pasted: every required parameter, and a body where one is needed."""
+    from .sample import body_sample, parameter_sample
+
+    words = [context.program, "op", "call", id]
+    for param in operation["params"]:
+        if param.get("required"):
+            words += ["--param", quote(f"{param['name']}={parameter_sample(param)}")]
+    body = operation.get("body", {})
+    for name, part in body.get("parts", {}).items():
+        if part.get("required") or part.get("file"):
+            words += [
+                "--file" if part.get("file") else "--field",
+                quote(f"{name}={'example.txt' if part.get('file') else 'text'}"),
+            ]
+    if "schema" in body and "parts" not in body and not body.get("optional"):
+        from .jsontext import dump
+
+        words += ["-d", quote(dump(body_sample(context.catalog, body["schema"], required_only=True)))]
+    elif body and "parts" not in body and not body.get("optional"):
+        words += ["--file", "example.bin"]
+    if operation.get("reply") == "binary":
+        words += ["--out", "answer.bin"]
+    return " ".join(words)
+
+
+def _warnings(operation: dict[str, Any]) -> list[str]:
+    found = [name for name in ("deprecated", "experimental") if operation.get(name)]
+    return [f"({', '.join(found)})"] if found else []
+
+
+def _titled(title: str, lines: list[str]) -> list[str]:
+    return [title, *lines] if lines else []
+
+
+def _parameter(param: dict[str, Any]) -> tuple[str, ...]:
+    notes = [param.get("help", "")]
+    if "enum" in param:
+        notes.append(f"one of: {', '.join(map(str, param['enum']))}")
+    if "default" in param:
+        notes.append(f"default: {param['default']}")
+    notes += [f"{name}: {param[name]:g}" for name in ("minimum", "maximum") if name in param]
+    notes += ["deprecated"] if param.get("deprecated") else []
+    required = "required" if param.get("required") else ""
+    return param["name"], param.get("in", "query"), type_words(param), required, "; ".join(filter(None, notes))
+
+
+def type_words(param: dict[str, Any]) -> str:
+    kind = param.get("type", "string")
+    if kind == "array":
+        return PLURAL.format(param.get("items", "string"))
+    return f"{kind} ({param['format']})" if "format" in param else str(kind)
+
+
+def _body(context: Context, body: dict[str, Any] | None) -> Iterator[str]:
+    if not body:
+        return
+    yield f"  {body.get('media', 'application/json')}{', optional' if body.get('optional') else ''}"
+    for name, part in body.get("parts", {}).items():
+        notes = ["required"] * bool(part.get("required")) + ["repeatable"] * bool(part.get("many"))
+        yield f"    {name}  {'file' if part.get('file') else part.get('type', 'string')}  {', '.join(notes)}".rstrip()
+    if "schema" in body and "parts" not in body:
+        schema = context.catalog.get("schema", body["schema"])
+        yield from _table([_property(schema, name, each) for name, each in schema.get("properties", {}).items()], 4)
+
+
+def _property(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
+    each = each if isinstance(each, dict) else {}
+    kind = each.get("type", each.get("ref", "any"))
+    words = "|".join(kind) if isinstance(kind, list) else str(kind)
+    if words == "array" and isinstance(each.get("items"), dict):
+        words = PLURAL.format(each["items"].get("type", each["items"].get("ref", "any")))
+    enum = f"one of: {', '.join(map(str, each['enum']))}" if "enum" in each else ""
+    return name, words, "required" if name in schema.get("required", ()) else "", enum
+
+
+def _answer(operation: dict[str, Any]) -> Iterator[str]:
+    yield f"  {operation.get('reply', 'json')}"
+    if paging := operation.get("paginate"):
+        items = f" of `{paging['items']}`" if "items" in paging else ""
+        yield f"  in pages{items} ({paging['using']}): --all fetches every one"
+    if scopes := operation.get("scopes"):
+        yield f"  scopes: {' '.join(scopes)}"
+
+
+def _elsewhere(context: Context, operation: dict[str, Any], product: dict[str, Any]) -> Iterator[str]:
+    del context
+    for deployment, here in {**product.get("on", {}), **operation.get("on", {})}.items():
+        if "unavailable" in here:
+            yield f"  {deployment}: not there: {here['unavailable']}"
+        elif "http" in here:
+            yield f"  {deployment}: {here['http']}"
+        elif "base" in here:
+            yield f"  {deployment}: below {here['base']}"
+
+
+def _table(rows: list[tuple[str, ...]], indent: int = 2) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    columns = [place for place, width in enumerate(widths) if width]
+    return [" " * indent + "  ".join(row[place].ljust(widths[place]) for place in columns).rstrip() for row in rows]
