@@ -1,0 +1,41 @@
+"""The project's own virtual environment, made on first use. Needs nothing but Python 3.11 with venv."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MINIMUM = (3, 11)
+
+
+def ready(extra: str = "") -> Path:
+    """The Python of an environment that has the project (and the extra's packages) installed."""
+    if sys.version_info < MINIMUM:
+        raise SystemExit(f"Python {MINIMUM[0]}.{MINIMUM[1]} or later is needed, this is {sys.version.split()[0]}")
+    home = ROOT / ".venv"
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    stamp = home / f"installed-{extra or 'plain'}"
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    print("setting up .venv (once, about a minute) ...", file=sys.stderr, flush=True)
+    try:
+        venv.create(home, with_pip=True)
+    except (subprocess.CalledProcessError, OSError) as error:
+        raise SystemExit(f"cannot make {home}: {error}\non Debian and Ubuntu: apt install python3-venv") from None
+    target = f"{ROOT}[{extra}]" if extra else str(ROOT)
+    done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", target], check=False)
+    if done.returncode != 0:
+        raise SystemExit("pip could not install the project; the lines above say why")
+    stamp.write_text(wanted)
+    return python
+
+
+def run(python: Path, *arguments: str) -> int:
+    """Run Python with these arguments in the project's directory; the exit code."""
+    return subprocess.run([python, *arguments], cwd=ROOT, check=False).returncode

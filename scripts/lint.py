@@ -1,0 +1,24 @@
+"""What is checked without running the tests: style, types, definitions, generated documentation."""
+
+from __future__ import annotations
+
+from environment import ready, run
+
+CHECKS = (
+    ("ruff check", ["-m", "ruff", "check", "."]),
+    ("ruff format", ["-m", "ruff", "format", "--check", "."]),
+    ("mypy", ["-m", "mypy"]),
+    ("definitions of suite", ["-m", "callsheet", "suite", "definitions", "check"]),
+    ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
+    ("documentation", ["scripts/reference.py", "--check"]),
+)
+
+if __name__ == "__main__":
+    python = ready("dev")
+    failed = []
+    for name, arguments in CHECKS:
+        print(f"== {name}", flush=True)
+        if run(python, *arguments) != 0:
+            failed.append(name)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
