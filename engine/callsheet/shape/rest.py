@@ -32,6 +32,7 @@ class Service(Shape, total=False):
     """One host with one credential, serving one or more products."""
 
     title: Required[str]
+    base_url: Annotated[str, Field(description="Where it is, unless a site says otherwise.")]
     trace: Annotated[str, Field(description="Response header that identifies a request to the vendor's support.")]
     denied: Annotated[str, Field(description="Response header that says why a login was denied.")]
     quota: Quota
@@ -49,7 +50,17 @@ class ProductHere(Shape, total=False):
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
 
 
-class Product(Shape, total=False):
+class ProductImport(Shape, total=False):
+    """How the product's OpenAPI document is read."""
+
+    experimental: Annotated[Expression, Field(description="True for an operation called experimental.")]
+
+
+# `import` is a keyword of Python, so this key cannot stand in a class body.
+Imported = TypedDict("Imported", {"import": ProductImport}, total=False)
+
+
+class Product(Shape, Imported, total=False):
     """One REST family."""
 
     title: Required[str]
@@ -112,7 +123,10 @@ class OperationParam(Shape, Placed, total=False):
     type: Annotated[
         Literal["string", "integer", "number", "boolean", "array", "object"], Field(description="Default: string.")
     ]
-    items: Annotated[Literal["string", "integer", "number", "boolean", "object"], Field(description="Of an array.")]
+    items: Annotated[
+        Literal["string", "integer", "number", "boolean", "object"],
+        Field(description="Of an array; default: string."),
+    ]
     format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
     enum: Annotated[list[Any], Field(description="The allowed values (of an array: of its items).")]
     default: Annotated[Any, Field(description="What the service assumes; shown, never sent.")]

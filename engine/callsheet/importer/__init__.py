@@ -1,0 +1,62 @@
+"""OpenAPI 3 documents → operation definitions. The same document always gives the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from .document import Document, read_document
+from .files import files_of, write_files
+from .ids import assign_ids
+from .introduce import introduction_of
+from .operations import Rules, operation_of
+from .schemas import Schemas
+
+__all__ = ["ImportResult", "import_document", "write_files"]
+
+
+class ImportResult(NamedTuple):
+    """`files` by path relative to a directory of definitions; `notes` say what a document has that is left out."""
+
+    files: dict[str, str]
+    operations: dict[str, dict[str, Any]]
+    schemas: dict[str, dict[str, Any]]
+    notes: list[str]
+
+
+def import_document(
+    text: str,
+    product: str,
+    *,
+    name: str = "document",
+    paginators: Mapping[str, Mapping[str, Any]] | None = None,
+    taken: Collection[str] = (),
+    experimental: str | None = None,
+    descriptions: bool = True,
+    introduce: int | None = None,
+    title: str | None = None,
+    base_url: str | None = None,
+) -> ImportResult:
+    """Read a document (JSON or YAML) as the operations of one product.
+
+    `taken` are the operation ids of the products that come before; `experimental` is an expression over an
+    operation of the document; `introduce` defines the product itself too, at that place among the products.
+    Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
+    """
+    document = read_document(text, name)
+    notes = _left_out(document)
+    schemas = Schemas(document, product, notes, descriptions=descriptions)
+    rules = Rules(paginators or {}, experimental, descriptions)
+    calls = list(document.calls())
+    ids = assign_ids(calls, product, taken)
+    operations = {
+        id: operation_of(document, call, id, schemas, rules, notes=notes) for id, call in zip(ids, calls, strict=True)
+    }
+    introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
+    files = files_of(product, operations, schemas.definitions, introduction)
+    return ImportResult(files, operations, schemas.definitions, notes)
+
+
+def _left_out(document: Document) -> list[str]:
+    webhooks = document.tree.get("webhooks") or {}
+    return [f"webhooks {', '.join(webhooks)} are left out"] if webhooks else []

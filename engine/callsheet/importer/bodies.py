@@ -1,0 +1,106 @@
+"""Documented request bodies → `body` of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .document import Call, Document
+from .facts import facts_of
+from .prose import first_paragraph
+from .schemas import Schemas
+
+JSON = "application/json"
+MULTIPART = "multipart/form-data"
+FORM = "application/x-www-form-urlencoded"
+ANY = "*/*"
+FILE_PART = "file"  # the name of the part where a document describes an upload as a bare list of files
+
+
+def body_of(
+    document: Document, call: Call, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
+) -> dict[str, Any] | None:
+    node = call.operation.get("requestBody")
+    request = document.table(node)
+    content = request.get("content")
+    if not isinstance(content, dict) or not content:
+        return None
+    media = choose_media(content)
+    schema = (content[media] or {}).get("schema")
+    body: dict[str, Any] = {}
+    kind = media.partition(";")[0].strip().lower()
+    if kind == ANY and document.table(schema):
+        kind = JSON
+    if kind != JSON:
+        body["media"] = kind
+    if is_json(kind):
+        name = schemas.body(schema, id, node)
+        body |= {"schema": name} if name else {}
+    elif kind in (MULTIPART, FORM):
+        body["parts"] = _parts(document, schema, descriptions=descriptions)
+    if request.get("required") is not True:
+        body["optional"] = True
+    others = sorted(set(content) - {media, ANY})
+    if others:
+        notes.append(f"{call.method} {call.path}: sent as {kind}; also documented: {', '.join(others)}")
+    return body
+
+
+def is_json(media: str) -> bool:
+    kind = media.partition(";")[0].strip().lower()
+    return kind == JSON or kind.endswith("+json")
+
+
+def choose_media(content: Mapping[str, Any]) -> str:
+    """The media type that is easiest to give on a command line: JSON, then parts, then form, then a file."""
+    ranks = (
+        lambda media: media == JSON,
+        is_json,
+        lambda media: media.startswith(MULTIPART),
+        lambda media: media.startswith(FORM),
+        lambda media: media != ANY,
+    )
+    for fits in ranks:
+        for media in content:
+            if fits(media):
+                return media
+    return next(iter(content))
+
+
+def _parts(document: Document, schema: Any, *, descriptions: bool) -> dict[str, Any]:
+    table = document.table(schema)
+    merged = dict(table.get("properties") or {})
+    required = set(table.get("required") or ())
+    for part in table.get("allOf") or ():
+        merged |= document.table(part).get("properties") or {}
+        required |= set(document.table(part).get("required") or ())
+    if not merged:
+        return {FILE_PART: {"file": True, "many": table.get("type") == "array", "required": True}}
+    parts = {}
+    for name, node in merged.items():
+        parts[str(name)] = _part(document, node, required=name in required, descriptions=descriptions)
+    return parts
+
+
+def _part(document: Document, node: Any, *, required: bool, descriptions: bool) -> dict[str, Any]:
+    table = document.table(node)
+    many = table.get("type") == "array"
+    inner = document.table(table.get("items")) if many else table
+    part: dict[str, Any] = {}
+    if _is_file(inner):
+        part["file"] = True
+    else:
+        kind = facts_of(document, inner).get("type", "string")
+        part |= {} if kind == "string" else {"type": kind}
+    if many:
+        part["many"] = True
+    if required:
+        part["required"] = True
+    text = first_paragraph(table.get("description")) if descriptions else ""
+    return {**part, "help": text} if text else part
+
+
+def _is_file(schema: Mapping[str, Any]) -> bool:
+    return schema.get("format") == "binary" or (
+        "contentMediaType" in schema and not is_json(str(schema["contentMediaType"]))
+    )

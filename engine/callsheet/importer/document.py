@@ -1,0 +1,174 @@
+"""An OpenAPI 3 document as text → its parsed form, references resolved on demand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from ..errors import DefinitionError
+
+METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
+
+
+class Call(NamedTuple):
+    """One operation of a document, as it stands there; `path` begins with the server's path."""
+
+    path: str
+    method: str
+    operation: dict[str, Any]
+    item: dict[str, Any]
+
+
+class Document:
+    """A parsed document; `name` is how messages call it. Raises `DefinitionError` when it is no OpenAPI 3."""
+
+    def __init__(self, name: str, tree: Any) -> None:
+        self.name = name
+        self.tree = _checked(name, tree)
+
+    def resolve(self, node: Any) -> Any:
+        """What stands at the end of a chain of references; anything else is returned as it is."""
+        seen: list[str] = []
+        while isinstance(node, dict) and isinstance(node.get("$ref"), str):
+            reference = node["$ref"]
+            if reference in seen:
+                raise DefinitionError(f"{self.name}: {reference} refers to itself")
+            seen.append(reference)
+            node = self.at(reference)
+        return node
+
+    def at(self, reference: str) -> Any:
+        """What a local reference points to."""
+        if not reference.startswith("#"):
+            raise DefinitionError(
+                f"{self.name}: {reference!r} lies in another file", hint="bundle the document into one file first"
+            )
+        node: Any = self.tree
+        for part in pointer(reference):
+            found = _step(node, part)
+            if found is None:
+                raise DefinitionError(f"{self.name}: {reference!r} leads nowhere: no {part!r}")
+            node = found
+        return node
+
+    def table(self, node: Any) -> dict[str, Any]:
+        """A resolved mapping; anything else counts as empty."""
+        found = self.resolve(node)
+        return found if isinstance(found, dict) else {}
+
+    def servers(self) -> list[str]:
+        return [url for server in self.tree.get("servers") or () if (url := server_url(server))]
+
+    def calls(self) -> Iterator[Call]:
+        """Every operation, by path and then method."""
+        for path, node in sorted(self.tree["paths"].items()):
+            if not str(path).startswith("/"):
+                continue
+            item = self.table(node)
+            for method in METHODS:
+                operation = item.get(method)
+                if isinstance(operation, dict):
+                    yield Call(self._base(item, operation) + path, method.upper(), operation, item)
+
+    def _base(self, item: dict[str, Any], operation: dict[str, Any]) -> str:
+        for node in (operation, item, self.tree):
+            servers = node.get("servers")
+            if servers:
+                return url_path(server_url(servers[0]))
+        return ""
+
+
+def pointer(reference: str) -> list[str]:
+    """The decoded parts of `#/components/schemas/Pet`."""
+    parts = reference[1:].strip("/").split("/")
+    return [unquote(part).replace("~1", "/").replace("~0", "~") for part in parts if part]
+
+
+def _step(node: Any, part: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(part)
+    if isinstance(node, list) and part.isdigit() and int(part) < len(node):
+        return node[int(part)]
+    return None
+
+
+def server_url(server: Any) -> str:
+    """The URL of a server entry, its variables replaced by their defaults."""
+    if not isinstance(server, Mapping):
+        return ""
+    variables = server.get("variables") or {}
+    return re.sub(
+        r"\{([^}]+)\}",
+        lambda found: str((variables.get(found[1]) or {}).get("default", "")),
+        str(server.get("url") or ""),
+    )
+
+
+def url_path(url: str) -> str:
+    return urlsplit(url).path.rstrip("/")
+
+
+def read_document(text: str, name: str) -> Document:
+    """Parse JSON or YAML. Raises `DefinitionError` with the line of a syntax error."""
+    tree = _parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else _parse_yaml(text, name)
+    return Document(name, tree)
+
+
+def _parse_json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        whole = "cut off" if error.pos >= len(text.rstrip()) else error.msg
+        raise DefinitionError(f"{name}:{error.lineno}: not JSON: {whole} (column {error.colno})") from None
+    except RecursionError:
+        raise DefinitionError(f"{name}: nested too deeply") from None
+
+
+def _parse_yaml(text: str, name: str) -> Any:
+    import yaml
+
+    try:
+        return _loader()(text).get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        raise DefinitionError(f"{name}{line}: not YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DefinitionError(f"{name}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _loader() -> Any:
+    """YAML's JSON-like core: dates and `on`/`off`/`yes`/`no` stay text, as OpenAPI has them."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":bool"))]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"
+    )
+    return Loader
+
+
+def _checked(name: str, tree: Any) -> dict[str, Any]:
+    if not isinstance(tree, dict):
+        raise DefinitionError(f"{name}: not an OpenAPI document: expected a table at the top")
+    if "swagger" in tree:
+        raise DefinitionError(
+            f"{name}: Swagger {tree['swagger']} is not supported, expected OpenAPI 3",
+            hint="convert it to OpenAPI 3 first, for example with swagger2openapi",
+        )
+    version = str(tree.get("openapi", ""))
+    if not version.startswith("3."):
+        found = f"openapi is {version!r}" if version else "no 'openapi' key"
+        raise DefinitionError(f"{name}: not an OpenAPI 3 document: {found}")
+    if not isinstance(tree.setdefault("paths", {}), dict):
+        raise DefinitionError(f"{name}: paths: expected a table")
+    return tree

@@ -1,0 +1,107 @@
+"""What the schema of a single value says: type, format, allowed values, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .document import Document
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+def facts_of(document: Document, schema: Any) -> dict[str, Any]:
+    """The keys of a parameter that its schema decides; a plain string says nothing."""
+    merged = _merged(document, schema, 0)
+    kind = _type(merged)
+    facts: dict[str, Any] = {} if kind == "string" else {"type": kind}
+    values = merged
+    if kind == "array":
+        values = _merged(document, merged.get("items"), 0)
+        item = _type(values)
+        facts |= {} if item in ("string", "array") else {"items": item}
+    if isinstance(values.get("format"), str):
+        facts["format"] = values["format"]
+    if enum := [value for value in values.get("enum", ()) if value is not None]:
+        facts["enum"] = enum
+    facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
+    if "default" in merged and (default := _default(merged["default"], kind)) is not None:
+        facts["default"] = default
+    return facts
+
+
+def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
+    """One flat table out of references, `allOf`, and alternatives that agree on a type."""
+    table = dict(document.table(schema))
+    if depth > 8:
+        return table
+    for part in table.pop("allOf", None) or ():
+        table = {**_merged(document, part, depth + 1), **table}
+    alternatives = table.pop("oneOf", None) or table.pop("anyOf", None)
+    if alternatives:
+        table |= _common([_merged(document, part, depth + 1) for part in alternatives])
+    if "const" in table:
+        table["enum"] = [table.pop("const")]
+    return table
+
+
+def _common(alternatives: list[dict[str, Any]]) -> dict[str, Any]:
+    """What holds whichever alternative is taken."""
+    real = [table for table in alternatives if table.get("type") != "null"]
+    kinds = {_type(table) for table in real}
+    if len(kinds) != 1:
+        return {"type": "string"}
+    common: dict[str, Any] = {"type": kinds.pop()}
+    if len(real) == 1:
+        return real[0]
+    if all("enum" in table for table in real):
+        common["enum"] = [value for table in real for value in table["enum"]]
+    return common
+
+
+def _type(table: Mapping[str, Any]) -> str:
+    named = [kind for kind in _names(table.get("type")) if kind in _TYPES]
+    if len(named) == 1:
+        return named[0]
+    if not named:
+        if isinstance(table.get("properties"), dict):
+            return "object"
+        if "items" in table:
+            return "array"
+        enum = [value for value in table.get("enum", ()) if value is not None]
+        return next((kind for kind in _TYPES if enum and all(fits(value, kind) for value in enum)), "string")
+    return "string"
+
+
+def _names(value: Any) -> Iterator[str]:
+    yield from [value] if isinstance(value, str) else value if isinstance(value, list) else ()
+
+
+def fits(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _default(value: Any, kind: str) -> Any:
+    """A default of the documented type, one written as text read as that type; nothing when it does not fit."""
+    if isinstance(value, str) and kind == "boolean":
+        return {"true": True, "false": False}.get(value.lower())
+    if isinstance(value, str) and kind == "integer" and value.lstrip("-").isdigit():
+        return int(value)
+    if kind == "array" and not isinstance(value, list):
+        return [value] if isinstance(value, str | int) and value != "" else None
+    if not fits(value, kind) or value in ("", [], {}):
+        return None
+    return value

@@ -1,0 +1,45 @@
+"""The product and service definitions of a document whose product nobody has defined yet."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from .document import Document, url_path
+from .prose import first_paragraph
+
+# The fields in which services commonly word their errors, the most telling first.
+ERRORS = (
+    "[errors[].[message, detail, title][], errors[?type(@) == 'string'], detail, title, message, error_description, "
+    "error.message, error]"
+)
+
+
+def introduction_of(
+    document: Document, product: str, order: int, title: str | None, base_url: str | None
+) -> dict[str, dict[str, Any]]:
+    servers = document.servers()
+    url = base_url or next((server for server in servers if _is_absolute(server)), None)
+    info = document.table(document.tree.get("info"))
+    name = title or first_paragraph(info.get("title")) or product
+    service: dict[str, Any] = {"title": name}
+    if url:
+        service["base_url"] = _root(url) if base_url is None else base_url.rstrip("/")
+    table: dict[str, Any] = {"title": name, "order": order, "service": product}
+    if servers and (base := url_path(servers[0])):
+        table["base"] = base
+    table["errors"] = ERRORS
+    docs = document.table(document.tree.get("externalDocs")).get("url")
+    if isinstance(docs, str) and _is_absolute(docs):
+        table["docs"] = docs.replace("{", "{{").replace("}", "}}")
+    return {"service": {product: service}, "product": {product: table}}
+
+
+def _is_absolute(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+def _root(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,96 @@
+"""One documented operation → its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .bodies import ANY, body_of, is_json
+from .document import Call, Document
+from .ids import first_tag
+from .paging import Paginators, paging_of, success_codes
+from .parameters import params_of
+from .prose import first_paragraph
+from .schemas import Schemas
+
+
+class Rules(NamedTuple):
+    """How one product's document is read: its program's paginators, and where it keeps what OpenAPI has no word for."""
+
+    paginators: Paginators
+    experimental: str | None
+    descriptions: bool
+
+
+def operation_of(
+    document: Document, call: Call, id: str, schemas: Schemas, rules: Rules, *, notes: list[str]
+) -> dict[str, Any]:
+    operation = call.operation
+    record: dict[str, Any] = {"http": f"{call.method} {call.path}"}
+    if rules.descriptions:
+        record |= _prose(operation)
+    if params := params_of(document, call, notes, descriptions=rules.descriptions):
+        record["params"] = params
+    if body := body_of(document, call, id, schemas, notes=notes, descriptions=rules.descriptions):
+        record["body"] = body
+    if paginate := paging_of(document, call, rules.paginators, notes):
+        record["paginate"] = paginate
+    if (reply := _reply(document, operation)) != "json":
+        record["reply"] = reply
+    if scopes := _scopes(document, operation):
+        record["scopes"] = scopes
+    if operation.get("deprecated") is True:
+        record["deprecated"] = True
+    if rules.experimental and _says(operation, rules.experimental):
+        record["experimental"] = True
+    if operation.get("callbacks"):
+        notes.append(f"{call.method} {call.path}: callbacks {', '.join(operation['callbacks'])} are left out")
+    return {"product": schemas.product, "tag": first_tag(call), **record}
+
+
+def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
+    texts = {"title": operation.get("summary"), "help": operation.get("description")}
+    return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
+
+
+def _reply(document: Document, operation: Mapping[str, Any]) -> str:
+    """What a success answers. A documented redirect leads to a file."""
+    responses = {str(code): response for code, response in (operation.get("responses") or {}).items()}
+    codes = success_codes(responses)
+    if not codes and any(code.startswith("3") for code in responses):
+        return "binary"
+    empty = {"204", "205"}
+    for code in codes:
+        content = document.table(responses[code]).get("content") or {}
+        if content and code not in empty:
+            return _kind(document, content)
+    return "none" if codes else "json"
+
+
+def _kind(document: Document, content: Mapping[str, Any]) -> str:
+    others = [media for media in content if not is_json(media) and media != ANY]
+    if not others:
+        schemas = [document.table((entry or {}).get("schema")) for entry in content.values()]
+        return "binary" if any(schema.get("format") == "binary" for schema in schemas) else "json"
+    # A document that lists JSON beside files says so of its errors or of one of several representations.
+    return "json" if any(is_json(media) for media in content) and not _files(others) else "binary"
+
+
+def _files(media: list[str]) -> bool:
+    return any(kind.partition("/")[0] in ("image", "audio", "video") or "octet-stream" in kind for kind in media)
+
+
+def _scopes(document: Document, operation: Mapping[str, Any]) -> list[str]:
+    """The scopes of the first alternative that names any."""
+    security = operation.get("security", document.tree.get("security"))
+    for alternative in security or ():
+        scopes = [str(scope) for needed in (alternative or {}).values() for scope in needed or ()]
+        if scopes:
+            return scopes
+    return []
+
+
+def _says(operation: Mapping[str, Any], expression: str) -> bool:
+    from ..template import evaluate
+
+    return bool(evaluate(expression, operation))

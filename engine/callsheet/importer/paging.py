@@ -1,0 +1,143 @@
+"""How an operation asks for the next page, recognised by the paginators that a program defines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .bodies import is_json
+from .document import Call, Document
+from .parameters import documented
+
+Paginators = Mapping[str, Mapping[str, Any]]
+
+
+def paging_of(document: Document, call: Call, paginators: Paginators, notes: list[str]) -> dict[str, Any] | None:
+    """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
+    sendable = _sendable(document, call)
+    candidates = {name: table for name, table in paginators.items() if table.get("send") in sendable}
+    if not candidates:
+        return None
+    reply = reply_schema(document, call)
+    properties = _properties(document, reply)
+    ranked = [(_fit(document, table, reply, properties), name) for name, table in candidates.items()]
+    fits = [(fit, name) for fit, name in ranked if fit is not None]
+    if not fits:
+        sends = " or ".join(dict.fromkeys(str(table["send"]) for table in candidates.values()))
+        notes.append(f"{call.method} {call.path}: has {sends}, but its reply fits no paginator")
+        return None
+    using = max(fits, key=lambda pair: pair[0])[1]
+    if candidates[using]["kind"] == "array":
+        return {"using": using}
+    items = _items(document, candidates[using], properties)
+    if items is None:
+        notes.append(f"{call.method} {call.path}: pages by {using}, but its reply does not tell the items' key")
+        return None
+    return {"using": using, "items": items}
+
+
+def _sendable(document: Document, call: Call) -> set[str]:
+    names = {parameter["name"] for parameter in documented(document, call) if parameter.get("in") == "query"}
+    content = document.table(call.operation.get("requestBody")).get("content") or {}
+    for media, entry in content.items():
+        if is_json(media):
+            names |= set(_properties(document, (entry or {}).get("schema")))
+    return names
+
+
+def reply_schema(document: Document, call: Call) -> dict[str, Any]:
+    """The schema of the JSON that a success answers, or what its example tells; empty when there is neither."""
+    responses = call.operation.get("responses") or {}
+    for code in success_codes(responses):
+        for media, entry in (document.table(responses[code]).get("content") or {}).items():
+            if is_json(media) or media == "*/*":
+                found: dict[str, Any] = document.table((entry or {}).get("schema"))
+                return (
+                    found if {"type", "properties", "allOf"} & set(found) else _of_example((entry or {}).get("example"))
+                )
+    return {}
+
+
+def _of_example(example: Any) -> dict[str, Any]:
+    """The outline of an example, which some documents give as JSON text inside the document."""
+    if isinstance(example, str):
+        try:
+            example = json.loads(example)
+        except ValueError:
+            return {}
+    if isinstance(example, list):
+        return {"type": "array"}
+    if isinstance(example, dict):
+        return {"type": "object", "properties": {key: _of_example(value) for key, value in example.items()}}
+    return {}
+
+
+def success_codes(responses: Mapping[str, Any]) -> list[str]:
+    """Documented successes, likeliest first; `default` counts when there is no other."""
+    codes = sorted((code for code in responses if str(code).startswith("2")), key=lambda code: (str(code), code))
+    return codes or [code for code in responses if code == "default"]
+
+
+def _properties(document: Document, schema: Any) -> dict[str, Any]:
+    table = document.table(schema)
+    merged = dict(table.get("properties") or {})
+    for part in table.get("allOf") or ():
+        merged |= _properties(document, part)
+    return merged
+
+
+def _fit(
+    document: Document, table: Mapping[str, Any], reply: Mapping[str, Any], properties: Mapping[str, Any]
+) -> int | None:
+    """How many of the fields that a paginator reads stand in the reply; none when it cannot be this one."""
+    is_array = reply.get("type") == "array"
+    if is_array or table["kind"] == "array":
+        return 0 if is_array and table["kind"] == "array" else None
+    if not properties:
+        return None
+    found = {key: has_fields(table[key], document, properties) for key in ("next", "last", "total") if key in table}
+    return None if found.get("next") is False else sum(found.values())
+
+
+def has_fields(expression: str, document: Document, properties: Mapping[str, Any]) -> bool:
+    """Whether every path in a JMESPath expression begins, and as far as the schema tells goes on, in it."""
+    return all(_leads(document, properties, path) for path in field_paths(expression))
+
+
+def field_paths(expression: str) -> set[tuple[str, ...]]:
+    """The plain paths in an expression: `a.b || !c` → (a, b), (c)."""
+    from jmespath import compile as compile_expression
+
+    return set(_paths(compile_expression(expression).parsed))
+
+
+def _paths(node: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    children = node["children"]
+    if node["type"] == "field":
+        yield (node["value"],)
+    elif node["type"] == "subexpression":
+        heads = list(_paths(children[0]))
+        names = [child["value"] for child in children[1:] if child["type"] == "field"]
+        yield from ((*head, *names) for head in heads)
+    elif node["type"] in ("index_expression", "projection", "filter_projection", "value_projection"):
+        yield from _paths(children[0])
+    else:
+        for child in children:
+            if isinstance(child, dict):
+                yield from _paths(child)
+
+
+def _leads(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    if path[0] not in properties:
+        return False
+    inner = _properties(document, properties[path[0]])
+    return len(path) == 1 or not inner or _leads(document, inner, path[1:])
+
+
+def _items(document: Document, table: Mapping[str, Any], properties: Mapping[str, Any]) -> str | None:
+    lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
+    usual = [name for name in table.get("items", ()) if name in lists]
+    if usual or len(lists) == 1:
+        return str((usual or lists)[0])
+    return None

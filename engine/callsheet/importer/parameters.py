@@ -1,0 +1,74 @@
+"""Documented parameters → `params` of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .document import Call, Document
+from .facts import facts_of
+from .prose import first_paragraph
+
+# Named by OpenAPI itself as never being parameters: they follow from the body, the reply and the credential.
+_NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
+_STYLES = {
+    ("spaceDelimited", False): "space",
+    ("pipeDelimited", False): "pipe",
+    ("deepObject", True): "deep",
+    ("deepObject", False): "deep",
+    ("form", False): "comma",
+}
+
+
+def params_of(document: Document, call: Call, notes: list[str], *, descriptions: bool) -> list[dict[str, Any]]:
+    """The parameters worth a line, in the document's order: path, query and header, cookies left out."""
+    found = []
+    for parameter in documented(document, call):
+        place = parameter.get("in")
+        if place not in ("path", "query", "header"):
+            notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
+        elif not (place == "header" and str(parameter["name"]).lower() in _NOT_PARAMETERS):
+            record = _record(document, call, parameter, notes, descriptions=descriptions)
+            if set(record) != {"name", "in", "required"} or place != "path":
+                found.append(record)
+    return found
+
+
+def documented(document: Document, call: Call) -> list[dict[str, Any]]:
+    """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
+    merged: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
+        parameter = document.table(node)
+        if isinstance(parameter.get("name"), str):
+            merged[parameter.get("in"), parameter["name"]] = parameter
+    placeholders = {piece.partition("}")[0] for piece in call.path.split("{")[1:]}
+    return [found for key, found in merged.items() if key[0] != "path" or key[1] in placeholders]
+
+
+def _record(
+    document: Document, call: Call, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
+) -> dict[str, Any]:
+    facts = facts_of(document, parameter.get("schema"))
+    record: dict[str, Any] = {"name": parameter["name"]}
+    if parameter["in"] != "query":
+        record["in"] = parameter["in"]
+    if parameter.get("required") is True or parameter["in"] == "path":
+        record["required"] = True
+    record |= facts
+    if facts.get("type") in ("array", "object"):
+        record |= _style(call, parameter, notes)
+    if parameter.get("deprecated") is True:
+        record["deprecated"] = True
+    text = first_paragraph(parameter.get("description")) if descriptions else ""
+    return {**record, "help": text} if text else record
+
+
+def _style(call: Call, parameter: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
+    """How a list or object is written, where that is not the default of its place."""
+    place = parameter["in"]
+    style = parameter.get("style", "form" if place == "query" else "simple")
+    explode = parameter.get("explode", style == "form")
+    if style in ("matrix", "label"):
+        notes.append(f"{call.method} {call.path}: style {style} of {parameter['name']!r} is sent joined by commas")
+    name = _STYLES.get((style, explode)) if place == "query" else None
+    return {"style": name} if name else {}

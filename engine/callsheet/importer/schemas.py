@@ -1,0 +1,186 @@
+"""The schemas of request bodies, as definitions that name one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .document import Document, pointer
+from .prose import first_paragraph
+
+_ONE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems")
+_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+# In the order in which they are written.
+_KEPT = (
+    *("type", "format", "enum", "const", "default"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
+    *("minProperties", "maxProperties", "required", "dependentRequired", "readOnly", "unevaluatedProperties"),
+)
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
+
+class Schemas:
+    """Collects what bodies refer to, each schema once, under `<product>.<name>`."""
+
+    def __init__(self, document: Document, product: str, notes: list[str], *, descriptions: bool) -> None:
+        self.document = document
+        self.product = product
+        self.notes = notes
+        self.descriptions = descriptions
+        self.definitions: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+        self._siblings = not str(document.tree["openapi"]).startswith("3.0")
+
+    def body(self, schema: Any, operation: str, request: Any) -> str | None:
+        """The id of a body's schema; nothing when the document allows any JSON."""
+        if isinstance(schema, dict) and isinstance(schema.get("$ref"), str) and len(schema) == 1:
+            return self._reference(schema["$ref"])
+        if isinstance(request, dict) and isinstance(request.get("$ref"), str):
+            reference = f"{request['$ref']}/schema"
+            if reference not in self._names:
+                self._names[reference] = self._free(pointer(request["$ref"])[-1])
+                self._convert_named(reference, schema)
+            return self._names[reference]
+        table = self.convert(schema)
+        if not table:
+            return None
+        name = self._free(operation.removeprefix(f"{self.product}."))
+        self.definitions[name] = table
+        return name
+
+    def convert(self, schema: Any) -> dict[str, Any]:
+        """A schema in the words of JSON Schema 2020-12, `ref` for `$ref`, without prose and extensions."""
+        if not isinstance(schema, dict):
+            return {"not": {}} if schema is False else {}
+        if isinstance(schema.get("$ref"), str):
+            reference = {"ref": self._reference(schema["$ref"])}
+            return {**reference, **self._keywords(schema)} if self._siblings else reference
+        return self._nullable(schema, self._keywords(schema))
+
+    def _keywords(self, schema: dict[str, Any]) -> dict[str, Any]:
+        table = {key: schema[key] for key in _KEPT if key in schema and _holds(key, schema[key])}
+        for key in _ONE:
+            if key in schema:
+                table |= self._single(key, schema[key])
+        for key in _MANY:
+            if parts := [part for node in schema.get(key) or () if (part := self.convert(node)) or key != "allOf"]:
+                table[key] = parts
+        for key in _NAMED:
+            if isinstance(schema.get(key), dict) and schema[key]:
+                table[key] = {str(name): self.convert(node) for name, node in schema[key].items()}
+        if self.descriptions and (text := first_paragraph(schema.get("description"))):
+            table["description"] = text
+        return self._tidy(schema, table)
+
+    def _single(self, key: str, node: Any) -> dict[str, Any]:
+        if key == "additionalProperties" and isinstance(node, bool):
+            return {} if node else {key: False}
+        if key == "items" and isinstance(node, list):
+            return {"prefixItems": [self.convert(part) for part in node]}
+        converted = self.convert(node)
+        return {key: converted} if converted or key not in ("additionalProperties", "items") else {}
+
+    def _tidy(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+        for exclusive, inclusive in _BOUNDS:
+            # OpenAPI 3.0 has a flag where JSON Schema has the bound itself.
+            if isinstance(table.get(exclusive), bool) and table.pop(exclusive) and inclusive in table:
+                table[exclusive] = table.pop(inclusive)
+        if "required" in table:
+            table["required"] = [name for name in table["required"] if not self._read_only(schema, name)]
+            if not table["required"]:
+                del table["required"]
+        if "pattern" in table and not _compiles(table["pattern"]):
+            self.notes.append(f"schema pattern {table.pop('pattern')!r} is left out: not understood")
+        if "enum" in table:
+            table["enum"] = [value for value in table["enum"] if value is not None]
+        if len(table.get("allOf", ())) == 1 and not set(table) & set(table["allOf"][0]):
+            # The old way of writing something beside a reference.
+            table |= table.pop("allOf")[0]
+        return table
+
+    def _read_only(self, schema: dict[str, Any], name: str) -> bool:
+        """Whether a property is only ever answered, and so cannot be asked for in a request."""
+        node = (schema.get("properties") or {}).get(name)
+        return isinstance(node, dict) and (node.get("readOnly") or self.document.table(node).get("readOnly")) is True
+
+    def _nullable(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+        named_null = isinstance(schema.get("enum"), list) and None in schema["enum"]
+        if schema.get("nullable") is not True and not named_null:
+            return table
+        if isinstance(table.get("type"), str) and "enum" not in table:
+            return {**table, "type": [table["type"], "null"]}
+        if not table or (isinstance(table.get("type"), list) and "enum" not in table):
+            return table
+        table = {**table, "type": next((kind for kind in _types(table) if kind != "null"), None)}
+        return {"anyOf": [{key: value for key, value in table.items() if value}, {"type": "null"}]}
+
+    def _reference(self, reference: str) -> str:
+        if reference not in self._names:
+            self._names[reference] = self._free(_name_of(reference))
+            self._convert_named(reference, self.document.at(reference))
+        return self._names[reference]
+
+    def _convert_named(self, reference: str, schema: Any) -> None:
+        name = self._names[reference]
+        self.definitions[name] = {}  # holds the place while the schema refers to itself
+        self.definitions[name] = self.convert(schema)
+
+    def _free(self, name: str) -> str:
+        candidate = f"{self.product}.{name}"
+        taken = {*self.definitions, *self._names.values()}
+        while candidate in taken:
+            candidate += "Body"
+        return candidate
+
+
+def _name_of(reference: str) -> str:
+    """`#/components/schemas/Pet` → Pet; what lies deeper keeps its way there: Pet.tag."""
+    parts = pointer(reference)
+    kept = parts[2:] if parts[:1] == ["components"] else parts
+    return ".".join(re.sub(r"\s+", "-", part) for part in kept if part not in ("properties", "schemas", "$defs"))
+
+
+def _types(table: dict[str, Any]) -> list[str]:
+    kind = table.get("type", [])
+    return [kind] if isinstance(kind, str) else kind
+
+
+def _holds(key: str, value: Any) -> bool:
+    """Whether a keyword says anything, and in the form it must have."""
+    if key in ("required", "enum"):
+        return isinstance(value, list) and bool(value)
+    if key in ("readOnly", "uniqueItems"):
+        return value is True
+    return value is not None and not _holds_null(value)
+
+
+def _holds_null(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_null(item) for item in value.values())
+    return value is None or (isinstance(value, list) and any(_holds_null(item) for item in value))
+
+
+def _compiles(pattern: Any) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, TypeError):
+        return False
+    return True
+
+
+def references(table: Any) -> Iterator[str]:
+    """Every schema id that a converted schema names."""
+    if isinstance(table, list):
+        for item in table:
+            yield from references(item)
+    elif isinstance(table, dict):
+        for key, value in table.items():
+            if key == "ref" and isinstance(value, str):
+                yield value
+            elif key in _NAMED:
+                yield from references(list(value.values()))
+            elif key in _ONE or key in _MANY:
+                yield from references(value)
