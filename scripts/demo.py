@@ -11,6 +11,8 @@ import tempfile
 import demo_server
 from environment import ROOT, ready
 
+NEW = '{"fields": {"project": {"key": "DEMO"}, "summary": "Sweep the stage"}}'
+
 STEPS = (
     ("Find an operation among 1,143, even misspelt", "suite op search creat isue --max 3"),
     ("Read what it takes", "suite op describe getIssue"),
@@ -19,11 +21,7 @@ STEPS = (
         "List, two a page, every page",
         "suite op call searchAndReconsileIssuesUsingJql --param jql=project=DEMO --limit 2 --all",
     ),
-    (
-        "Create, and print only the new id",
-        "suite op call createIssue -o id "
-        """-d '{"fields": {"project": {"key": "DEMO"}, "summary": "Sweep the stage"}}'""",
-    ),
+    ("Create, and print only the new id", f"suite op call createIssue -o id -d {shlex.quote(NEW)}"),
     ("See what would be sent, and send nothing", "suite op call deleteIssue --param issueIdOrKey=DEMO-6 --dry-run"),
     ("An error says what is wrong (exit code 4)", "suite op call getIssue --param issueIdOrKey=DEMO-99"),
     ("A mistake is found before anything is sent (exit code 2)", "suite op call getIssue --param isueIdOrKey=DEMO-1"),

@@ -20,7 +20,30 @@ DATA_WORDS = re.compile(
     re.IGNORECASE,
 )
 # What a start may not load: each costs more than the rest of it together.
-SLOW = ["asyncio", "cryptography", "dataclasses", "httpx", "jmespath", "jq", "jsonschema", "jwt", "keyring", "markdown_it", "pathlib", "platformdirs", "pydantic", "pydantic_settings", "tomlkit", "tomllib", "typing_extensions", "uvicorn", "wcwidth", "yaml", "logging", "urllib.request"]
+SLOW = [
+    "asyncio",
+    "cryptography",
+    "dataclasses",
+    "httpx",
+    "jmespath",
+    "jq",
+    "jsonschema",
+    "jwt",
+    "keyring",
+    "markdown_it",
+    "pathlib",
+    "platformdirs",
+    "pydantic",
+    "pydantic_settings",
+    "tomlkit",
+    "tomllib",
+    "typing_extensions",
+    "uvicorn",
+    "wcwidth",
+    "yaml",
+    "logging",
+    "urllib.request",
+]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

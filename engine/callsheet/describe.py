@@ -60,7 +60,7 @@ def example(context: Context, id: str, operation: dict[str, Any]) -> str:
     for name, part in body.get("parts", {}).items():
         if part.get("required") or part.get("file"):
             words += [
-                "--file" if part.get("file") else "--field",
+                "--file" if part.get("file") else "--param",
                 quote(f"{name}={'example.txt' if part.get('file') else 'text'}"),
             ]
     if "schema" in body and "parts" not in body and not body.get("optional"):

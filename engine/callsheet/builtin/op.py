@@ -65,7 +65,7 @@ def skeleton(context: Context, values: dict[str, Any]) -> None:
         raise UsageError(f"{id} takes no body", hint=f"{context.program} op describe {id}")
     if "parts" in body or "schema" not in body:
         form = " ".join(
-            f"--file {name}=PATH" if part.get("file") else f"--field {name}=TEXT"
+            f"--file {name}=PATH" if part.get("file") else f"--param {name}=TEXT"
             for name, part in body.get("parts", {}).items()
         )
         raise UsageError(

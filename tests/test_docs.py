@@ -1,0 +1,41 @@
+"""What the documentation shows works: definitions are sound, commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from callsheet import registry
+from callsheet.check import check
+from callsheet.compile import qualified_names
+from callsheet.layers import Layer, layers
+from callsheet.load import load
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [text for name, text in BLOCK.findall(path.read_text(encoding="utf-8")) if name == language]
+
+
+def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
+    shown = blocks(ROOT / "docs" / "definitions.md", "toml")
+    assert len(shown) >= 5
+    for number, text in enumerate(shown):
+        (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
+    found = [*layers("suite", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
+    definitions = load(found)
+    check(definitions, {"operation": set(qualified_names(definitions))}, registry.names())
+    assert [column["name"] for column in definitions["view", "operation"].table["columns"]].count("EXPERIMENTAL") == 1
+    assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
