@@ -76,14 +76,14 @@ class NetworkError(CallsheetError):
     code = "network"
 
 
-def closest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The known names most like `word`, best first; empty when nothing is near."""
+def closest(word: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known names most like `word`, best first; empty when nothing is as near as `cutoff` (1.0: the same)."""
     from difflib import get_close_matches
 
     by_folded: dict[str, str] = {}
     for name in known:
         by_folded.setdefault(name.casefold(), name)
-    return [by_folded[match] for match in get_close_matches(word.casefold(), by_folded, count, 0.6)]
+    return [by_folded[match] for match in get_close_matches(word.casefold(), by_folded, count, cutoff)]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -68,8 +68,14 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     terms = [corrected.get(word, word) for word in asked]
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
-    rows.sort(key=lambda row: row["id"].casefold() != plain)
+    rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
     return Found(rows, corrected)
+
+
+def _named(id: str, terms: list[str]) -> int:
+    """How many of the words stand in the id itself: what an operation is called counts before where it lives."""
+    in_id = [word.lower() for word in words.split(id)]
+    return sum(any(word.startswith(term.removesuffix("s")) for word in in_id) for term in terms)
 
 
 def suggestions(catalog: Catalog, id: str, count: int = 3) -> list[str]:
@@ -81,7 +87,7 @@ def _corrections(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]
     for word in dict.fromkeys(asked):
         stem = word[:-1] if word.endswith("s") and len(word) > 3 else word
         if not catalog.query("SELECT 1 FROM word WHERE word >= ? AND word < ? LIMIT 1", stem, stem + "\U0010ffff"):
-            near = closest(word, (str(name) for (name,) in catalog.query("SELECT word FROM word")))
+            near = closest(word, (str(name) for (name,) in catalog.query("SELECT word FROM word")), cutoff=0.7)
             if near:
                 yield word, near[0]
 
@@ -91,7 +97,7 @@ def _match(catalog: Catalog, terms: list[str], operator: str, product: str | Non
     query = operator.join(f'("{term}" OR "{term}"*)' for term in terms)
     sql = (
         f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608
-        f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY o.deprecated, {_RANK}, o.position"
+        f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY {_RANK}, o.position"
     )
     return [_row(row) for row in catalog.query(sql, query, product, product)]
 
