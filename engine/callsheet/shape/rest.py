@@ -45,6 +45,7 @@ class ProductHere(Shape, total=False):
     title: str
     base: Annotated[str, Field(description="Path that stands in the place of the product's `base`.")]
     errors: Expression
+    failed: Expression
     headers: dict[str, str]
     docs: Template
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
@@ -68,6 +69,7 @@ class Product(Shape, Imported, total=False):
     service: Annotated[str, reference("service", description="The host and credential it is reached with.")]
     base: Annotated[str, Field(description="Path all its operations start with.")]
     errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
+    failed: Annotated[Expression, Field(description="True of the body of a success that reports a failure.")]
     hints: Annotated[dict[str, str], Field(description="HTTP status → what to do about it.")]
     headers: Annotated[dict[str, str], Field(description="Headers sent with every request.")]
     docs: Annotated[Template, Field(description="Page of an operation at the vendor; sees id, tag, method, path.")]

@@ -1,0 +1,1 @@
+"""Sending requests: connections, retries, quotas, redirects, and what an answer means."""

@@ -1,0 +1,102 @@
+"""JSON text to values and back without changing a number.
+
+Integers keep every digit, and a float that Python would write differently (`1e5`, `1.10`, `0.1000000000000000055`)
+keeps its own text. `NaN` and `Infinity`, which are not JSON, are refused both ways.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any, NoReturn
+
+_MARK = os.urandom(9).hex()
+_MARKED = re.compile(f'"{_MARK}([^"]*)"')
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class JSONError(ValueError):
+    """The text is not JSON; the message says where: `line 3 column 7: ...`. `at_end` tells that it merely stops."""
+
+    def __init__(self, message: str, *, at_end: bool = False) -> None:
+        super().__init__(message)
+        self.at_end = at_end
+
+
+class ExactFloat(float):
+    """A float whose JSON text is not the one Python would write; `text` is as it was received."""
+
+    text: str
+    made = False
+
+    def __new__(cls, text: str) -> ExactFloat:
+        self = super().__new__(cls, text)
+        self.text = text
+        ExactFloat.made = True
+        return self
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
+        return (self.text,)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return value if repr(value) == text else ExactFloat(text)
+
+
+def _constant(name: str) -> NoReturn:
+    raise JSONError(f"{name} is not JSON")
+
+
+def _decode(data: bytes) -> str:
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise JSONError(f"byte {error.start}: not valid {encoding.upper()}") from None
+
+
+def parse(text: str | bytes) -> Any:
+    """The value of a JSON text. Bytes are UTF-8, or UTF-16/32 where they plainly are. Raises `JSONError`."""
+    if isinstance(text, bytes):
+        text = _decode(text)
+    try:
+        return json.loads(text.removeprefix("\ufeff"), parse_float=_float, parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        what = "the text ends too early" if at_end else error.msg[:1].lower() + error.msg[1:]
+        raise JSONError(f"line {error.lineno} column {error.colno}: {what}", at_end=at_end) from None
+    except RecursionError:
+        raise JSONError("nested too deeply") from None
+    except JSONError:
+        raise
+    except ValueError as error:  # an integer beyond sys.get_int_max_str_digits()
+        raise JSONError(str(error)) from None
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, ExactFloat):
+        return _MARK + value.text
+    if isinstance(value, dict):
+        return {key: _marked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_marked(item) for item in value]
+    return value
+
+
+def dump(value: Any, indent: int | None = None) -> str:
+    """The JSON text of a value, characters beyond ASCII as they are; half a surrogate pair stays escaped."""
+    exact = ExactFloat.made
+    separators = (",", ": ") if indent else (", ", ": ")
+    text = json.dumps(
+        _marked(value) if exact else value, indent=indent, ensure_ascii=False, allow_nan=False, separators=separators
+    )
+    if exact:
+        text = _MARKED.sub(r"\1", text)
+    if text.isascii():
+        return text
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
