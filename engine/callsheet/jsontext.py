@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 _MARK = os.urandom(9).hex()
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
@@ -30,7 +30,7 @@ class ExactFloat(float):
     text: str
     made = False
 
-    def __new__(cls, text: str) -> ExactFloat:
+    def __new__(cls, text: str) -> Self:
         self = super().__new__(cls, text)
         self.text = text
         ExactFloat.made = True

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.cookiejar import DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import httpx
 
-from callsheet import __version__
-from callsheet.errors import CallsheetError
-from callsheet.request.model import Request
+from .. import __version__
+from ..errors import CallsheetError
+from ..request.media import is_json
+from ..request.model import Request
 from .connect import Connections
 from .failure import failure_of
 from .incoming import Incoming
@@ -25,7 +26,7 @@ from .sender import Sender
 from .watch import Narrator
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Product, Service
+    from ..shape.rest import Product, Service
 
 TIMEOUT = 60.0
 _ACCEPT = {"json": "application/json", "binary": "*/*", "none": "application/json, */*;q=0.5"}
@@ -33,7 +34,7 @@ _SLICE = 0.2
 
 
 class Definitions(Protocol):
-    def all(self, kind: str) -> dict[str, dict[str, Any]]: ...
+    def find(self, kind: str, id: str) -> dict[str, Any] | None: ...
 
 
 class Site(Protocol):
@@ -77,6 +78,7 @@ class Client:
         self.site = site
         self.redactor = Redactor(site.secrets())
         self._definitions = definitions
+        self._read: dict[tuple[str, str], dict[str, Any]] = {}
         self._sleep = sleep
         self._now = now
         self._closed = False
@@ -91,7 +93,7 @@ class Client:
             now=now,
         )
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -158,10 +160,10 @@ class Client:
     def _wait(self, seconds: float) -> None:
         """In slices, so that closing the client ends it."""
         while seconds > 0 and not self._closed:
-            self._sleep(min(seconds, _SLICE) if self._sleep is time.sleep else seconds)
-            seconds -= _SLICE if self._sleep is time.sleep else seconds
+            self._sleep(min(seconds, _SLICE))
+            seconds -= _SLICE
         if self._closed:
-            raise CallsheetError("stopped")
+            raise CallsheetError("stopped: the client was closed")
 
     @contextmanager
     def _redacting(self) -> Iterator[None]:
@@ -172,20 +174,30 @@ class Client:
             raise
 
     def _product(self, request: Request) -> Product:
-        plain = self._definitions.all("product").get(request.product or "", {})
+        plain = self._definition("product", request.product)
         return cast("Product", {**plain, **plain.get("on", {}).get(self.site.deployment, {})})
 
     def _service(self, request: Request) -> Service:
-        return cast("Service", self._definitions.all("service").get(request.service, {}))
+        return cast("Service", self._definition("service", request.service))
+
+    def _definition(self, kind: str, id: str | None) -> dict[str, Any]:
+        """Each is read once: the catalog is not asked again for every page."""
+        key = (kind, id or "")
+        if key not in self._read:
+            self._read[key] = (self._definitions.find(kind, id) if id else None) or {}
+        return self._read[key]
 
 
 def _reports_failure(reply: Reply, product: Product) -> bool:
-    from callsheet.template import evaluate
+    from ..template import TemplateError, evaluate
 
     failed = product.get("failed")
-    if not failed or not reply.media.endswith("json") or not reply.content.strip():
+    if not failed or not is_json(reply.media) or not reply.content.strip():
         return False
-    return bool(evaluate(failed, reply.json()))
+    try:
+        return bool(evaluate(failed, reply.json()))
+    except TemplateError:
+        return False
 
 
 def _http_client(site: Site, environ: Mapping[str, str]) -> httpx.Client:

@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from callsheet.errors import UsageError
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     from .client import Site

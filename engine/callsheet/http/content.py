@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 from urllib.parse import urlencode
 
-from callsheet.errors import UsageError
-from callsheet.jsontext import dump
-from callsheet.request.model import Body, File, Form, Json, Multipart, Raw
+from ..errors import UsageError
+from ..jsontext import dump
+from ..request.model import Body, File, Form, Json, Multipart, Raw
 
 
 @contextmanager
@@ -52,6 +52,6 @@ def _part(text: str | None, file: File | None, stack: ExitStack) -> tuple[str | 
 
 def _open(path: str) -> IO[bytes]:
     try:
-        return open(path, "rb")  # noqa: SIM115 - the caller's ExitStack closes it
+        return open(path, "rb")
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
-from callsheet.jsontext import JSONError, parse
+from ..errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
+from ..jsontext import JSONError, parse
 from .duration import spoken
 from .quota import Standing
 from .reply import Reply, is_html, title_of
 from .retry import IDEMPOTENT, STATUSES
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Product, Service
+    from ..shape.rest import Product, Service
 
 _CLASSES: dict[int, type[CallsheetError]] = {
     401: NotAllowed,
@@ -72,7 +72,7 @@ def _denied(reply: Reply, service: Service) -> list[str]:
 
 def _hint(status: int, product: Product) -> str | None:
     own = product.get("hints", {}).get(str(status))
-    return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)  # noqa: PLR2004
+    return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
 
 
 def _limits(reply: Reply, told: Standing) -> list[str]:
@@ -84,7 +84,7 @@ def _limits(reply: Reply, told: Standing) -> list[str]:
 
 def _fate(reply: Reply) -> list[str]:
     """What is known about a change that was answered by a gateway or an overloaded service."""
-    if reply.request.method in IDEMPOTENT or reply.request.safety == "read" or reply.status < 500:  # noqa: PLR2004
+    if reply.request.method in IDEMPOTENT or reply.request.safety == "read" or reply.status < 500:
         return []
     return ["it was sent once and not repeated: it may have been carried out"]
 
@@ -111,10 +111,13 @@ def messages(reply: Reply, product: Product) -> list[str]:
 
 
 def _chosen(body: Any, product: Product) -> Any:
-    from callsheet.template import evaluate
+    from ..template import TemplateError, evaluate
 
     expression = product.get("errors")
-    return evaluate(expression, body) if expression else None
+    try:
+        return evaluate(expression, body) if expression else None
+    except TemplateError:  # the expression meets a body of another shape
+        return None
 
 
 def listed(found: Any) -> list[str]:

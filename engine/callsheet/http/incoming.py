@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import httpx
 
-from callsheet.errors import CallsheetError
-from callsheet.request.model import Request
+from ..errors import CallsheetError
+from ..request.model import Request
 from .reply import Reply
 
 

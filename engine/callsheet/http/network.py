@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from callsheet.errors import CallsheetError, NetworkError, UsageError
+from ..errors import CallsheetError, NetworkError, UsageError
 
 _TIMEOUT_RETRIES = 1
 _CHECK = "look whether it took effect before you send it again"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .retry import FAR, retry_after, server_time
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Quota
+    from ..shape.rest import Quota
 
 _NEAR = 0.2  # of the limit: below this the rest is spread over the window
 _LONGEST_PACE = 5.0

@@ -7,7 +7,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
-from callsheet.errors import CallsheetError
+from ..errors import CallsheetError
 
 HIDDEN = "***"
 _DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance

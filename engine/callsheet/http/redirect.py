@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from callsheet.errors import CallsheetError
-from callsheet.request.model import Body, Request, origin
+from ..errors import CallsheetError
+from ..request.model import Body, Request, origin
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 LIMIT = 10
@@ -41,7 +41,7 @@ def following(hop: Hop, status: int, location: str, shown: str) -> Hop:
     headers = hop.headers
     if origin(target) != origin(hop.url):
         headers = {name: text for name, text in headers.items() if name.lower() in _PLAIN}
-    if status == 303 and hop.method != "HEAD":  # noqa: PLR2004
+    if status == 303 and hop.method != "HEAD":
         return Hop("GET", target, headers, None)
     return replace(hop, url=target, headers=headers)
 
@@ -59,7 +59,7 @@ def _problem(hop: Hop, status: int, target: str) -> str | None:
         return "that is no web address"
     if scheme == "http" and urlsplit(hop.url).scheme == "https":
         return "not followed, because it leaves TLS"
-    if hop.method in {"GET", "HEAD"} or status == 303:  # noqa: PLR2004
+    if hop.method in {"GET", "HEAD"} or status == 303:
         return None
     if status in {301, 302}:
         return f"not followed, because a {hop.method} must not turn into a GET: correct the site's base URL"

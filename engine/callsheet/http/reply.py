@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from callsheet.errors import CallsheetError, NetworkError
-from callsheet.jsontext import JSONError, parse
-from callsheet.request.media import essence, is_json
-from callsheet.request.model import Request
+from ..errors import CallsheetError, NetworkError
+from ..jsontext import JSONError, parse
+from ..request.media import essence, is_json
+from ..request.model import Request
 
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SHOWN = 120
@@ -36,7 +36,7 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        return 200 <= self.status < 300  # noqa: PLR2004
+        return 200 <= self.status < 300
 
     def json(self) -> Any:
         """The body's value, numbers exact; None for an answer without a body that owes none."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
-from callsheet.errors import CallsheetError, RateLimited
-from callsheet.request.model import Request, origin
+from ..errors import CallsheetError, RateLimited
+from ..request.model import Request, origin
 from . import network, redirect
 from .content import opened
 from .duration import spoken
 from .incoming import Incoming
-from .quota import Governor, Standing, is_far, standing
+from .quota import Governor, is_far, standing
 from .retry import FAR, IDEMPOTENT, STATUSES, Policy
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Quota
+    from ..shape.rest import Quota
 
 
 class Watch(Protocol):
@@ -56,20 +56,16 @@ class Sender:
             attempt += 1
             self._take_turn(request)
             try:
-                incoming = self._walk(request, headers)
-                if read:
-                    incoming.response.read()
+                incoming = self._walk(request, headers, read=read)
             except httpx.RequestError as error:
                 delay = self._after_error(request, error, attempt)
                 why = self._words(request, error).message
             else:
-                told = standing(incoming.headers, quota, self._now())
-                self._governor.note(_endpoint(request), told)
-                delay = self._after_answer(request, incoming.status, told, quota, attempt)
-                if delay is None:
+                wait = self._after_answer(request, incoming, quota, attempt)
+                if wait is None:
                     return incoming
                 incoming.close()
-                why = f"{request.method} {self._shown(incoming.url)}: {incoming.status}"
+                delay, why = wait, f"{request.method} {self._shown(incoming.url)}: {incoming.status}"
             self._watch.waiting(delay, f"{why}; try {attempt + 1} of {self._policy.retries + 1}")
             self._sleep(delay)
 
@@ -84,13 +80,15 @@ class Sender:
                 self._watch.waiting(wait, "little of the quota is left")
             self._sleep(wait)
 
-    def _walk(self, request: Request, headers: Mapping[str, str]) -> Incoming:
+    def _walk(self, request: Request, headers: Mapping[str, str], *, read: bool) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
         hop = redirect.first(request, headers)
         for _ in range(redirect.LIMIT + 1):
             response = self._message(hop, request)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location:
+                if read:
+                    response.read()
                 return Incoming(request, response, hop.url, lambda error: self._words(request, error))
             response.close()
             hop = redirect.following(hop, response.status_code, location, self._shown(hop.url))
@@ -115,12 +113,15 @@ class Sender:
             raise self._words(request, error) from None
         return self._policy.delay(attempt, None)
 
-    def _after_answer(self, request: Request, status: int, told: Standing, quota: Quota, attempt: int) -> float | None:
+    def _after_answer(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
         """Seconds to the next try; None when this answer is the last."""
+        status = incoming.status
+        told = standing(incoming.headers, quota, self._now())
+        self._governor.note(_endpoint(request), told)
         again = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
-        if not again or (status == 429 and is_far(told, quota)) or (told.wait or 0.0) > FAR:  # noqa: PLR2004
+        if not again or (status == 429 and is_far(told, quota)) or (told.wait or 0.0) > FAR:
             return None
-        return self._policy.delay(attempt, told.resets_in if status == 429 else told.wait)  # noqa: PLR2004
+        return self._policy.delay(attempt, told.resets_in if status == 429 else told.wait)
 
     def _words(self, request: Request, error: httpx.RequestError) -> CallsheetError:
         timeout = self._http.timeout.read or 0.0

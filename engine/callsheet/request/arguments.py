@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from callsheet.errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean
 from .model import Placeholder, encoded
 from .values import Unfit, free_pairs, pairs_of, text_of
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import OperationParam
+    from ..shape.rest import OperationParam
     from .call import Call
 
 _HOLE = re.compile(r"\{([^{}]+)\}")

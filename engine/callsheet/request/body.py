@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from callsheet.errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean
 from . import media as media_type
 from .model import Body, File, Form, Json, Multipart, Part, Raw
 from .schema import check_json
 from .values import text_of
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Body as Documented
+    from ..shape.rest import Body as Documented
     from .call import Call, Definitions
 
 
@@ -65,7 +65,7 @@ class BodyBuilder:
         return Json(value, self.media)
 
     def _parsed(self, data: Any) -> Any:
-        from callsheet.jsontext import JSONError, parse
+        from ..jsontext import JSONError, parse
 
         try:
             return parse(data) if isinstance(data, bytes) else data

@@ -44,7 +44,9 @@ class Builder:
         *,
         strict: bool = True,
     ) -> Request:
-        """`arguments`: name → text, typed value or list. `body`: a JSON value, or bytes still to be read as the
+        """Check everything that can be checked locally.
+
+        `arguments`: name → text, typed value or list. `body`: a JSON value, or bytes still to be read as the
         operation's media type asks. `files`: paths, or `part=path`, for raw and multipart bodies.
         Without `strict` nothing is validated and unknown arguments go into the query.
         """
@@ -80,7 +82,15 @@ class Builder:
         from .raw import raw_request
 
         named = tuple((name, header_text(method, name, text)) for name, text in headers)
-        return raw_request(self.catalog, self.site, method.upper(), path, tuple(query), named, body)
+        return raw_request(
+            self.catalog,
+            self.site,
+            method=method.upper(),
+            target=path,
+            query=tuple(query),
+            headers=named,
+            body=body,
+        )
 
 
 def _loose_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:

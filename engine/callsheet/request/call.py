@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from callsheet.errors import UsageError
+from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import Operation, OperationParam, Product
+    from ..shape.rest import Operation, OperationParam, Product
     from .model import Safety
 
 _SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from callsheet.errors import UsageError
+from ..errors import UsageError
 
 ANY = "application/octet-stream"
 FORM = "application/x-www-form-urlencoded"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from callsheet.errors import UsageError
+from ..errors import UsageError
 from .model import Body, Request, Safety, origin
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", 
 def raw_request(
     catalog: Catalog,
     site: Site,
+    *,
     method: str,
     target: str,
     query: tuple[tuple[str, str], ...],

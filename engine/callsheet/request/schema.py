@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from callsheet.errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean
 from .model import Placeholder
 
 if TYPE_CHECKING:
@@ -65,19 +65,19 @@ def worded(error: Fault) -> list[str]:
 
 
 def place(error: Fault) -> str:
-    """`body.fields.labels[0]`"""
+    """As in `body.fields.labels[0]`."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     return "body" + "".join(steps)
 
 
 def shown(value: Any) -> str:
-    from callsheet.jsontext import dump
+    from ..jsontext import dump
 
     text = dump(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-_TYPE_NAMES = {
+_TYPE_NAMES: dict[Any, str] = {
     "object": "an object",
     "array": "an array",
     "string": "a text",
@@ -90,7 +90,7 @@ _TYPE_NAMES = {
 
 def _type(error: Fault) -> list[str]:
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    names = " or ".join(_TYPE_NAMES.get(name, name) for name in wanted)
+    names = " or ".join(_TYPE_NAMES.get(name, str(name)) for name in wanted)
     return [f"expected {names}, not {shown(error.instance)}"]
 
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from callsheet.errors import did_you_mean
+from ..errors import did_you_mean
 from .model import Placeholder
 
 if TYPE_CHECKING:
-    from callsheet.shape.rest import OperationParam
+    from ..shape.rest import OperationParam
 
 
 class Unfit(ValueError):
@@ -30,7 +30,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        from callsheet.jsontext import dump
+        from ..jsontext import dump
 
         return dump(value)
     return str(value)
@@ -166,7 +166,7 @@ def _object(value: Any, style: str, param: OperationParam) -> list[tuple[str, st
 
 
 def _parsed(text: str) -> Any:
-    from callsheet.jsontext import JSONError, parse
+    from ..jsontext import JSONError, parse
 
     try:
         return parse(text)

@@ -1,0 +1,71 @@
+"""Stand-ins for the catalog and the site, where a test is not about them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from typing import Any
+
+from callsheet.errors import UsageError, did_you_mean
+
+
+class Definitions:
+    """Definitions out of TOML text, found as in the catalog."""
+
+    def __init__(self, text: str) -> None:
+        self.tables: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(text)
+        self.reached: list[tuple[str, str]] = []
+
+    def find(self, kind: str, id: str) -> dict[str, Any] | None:
+        self.reached.append((kind, id))
+        return self.tables.get(kind, {}).get(id)
+
+    def get(self, kind: str, id: str) -> dict[str, Any]:
+        found = self.find(kind, id)
+        if found is None:
+            raise UsageError(f"unknown {kind} {id!r}{did_you_mean(id, self.tables.get(kind, {}))}")
+        return found
+
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        return self.tables.get(kind, {})
+
+
+@dataclass
+class FakeSite:
+    root: str = "https://site.example"
+    deployment: str = "cloud"
+    authorization: str = "Basic cm9iaW46Y2FuYXJ5LXNlY3JldA=="
+    roots: dict[str, str] = field(default_factory=dict)
+    ca_bundle: str | None = None
+    client_cert: str | tuple[str, str] | None = None
+    proxy: str | None = None
+    rps: float | None = None
+    timeout: float | None = 5.0
+
+    def base_url(self, service: str) -> str:
+        return self.roots.get(service, self.root)
+
+    def headers(self, service: str) -> dict[str, str]:
+        return {"Authorization": self.authorization} if self.authorization else {}
+
+    def secrets(self) -> list[str]:
+        return ["canary-secret", self.authorization.partition(" ")[2]]
+
+
+class FakeClock:
+    """A clock that only sleeping moves; `slept` are the lengths."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+
+    def __call__(self) -> float:
+        return self.time
+
+    @property
+    def total(self) -> float:
+        return sum(self.slept)
