@@ -70,7 +70,7 @@ class Context:
         if self._site is None:
             from .site import current_site
 
-            self._site = current_site(self.program, self.options, self.environ)
+            self._site = current_site(self.program, self.options, self.environ, self.catalog)
         return self._site
 
     def client(self) -> Client:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import access
 from .commands import Command, Group, Program, View
 from .rest import Operation, Paginator, Parameter, Product, Schema, Service
 
@@ -18,4 +19,5 @@ KINDS: dict[str, Any] = {
     "view": View,
     "group": Group,
     "command": Command,
+    **access.KINDS,
 }

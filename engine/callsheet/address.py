@@ -1,0 +1,62 @@
+"""Addresses of sites: what may be one, and when two are the same place."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urlsplit
+
+from .errors import UsageError
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address always means this machine (`0.0.0.0` does not)."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def base_url(text: str, where: str = "base URL") -> str:
+    """The address of a site without a trailing slash, its context path kept; raises `UsageError`."""
+    problem = base_url_problem(text)
+    if problem:
+        raise UsageError(f"{where}: {problem}", hint="expected something like https://example.org or https://host/path")
+    return text.strip().rstrip("/")
+
+
+def base_url_problem(text: str) -> str | None:
+    """Why `text` cannot be the address of a site, or None."""
+    try:
+        parts = urlsplit(text.strip())
+        port_is_wrong = parts.port == 0
+    except ValueError as error:
+        return f"not a URL: {error}"
+    if parts.username is not None or parts.password is not None:
+        return "a URL must not hold a user name or password"
+    shown = repr(text)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _odd(text):
+        return f"{shown} is no http(s) URL"
+    if parts.query or parts.fragment:
+        return f"{shown} has a query or fragment"
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        return f"{shown} would send the credential in the clear; http is only for this machine"
+    return None
+
+
+def _odd(text: str) -> bool:
+    return any(character.isspace() or not character.isprintable() or character == "\\" for character in text.strip())
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port in one form: what must be equal for a credential to be sent."""
+    parts = urlsplit(url)
+    return f"{parts.scheme.lower()}://{_host(parts)}:{parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), 0)}"
+
+
+def _host(parts: SplitResult) -> str:
+    return (parts.hostname or "").lower().rstrip(".")

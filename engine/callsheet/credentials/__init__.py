@@ -1,0 +1,1 @@
+"""Secrets: where they are kept and how they are presented."""

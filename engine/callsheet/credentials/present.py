@@ -1,0 +1,75 @@
+"""How a secret is put into a request."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import NotAllowed
+
+Find = Callable[[], tuple[str, str]]
+
+
+class Credential:
+    """The value of one Authorization header (empty: none is sent), and every text that must not be shown."""
+
+    __slots__ = ("header", "secrets")
+
+    def __init__(self, header: str, secrets: tuple[str, ...]) -> None:
+        self.header = header
+        self.secrets = secrets
+
+    def __repr__(self) -> str:
+        return "Credential(...)"
+
+
+def present(scheme: str, access: Mapping[str, Any], find: Find) -> Credential:
+    """A credential as the scheme of an auth definition wants it; `find` gives the secret and where it is from."""
+    return SCHEMES[scheme](access, find)
+
+
+def basic(access: Mapping[str, Any], find: Find) -> Credential:
+    secret = clean(*find())
+    user = access.get("email")
+    if not user:
+        raise NotAllowed("this way of signing in needs an e-mail address or user name", hint="give it as `email`")
+    pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    return Credential(f"Basic {pair}", (pair, secret))
+
+
+def bearer(access: Mapping[str, Any], find: Find) -> Credential:
+    del access
+    token = clean_token(*find())
+    return Credential(f"Bearer {token}", (token,))
+
+
+def nothing(access: Mapping[str, Any], find: Find) -> Credential:
+    del access, find
+    return Credential("", ())
+
+
+SCHEMES: dict[str, Callable[[Mapping[str, Any], Find], Credential]] = {
+    "basic": basic,
+    "bearer": bearer,
+    "oauth2": bearer,
+    "none": nothing,
+}
+
+
+def clean(secret: str, where: str) -> str:
+    """A secret without the blanks and line ends that pasting leaves around it; raises `NotAllowed`."""
+    secret = secret.strip()
+    if not secret:
+        raise NotAllowed(f"{where} is empty")
+    if not secret.isprintable():
+        raise NotAllowed(f"{where} holds a line break or control character")
+    return secret
+
+
+def clean_token(secret: str, where: str) -> str:
+    """The same for a secret that stands in a header as it is."""
+    secret = clean(secret, where)
+    if not secret.isascii() or " " in secret:
+        raise NotAllowed(f"{where} holds characters that no token has")
+    return secret

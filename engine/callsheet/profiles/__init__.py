@@ -1,0 +1,1 @@
+"""Sites in a file: read, checked, edited."""

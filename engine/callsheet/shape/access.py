@@ -1,0 +1,67 @@
+"""Shapes of how one signs in: deployments and authentication methods."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+
+from .base import Expression, Shape, reference
+
+
+class Detection(Shape, total=False):
+    """A request that tells what kind of installation answers; it is sent without credentials."""
+
+    path: Required[Annotated[str, Field(description="Path below the address that a person gave.")]]
+    when: Required[Annotated[Expression, Field(description="True for the reply of such an installation.")]]
+    service: Annotated[str, reference("service", description="The service that answers; absent: all of them.")]
+    version: Annotated[Expression, Field(description="The version, where the reply tells.")]
+
+
+class Tenant(Shape, total=False):
+    """Where a site tells the id that a service's `gateway` takes."""
+
+    path: Required[str]
+    id: Required[Expression]
+
+
+class Deployment(Shape, total=False):
+    """A kind of installation; its id is the word that `on` tables use."""
+
+    title: Required[str]
+    method: Required[Annotated[str, reference("auth", description="How one signs in unless said otherwise.")]]
+    detect: list[Detection]
+    tenant: Tenant
+
+
+class Consent(Shape, total=False):
+    """An OAuth 2.0 authorisation server (authorisation code with PKCE)."""
+
+    authorize: Required[Annotated[str, Field(description="URL that a person's browser opens.")]]
+    token: Required[Annotated[str, Field(description="URL where codes and refresh tokens are exchanged.")]]
+    params: Annotated[dict[str, str], Field(description="Further parameters of the authorisation request.")]
+    scopes: Annotated[list[str], Field(description="Asked for unless a site says otherwise.")]
+    renew: Annotated[list[str], Field(description="Scopes always asked for, so that access can be renewed.")]
+    host: Annotated[str, Field(description="Loopback address of the redirect URL; default: 127.0.0.1.")]
+    port: Required[Annotated[int, Field(description="Port of the redirect URL, as registered with the server.")]]
+    path: Required[Annotated[str, Field(description="Path of the redirect URL.")]]
+    confidential: Annotated[bool, Field(description="The server wants a client secret as well.")]
+    register: Annotated[str, Field(description="Page where a person registers an app of their own.")]
+    sites: Annotated[str, Field(description="URL that lists the sites a token reaches.")]
+    site_url: Annotated[Expression, Field(description="The address of one of these sites.")]
+    site_id: Annotated[Expression, Field(description="Its id, as `gateway` takes it.")]
+    site_scopes: Annotated[Expression, Field(description="The scopes granted for it.")]
+
+
+class Auth(Shape, total=False):
+    """One way of signing in."""
+
+    title: Required[str]
+    scheme: Required[Annotated[Literal["basic", "bearer", "oauth2", "none"], Field(description="How it is presented.")]]
+    secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
+    page: Annotated[str, Field(description="Page where a person makes one.")]
+    each: Annotated[bool, Field(description="Each service has a secret of its own.")]
+    oauth: Consent
+
+
+KINDS: dict[str, Any] = {"auth": Auth, "deployment": Deployment}
