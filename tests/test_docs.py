@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from callsheet.check import check
 from callsheet.compile import qualified_names
 from callsheet.layers import Layer, layers
 from callsheet.load import load
+from support.walkthrough import walk
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -39,3 +42,11 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
+@pytest.mark.parametrize("page", ["tutorial-own-api.md"])
+def test_a_tutorial_works_as_it_is_written(page: str, tmp_path: Path) -> None:
+    scripts = str(Path(sys.executable).parent)
+    environ = {"PATH": os.pathsep.join([scripts, os.environ["PATH"]]), "CALLSHEET_HOME": str(tmp_path / "home")}
+    walk(ROOT / "docs" / page, tmp_path, environ)
