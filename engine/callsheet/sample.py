@@ -1,0 +1,169 @@
+"""Made-up values: a body to fill in for a schema, and an argument for a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+_FORMATS = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T09:00:00.000+0000",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "uri": "https://example.com/",
+    "url": "https://example.com/",
+    "email": "name@example.com",
+    "byte": "dGV4dA==",
+}
+# Tried in turn where a text has to match a pattern.
+_PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "2026-01-31", "#000000")
+_EMPTY: dict[str, Any] = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+
+
+class Definitions(Protocol):
+    def get(self, kind: str, id: str) -> dict[str, Any]: ...
+
+
+def body_sample(definitions: Definitions, schema: str, *, required_only: bool = False) -> Any:
+    """A body that the schema accepts: required properties first, then the others unless left out."""
+    return Sampler(definitions, required_only=required_only).of_reference(schema)
+
+
+def parameter_sample(param: Mapping[str, Any]) -> str:
+    """One value that a parameter takes, as it is typed."""
+    kind = param.get("type", "string")
+    if kind == "array":
+        return parameter_sample({**param, "type": param.get("items", "string")})
+    if "enum" in param:
+        return _typed(param["enum"][0])
+    if kind == "object":
+        return '{"key": "value"}'
+    if kind == "string":
+        return _FORMATS.get(param.get("format", ""), param["name"].upper())
+    return _typed(_number(param) if kind in ("integer", "number") else True)
+
+
+def _typed(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Sampler:
+    """Follows references until one would come back to itself; what is optional ends there, the rest is empty."""
+
+    def __init__(self, definitions: Definitions, *, required_only: bool) -> None:
+        self.definitions = definitions
+        self.required_only = required_only
+        self._open: list[str] = []
+
+    def of_reference(self, id: str) -> Any:
+        self._open.append(id)
+        value = self.of(self.definitions.get("schema", id))
+        self._open.pop()
+        return value
+
+    def of(self, schema: Mapping[str, Any]) -> Any:
+        schema = self._flat(schema)
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return schema["enum"][0]
+        kind = _kind(schema)
+        make = getattr(self, f"_{kind}", None)
+        return make(schema) if make else _EMPTY.get(kind)
+
+    def _flat(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """References, `allOf`, and the first alternative of a choice folded into one table."""
+        table = dict(schema)
+        parts = list(table.pop("allOf", ()))
+        choices = table.pop("oneOf", None) or table.pop("anyOf", None)
+        if choices:
+            parts.append(next((choice for choice in choices if choice.get("type") != "null"), choices[0]))
+        if "ref" in table:
+            reference = table.pop("ref")
+            parts.append({} if self._open.count(reference) > 1 else self.definitions.get("schema", reference))
+        for part in parts:
+            table = _joined(table, self._flat(part))
+        return table
+
+    def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        required = list(schema.get("required", ()))
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        optional = [name for name in properties if name not in required]
+        names = required if self.required_only else required + optional
+        value = {}
+        for name in names:
+            known = properties.get(name, {})
+            if name in required or not (known.get("readOnly") or self._comes_back(known)):
+                value[name] = self._property(known)
+        more = schema.get("additionalProperties")
+        if isinstance(more, Mapping) and len(value) < schema.get("minProperties", 0):
+            value["key"] = self._property(more)
+        return value
+
+    def _property(self, schema: Mapping[str, Any]) -> Any:
+        reference = schema.get("ref")
+        return self.of_reference(reference) if reference and len(schema) == 1 else self.of(schema)
+
+    def _comes_back(self, schema: Mapping[str, Any]) -> bool:
+        inner = schema.get("items", schema.get("additionalProperties", schema))
+        return isinstance(inner, Mapping) and inner.get("ref") in self._open
+
+    def _array(self, schema: Mapping[str, Any]) -> list[Any]:
+        fixed = [self.of(part) for part in schema.get("prefixItems", ())]
+        item = schema.get("items", {})
+        least = schema.get("minItems", 0)
+        wanted = max(least - len(fixed), 0 if self.required_only or self._comes_back(item) else 1)
+        if not fixed and "items" not in schema:
+            wanted = least
+        return fixed + [self._property(item) for _ in range(wanted)]
+
+    @staticmethod
+    def _string(schema: Mapping[str, Any]) -> str:
+        text = _FORMATS.get(str(schema.get("format", "")).lower(), "string")
+        if "pattern" in schema:
+            text = _patterned(schema["pattern"])
+        text += "x" * (schema.get("minLength", 0) - len(text))
+        return text[: schema.get("maxLength", len(text))]
+
+    @staticmethod
+    def _integer(schema: Mapping[str, Any]) -> int:
+        return int(_number(schema))
+
+    @staticmethod
+    def _number(schema: Mapping[str, Any]) -> float:
+        return _number(schema)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((name for name in kind if name != "null"), "null")
+    if kind is None:
+        kind = "array" if "items" in schema else "object"
+    return str(kind)
+
+
+def _joined(table: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Two tables that both hold: properties and required names of either."""
+    joined = {**part, **table}
+    for key in ("properties",):
+        if key in table and key in part:
+            joined[key] = {**part[key], **table[key]}
+    if "required" in table and "required" in part:
+        joined["required"] = list(dict.fromkeys([*part["required"], *table["required"]]))
+    return joined
+
+
+def _number(schema: Mapping[str, Any]) -> Any:
+    """The smallest whole number from 1 on that the bounds allow."""
+    least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1 if "exclusiveMinimum" in schema else None)
+    most = schema.get("maximum", schema["exclusiveMaximum"] - 1 if "exclusiveMaximum" in schema else None)
+    step = schema.get("multipleOf", 1)
+    value = max(1, least) if least is not None else 1
+    value = value if most is None else min(value, most)
+    return -(-value // step) * step
+
+
+def _patterned(pattern: str) -> str:
+    import re
+
+    return next((text for text in _PATTERNED if re.search(pattern, text)), "string")
