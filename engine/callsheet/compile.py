@@ -11,6 +11,7 @@ from . import registry, words
 from .check import check
 from .layers import Layer
 from .load import Definition, Definitions, load
+from .template import fill_text
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -50,8 +51,9 @@ def qualified_names(definitions: Definitions) -> dict[str, str]:
 
 
 def _complete_operations(definitions: Definitions) -> None:
-    """Titles out of ids, and the help of parameters that mean the same everywhere."""
+    """Titles out of ids, the vendor's pages, and the help of parameters that mean the same everywhere."""
     meanings = {definition.id: definition.table["help"] for definition in _of(definitions, "parameter")}
+    pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
     for operation in _of(definitions, "operation"):
         table = operation.table
         table.setdefault("title", words.title(operation.id.rpartition(".")[2]))
@@ -63,6 +65,15 @@ def _complete_operations(definitions: Definitions) -> None:
         path = table["http"].partition(" ")[2]
         implied = [name for name in _placeholders(path) if name not in named]
         table["params"] = [_path_param(name, meanings) for name in implied] + params
+        if page := _page(operation.id, table, pages[table["product"]]):
+            table["documentation"] = page
+
+
+def _page(id: str, table: dict[str, Any], template: str) -> str:
+    """Filled in here, because expressions with functions would cost a description half its time."""
+    method, _, path = table["http"].partition(" ")
+    scope = {"id": id, "tag": table.get("tag", ""), "method": method, "path": path}
+    return str(fill_text(template, scope))
 
 
 def _placeholders(path: str) -> list[str]:

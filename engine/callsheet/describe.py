@@ -24,7 +24,7 @@ def describe(context: Context, id: str, operation: dict[str, Any]) -> str:
         _titled("Body", list(_body(context, operation.get("body")))),
         _titled("Answer", list(_answer(operation))),
         _titled("Elsewhere", list(_elsewhere(context, operation, product))),
-        _titled("More", [link] if (link := documentation(id, operation, product)) else []),
+        _titled("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
         _titled("Example", [f"  {example(context, id, operation)}"]),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -32,20 +32,7 @@ def describe(context: Context, id: str, operation: dict[str, Any]) -> str:
 
 def facts(context: Context, id: str, operation: dict[str, Any]) -> dict[str, Any]:
     """The same for programs: the definition with its id, its vendor's page and the example."""
-    product = context.catalog.get("product", operation["product"])
-    more = {"documentation": documentation(id, operation, product), "example": example(context, id, operation)}
-    return {"id": id, **operation, **more}
-
-
-def documentation(id: str, operation: dict[str, Any], product: dict[str, Any]) -> str | None:
-    """The vendor's page, by the product's template."""
-    if "docs" not in product:
-        return None
-    from .template import fill_text
-
-    method, _, path = operation["http"].partition(" ")
-    scope = {"id": id, "tag": operation.get("tag", ""), "method": method, "path": path}
-    return f"  {fill_text(product['docs'], scope)}".strip()
+    return {"id": id, **operation, "example": example(context, id, operation)}
 
 
 def example(context: Context, id: str, operation: dict[str, Any]) -> str:

@@ -19,6 +19,9 @@ _PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "2
 _EMPTY: dict[str, Any] = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
+DEEPEST = 4  # objects inside objects, from where on only what is required is filled in
+
+
 class Definitions(Protocol):
     def get(self, kind: str, id: str) -> dict[str, Any]: ...
 
@@ -38,7 +41,7 @@ def parameter_sample(param: Mapping[str, Any]) -> str:
     if kind == "object":
         return '{"key": "value"}'
     if kind == "string":
-        return _FORMATS.get(param.get("format", ""), param["name"].upper())
+        return _FORMATS.get(param.get("format", ""), str(param["name"]).upper())
     return _typed(_number(param) if kind in ("integer", "number") else True)
 
 
@@ -53,6 +56,7 @@ class Sampler:
         self.definitions = definitions
         self.required_only = required_only
         self._open: list[str] = []
+        self._depth = 0
 
     def of_reference(self, id: str) -> Any:
         self._open.append(id)
@@ -88,12 +92,14 @@ class Sampler:
         required = list(schema.get("required", ()))
         properties: Mapping[str, Any] = schema.get("properties", {})
         optional = [name for name in properties if name not in required]
-        names = required if self.required_only else required + optional
+        names = required if self.required_only or self._depth >= DEEPEST else required + optional
         value = {}
+        self._depth += 1
         for name in names:
             known = properties.get(name, {})
             if name in required or not (known.get("readOnly") or self._comes_back(known)):
                 value[name] = self._property(known)
+        self._depth -= 1
         more = schema.get("additionalProperties")
         if isinstance(more, Mapping) and len(value) < schema.get("minProperties", 0):
             value["key"] = self._property(more)
@@ -118,18 +124,18 @@ class Sampler:
 
     @staticmethod
     def _string(schema: Mapping[str, Any]) -> str:
-        text = _FORMATS.get(str(schema.get("format", "")).lower(), "string")
+        text: str = _FORMATS.get(str(schema.get("format", "")).lower(), "string")
         if "pattern" in schema:
-            text = _patterned(schema["pattern"])
+            text = _patterned(str(schema["pattern"]))
         text += "x" * (schema.get("minLength", 0) - len(text))
-        return text[: schema.get("maxLength", len(text))]
+        return text[: int(schema.get("maxLength", len(text)))]
 
     @staticmethod
     def _integer(schema: Mapping[str, Any]) -> int:
         return int(_number(schema))
 
     @staticmethod
-    def _number(schema: Mapping[str, Any]) -> float:
+    def _number(schema: Mapping[str, Any]) -> Any:
         return _number(schema)
 
 
@@ -145,9 +151,11 @@ def _kind(schema: Mapping[str, Any]) -> str:
 def _joined(table: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
     """Two tables that both hold: properties and required names of either."""
     joined = {**part, **table}
-    for key in ("properties",):
-        if key in table and key in part:
-            joined[key] = {**part[key], **table[key]}
+    if "properties" in table and "properties" in part:
+        both = part["properties"], table["properties"]
+        joined["properties"] = {
+            name: {**both[0].get(name, {}), **both[1].get(name, {})} for name in {**both[0], **both[1]}
+        }
     if "required" in table and "required" in part:
         joined["required"] = list(dict.fromkeys([*part["required"], *table["required"]]))
     return joined

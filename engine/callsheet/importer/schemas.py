@@ -68,6 +68,8 @@ class Schemas:
         for key in _MANY:
             if parts := [part for node in schema.get(key) or () if (part := self.convert(node)) or key != "allOf"]:
                 table[key] = parts
+        if isinstance(schema.get("discriminator"), dict):
+            table = self._told_apart(schema, table)
         for key in _NAMED:
             if isinstance(schema.get(key), dict) and schema[key]:
                 table[key] = {str(name): self.convert(node) for name, node in schema[key].items()}
@@ -82,6 +84,36 @@ class Schemas:
             return {"prefixItems": [self.convert(part) for part in node]}
         converted = self.convert(node)
         return {key: converted} if converted or key not in ("additionalProperties", "items") else {}
+
+    def _told_apart(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+        """Alternatives that each state the value of the property which decides between them.
+
+        JSON Schema knows no discriminator, and alternatives that differ in nothing else would all fit at once. A
+        parent that forbids further properties means those of the alternatives to be allowed.
+        """
+        key = next((key for key in ("oneOf", "anyOf") if key in table), None)
+        name = schema["discriminator"].get("propertyName")
+        if key is None or not isinstance(name, str):
+            return table
+        words: dict[str, list[str]] = {}
+        for word, reference in (schema["discriminator"].get("mapping") or {}).items():
+            local = reference if "/" in reference else f"#/components/schemas/{reference}"
+            words.setdefault(self._reference(local), []).append(word)
+        table[key] = [self._tagged(part, name, words) for part in table[key]]
+        return {name: value for name, value in table.items() if name != "additionalProperties"}
+
+    def _tagged(self, part: dict[str, Any], name: str, words: dict[str, list[str]]) -> dict[str, Any]:
+        """The alternative with its deciding words, unless its own list of values knows none of them."""
+        reference = part.get("ref")
+        if reference is None:
+            return part
+        own = self.definitions[reference].get("properties", {}).get(name, {}).get("enum")
+        named = words.get(reference) or [reference.removeprefix(f"{self.product}.")]
+        values = [word for word in named if own is None or word in own]
+        if not values:
+            return part
+        allowed = {"const": values[0]} if len(values) == 1 else {"enum": values}
+        return {"ref": reference, "required": [name], "properties": {name: allowed}}
 
     def _tidy(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
         for exclusive, inclusive in _BOUNDS:
