@@ -13,7 +13,7 @@ from zlib import crc32
 
 from . import __version__
 from .errors import UsageError, did_you_mean
-from .layers import Layer, files_of, layers
+from .layers import Layer, layers, state_of
 from .paths import cache_directory
 
 FORMAT = 1
@@ -163,8 +163,5 @@ def _read_only(path: str) -> sqlite3.Connection:
 
 
 def _fingerprint(found: list[Layer]) -> str:
-    """Changes whenever a definition file is added, removed, replaced or edited, or the engine is another."""
-    lines = [f"{__version__} {FORMAT}"]
-    for layer in found:
-        lines += [f"{path} {status.st_size} {status.st_mtime_ns}" for path, _, status in files_of(layer)]
-    return "\n".join(lines)
+    """Changes whenever a definition changes, or the engine is another."""
+    return "\n".join([f"{__version__} {FORMAT}", *(state_of(layer) for layer in found)])

@@ -10,47 +10,59 @@ from .errors import DefinitionError
 from .paths import config_directory, shipped_definitions
 
 COMMON = "common"
+SUFFIX = ".toml"
 
 
 class Layer(NamedTuple):
-    """One directory of definition files; `optional` ones may be absent."""
+    """One directory (or, for a check, one file) of definitions.
+
+    `optional` ones may be absent, `frozen` ones change only when the package is installed again.
+    """
 
     directory: str
     optional: bool = False
+    frozen: bool = False
 
 
 def layers(program: str, environ: Mapping[str, str]) -> list[Layer]:
     """Built-in definitions, then the person's, then those named by the environment; later ones win."""
-    shipped = shipped_definitions()
-    found = [Layer(os.path.join(shipped, COMMON), optional=True), Layer(os.path.join(shipped, program))]
+    shipped, frozen = shipped_definitions()
+    found = [Layer(os.path.join(shipped, COMMON), frozen=frozen), Layer(os.path.join(shipped, program), frozen=frozen)]
     found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
     named = environ.get(f"{program.upper().replace('-', '_')}_DEFINITIONS", "")
     found += [Layer(os.path.abspath(path)) for path in named.split(os.pathsep) if path]
     return found
 
 
-def definition_files(directory: str) -> Iterator[tuple[str, int, os.stat_result]]:
-    """Path, depth and status of every definition file below a directory, in a fixed order, deepest first.
+def files_of(layer: Layer) -> list[tuple[str, int]]:
+    """Path and depth of every definition file of a layer, in a fixed order, deepest first.
 
-    Deepest first, so that `operations/tracker.toml` corrects what `operations/tracker/*.toml` says.
+    Deepest first, so that `operations/shop.toml` corrects what `operations/shop/*.toml` says. Raises
+    `DefinitionError` where a directory that must exist does not.
     """
-    found = sorted(_walk(directory, 0), key=lambda entry: (-entry[1], entry[0]))
-    yield from found
+    if os.path.isfile(layer.directory):
+        return [(layer.directory, 0)]
+    found = [(entry.path, depth) for entry, depth in _entries(layer) if entry.name.endswith(SUFFIX)]
+    return sorted(found, key=lambda file: (-file[1], file[0]))
 
 
-def _walk(directory: str, depth: int) -> Iterator[tuple[str, int, os.stat_result]]:
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.name.endswith(".toml"):
-                yield entry.path, depth, entry.stat()
-            elif not entry.name.startswith(".") and entry.is_dir():
-                yield from _walk(entry.path, depth + 1)
+def state_of(layer: Layer) -> str:
+    """A text that changes whenever a file of the layer is added, removed, replaced or edited.
+
+    An installed package is not edited but replaced, and that shows in the times of its few directories; asking for each
+    file's would cost more than all else at the start once there are many.
+    """
+    lines = [str(os.stat(layer.directory).st_mtime_ns)] if layer.frozen else []
+    for entry, _ in _entries(layer):
+        if not (layer.frozen and entry.name.endswith(SUFFIX)):
+            status = entry.stat()
+            lines.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(sorted(lines))
 
 
-def files_of(layer: Layer) -> list[tuple[str, int, os.stat_result]]:
-    """The files of one layer; raises `DefinitionError` where a directory that must exist does not."""
+def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
     try:
-        return list(definition_files(layer.directory))
+        return list(_walk(layer.directory, 0))
     except (FileNotFoundError, NotADirectoryError):
         if layer.optional:
             return []
@@ -59,3 +71,15 @@ def files_of(layer: Layer) -> list[tuple[str, int, os.stat_result]]:
         ) from None
     except OSError as error:
         raise DefinitionError(f"{error.filename}: {error.strerror}") from None
+
+
+def _walk(directory: str, depth: int) -> Iterator[tuple[os.DirEntry[str], int]]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.name.endswith(SUFFIX):
+                yield entry, depth
+            elif entry.is_dir():
+                yield entry, depth
+                yield from _walk(entry.path, depth + 1)

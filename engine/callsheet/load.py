@@ -59,7 +59,7 @@ def load(found: list[Layer]) -> Definitions:
     definitions: Definitions = {}
     problems: list[str] = []
     for number, layer in enumerate(found):
-        for path, depth, _ in files_of(layer):
+        for path, depth in files_of(layer):
             try:
                 _lay(definitions, read(path, number, depth), problems)
             except DefinitionError as error:

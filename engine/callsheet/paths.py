@@ -39,13 +39,13 @@ def cache_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(environ.get("XDG_CACHE_HOME") or os.path.join(_home(environ), ".cache"), APPLICATION)
 
 
-def shipped_definitions() -> str:
-    """The built-in definitions: inside the installed package, or at the top of a checkout."""
+def shipped_definitions() -> tuple[str, bool]:
+    """The directory of the built-in definitions, and whether it is an installed copy, which nobody edits."""
     package = os.path.dirname(os.path.abspath(__file__))
     inside = os.path.join(package, "definitions")
     if os.path.isdir(inside):
-        return inside
-    return os.path.join(os.path.dirname(os.path.dirname(package)), "definitions")
+        return inside, True
+    return os.path.join(os.path.dirname(os.path.dirname(package)), "definitions"), False
 
 
 def _home(environ: Mapping[str, str]) -> str:
