@@ -63,8 +63,9 @@ class Context:
     @property
     def output_format(self) -> str:
         """The option, else the program's variable in the environment, else what the site or the program says."""
-        chosen: str = self.option("output") or self.environ.get(f"{self.definition['prefix']}_OUTPUT") or ""
-        return chosen or "table"
+        of_site = self._site.output if self._site is not None else None
+        chosen = self.option("output") or self.environ.get(f"{self.definition['prefix']}_OUTPUT") or of_site
+        return str(chosen or "table")
 
     def site(self) -> Site:
         if self._site is None:
@@ -77,7 +78,8 @@ class Context:
         if self._client is None:
             from .http.client import Client
 
-            self._client = Client(self.site(), self.catalog)
+            log = self.say if self.option("verbose") else None
+            self._client = Client(self.site(), self.catalog, environ=self.environ, log=log, note=self.note)
         return self._client
 
     def output(self, view: Mapping[str, Any] | None = None) -> Output:
@@ -94,6 +96,7 @@ class Context:
             columns=[name.strip() for name in columns.split(",") if name.strip()] if columns else None,
             jq=self.option("jq"),
             query=self.option("query"),
+            color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
         )
 
     def note(self, text: str) -> None:

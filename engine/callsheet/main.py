@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 import click
@@ -83,17 +84,21 @@ def _report(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
     from .output.errors import describe_error, error_object
 
-    try:
-        as_json = context.option("output") == "json"
-        if as_json:
-            from .jsontext import dump
+    text = describe_error(error)
+    if _as_json(context):
+        from .jsontext import dump
 
-            context.say(dump(error_object(error)))
-        else:
-            context.say(describe_error(error))
-    except OSError:
-        pass
+        text = dump(error_object(error))
+    with suppress(OSError, ValueError):
+        context.say(text)
     return error.exit_code
+
+
+def _as_json(context: Context) -> bool:
+    try:
+        return context.output_format == "json"
+    except CallsheetError:  # broken definitions, which is then what is reported
+        return bool(context.option("output") == "json")
 
 
 def _leave(code: int) -> None:
