@@ -16,6 +16,7 @@ from measure import in_turn, report
 
 ROOT = Path(__file__).parent.parent
 ID = re.compile(r'^\[operation\.(?:"([^"]+)"|([\w-]+))', re.MULTILINE)
+START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from callsheet.main import run; run('suite', sys.argv[1:])"
 TABLES = re.compile(r"^\[schema\..*?(?=^\[operation|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -30,17 +31,17 @@ def installed(target: Path, times: int) -> Path:
             text = TABLES.sub("", path.read_text(encoding="utf-8"))
             again = operations / f"{path.parent.name}-{copy}" / path.name
             again.parent.mkdir(exist_ok=True)
-            again.write_text(ID.sub(lambda found: f'[operation."{found[1] or found[2]}{copy}"', text), encoding="utf-8")
+            renamed = ID.sub(rf'[operation."\g<1>\g<2>{copy}"', text)
+            again.write_text(renamed, encoding="utf-8")
     return target
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         trees = {times: installed(Path(directory) / str(times), times) for times in (1, 10)}
-        start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from callsheet.main import run; run('suite', sys.argv[1:])"
         for words in (["--help"], ["op", "describe", "getIssue"]):
             commands = {
-                f"suite {' '.join(words)}, {times} x": [sys.executable, "-c", start, str(tree), *words]
+                f"suite {' '.join(words)}, {times} x": [sys.executable, "-c", START, str(tree), *words]
                 for times, tree in trees.items()
             }
             environ = {**os.environ, "CALLSHEET_HOME": str(Path(directory) / "home")}
