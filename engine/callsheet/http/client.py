@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 import httpx
 
 from .. import __version__
-from ..errors import CallsheetError
+from ..errors import CallsheetError, NotAllowed
 from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
+from .curl import curl_command
 from .failure import failure_of
 from .incoming import Incoming
 from .quota import Governor, standing
@@ -149,6 +150,14 @@ class Client:
         names = {name.lower() for name, _ in request.headers}
         general = {"Accept": _ACCEPT[request.reply], **self.site.headers(request.service)}
         return {name: text for name, text in general.items() if name.lower() not in names}
+
+    def curl(self, request: Request, *, show_token: bool = False) -> str:
+        """The request as a curl command; without a credential at hand it has none."""
+        try:
+            headers = self.headers(request)
+        except NotAllowed:
+            headers = {}
+        return curl_command(request, headers, None if show_token else self.redactor)
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})

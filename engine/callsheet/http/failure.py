@@ -49,11 +49,11 @@ _DEPTH = 6
 def failure_of(reply: Reply, product: Product, service: Service, *, url: str, told: Standing) -> CallsheetError:
     """`url` is as it may be shown. The message is the first the body gives; the others are details."""
     texts = messages(reply, product) or [_phrase(reply.status)]
-    details = [*texts[1:], *_denied(reply, service), *_limits(reply, told), *_fate(reply)]
+    details = [*texts[1:], *_denied(reply, service), *_fate(reply), *_limits(reply, told)]
     kind = _CLASSES.get(reply.status, CallsheetError)
     return kind(
         f"{reply.request.method} {url}: {reply.status}: {texts[0]}",
-        hint=_CHECK if _fate(reply) else _hint(reply.status, product),
+        hint=_CHECK if _may_have_happened(reply) else _hint(reply.status, product),
         details=details,
         status=reply.status,
         trace_id=trace_of(reply, service),
@@ -79,14 +79,24 @@ def _limits(reply: Reply, told: Standing) -> list[str]:
     if reply.status not in STATUSES:
         return []
     reason = [f"limit: {told.reason}"] if told.reason else []
-    return [*reason, f"it resets in {spoken(told.resets_in)}"] if told.resets_in else reason
+    if not told.resets_in:
+        return reason
+    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {spoken(told.resets_in)}"]
 
 
 def _fate(reply: Reply) -> list[str]:
-    """What is known about a change that was answered by a gateway or an overloaded service."""
-    if reply.request.method in IDEMPOTENT or reply.request.safety == "read" or reply.status < 500:
-        return []
-    return ["it was sent once and not repeated: it may have been carried out"]
+    """What is known about a change that must not be sent again blindly."""
+    if _may_have_happened(reply):
+        return ["it was sent once and not repeated: it may have been carried out"]
+    return ["it was not carried out"] if _changes(reply) and reply.status == 429 else []
+
+
+def _may_have_happened(reply: Reply) -> bool:
+    return _changes(reply) and reply.status >= 500
+
+
+def _changes(reply: Reply) -> bool:
+    return reply.request.method not in IDEMPOTENT and reply.request.safety != "read"
 
 
 def _phrase(status: int) -> str:

@@ -13,9 +13,9 @@ HIDDEN = "***"
 _DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance
 _CREDENTIAL_HEADERS = re.compile(r"authorization|cookie|token|secret|api-?key|password", re.IGNORECASE)
 _CREDENTIAL_PAIRS = re.compile(
-    r"([?&](?:[^=&#]*(?:token|secret|password|signature|api[_-]?key|jwt)|sig|code|key)=)[^&#\s]+", re.IGNORECASE
+    r"([?&](?:[^=&#]*(?:token|secret|password|signature|api[_-]?key|jwt)|sig)=)[^&#\s]+", re.IGNORECASE
 )
-_PAGE_TOKENS = re.compile(r"[?&](?:next|page)_?token=", re.IGNORECASE)
+_PAGE_TOKENS = re.compile(r"[?&]\w*(?:next|page)\w*token=", re.IGNORECASE)
 
 
 class Redactor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import UsageError, did_you_mean
 from .model import Placeholder, encoded
-from .values import Unfit, free_pairs, pairs_of, text_of
+from .values import Unfit, pairs_of, text_of, unchecked
 
 if TYPE_CHECKING:
     from ..shape.rest import OperationParam
@@ -88,10 +88,8 @@ def _refuse_unknown(
 
 
 def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool) -> list[tuple[str, str]]:
-    if not strict and param.get("in") != "path":
-        return free_pairs(param["name"], value)
     try:
-        return pairs_of(value, param)
+        return pairs_of(value, param if strict else unchecked(param))
     except Unfit as error:
         raise UsageError(f'{call.id}: "{param["name"]}": {error}', hint=hint) from None
 

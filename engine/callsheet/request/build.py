@@ -101,6 +101,5 @@ def _loose_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _headers(call: Call, given: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The product's and the operation's headers, under those given as parameters."""
-    fixed = {**call.product.get("headers", {}), **call.operation.get("headers", {})}
-    names = {name.lower() for name, _ in given}
-    return (*((name, text) for name, text in fixed.items() if name.lower() not in names), *given)
+    layers = [*call.product.get("headers", {}).items(), *call.operation.get("headers", {}).items(), *given]
+    return tuple({name.lower(): (name, text) for name, text in layers}.values())

@@ -88,9 +88,10 @@ def _of_url(products: Products, site: Site, url: str) -> tuple[str, str, str, st
     longest = max(length for length, _, _ in inside)
     services = {service for length, service, _ in inside if length == longest}
     root = next(root for length, _, root in inside if length == longest)
-    path = url[len(root) :]
+    parts = urlsplit(url)
+    path = parts.path[len(urlsplit(root).path) :] or "/"
     product, service = _of_path([row for row in products if row[1] in services], path)
-    return product, service, roots[service], path
+    return product, service, root, f"{path}?{parts.query}"
 
 
 def _within(url: str, root: str) -> bool:

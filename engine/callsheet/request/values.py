@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import did_you_mean
 from .model import Placeholder
@@ -187,6 +187,13 @@ def pairs_of(value: Any, param: OperationParam) -> list[tuple[str, str]]:
     if type_ == "object":
         return _object(value, style, param)
     return [(param["name"], check_value(value, type_, param))]
+
+
+def unchecked(param: OperationParam) -> OperationParam:
+    """Only what says how a value is sent: any value passes."""
+    shape = param.get("type", "string")
+    kept = {key: value for key, value in param.items() if key in {"name", "in", "style"}}
+    return cast("OperationParam", {**kept, "type": shape if shape in {"array", "object"} else "string"})
 
 
 def free_pairs(name: str, value: Any) -> list[tuple[str, str]]:

@@ -1,0 +1,64 @@
+"""Pages, one after another or, where offset and total are known, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+from ..http.reply import Reply
+from ..request.model import Request
+from .ahead import in_order
+from .plan import Plan
+from .walk import Page, Walk
+
+WORKERS = 10
+Send = Callable[[Request], Reply]
+
+
+def pages(
+    send: Send,
+    plan: Plan,
+    request: Request,
+    *,
+    size: int | None = None,
+    most: int | None = None,
+    start: str | None = None,
+    workers: int = WORKERS,
+) -> Iterator[Page]:
+    """Pages as they are asked for; one page is in memory, or a bounded number where they come in parallel.
+
+    `size` is the length of a page, `most` the number of items to stop after: no more than that is asked for.
+    `start` is where the first page starts (offset, token or cursor). A page that makes no progress, and a next
+    link to another host, is a `CallsheetError`.
+    """
+    walk = Walk(plan, request, size=size, most=most, start=start)
+    while walk.request is not None:
+        yield walk.take(send(walk.request))
+        if workers > 1 and _parallel(walk):
+            yield from _ahead(send, walk, workers)
+
+
+def _parallel(walk: Walk) -> bool:
+    """Safe for reads by offset whose reply told the total, and worth it for two pages or more."""
+    plan, request = walk.plan, walk.request
+    if request is None or plan.kind != "offset" or plan.in_body or request.method != "GET" or not plan.size:
+        return False
+    return walk.received > 0 and _end(walk) - walk.offset > walk.received
+
+
+def _end(walk: Walk) -> int:
+    """The offset after the last item that is wanted."""
+    total = walk.total or 0
+    return total if walk.left is None else min(total, walk.offset + walk.left)
+
+
+def _ahead(send: Send, walk: Walk, workers: int) -> Iterator[Page]:
+    """The known rest, in pages as long as the last one; given up at the first page that is shorter than that."""
+    length, end = walk.received, _end(walk)
+    starts = range(walk.offset, end, length)
+    jobs = (walk.at(at, min(length, end - at)) for at in starts)
+    with closing(in_order(send, jobs, min(workers, len(starts)))) as replies:
+        for at, reply in zip(starts, replies, strict=True):
+            if walk.request is None or walk.offset != at:
+                return
+            yield walk.take(reply)
