@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from .context import Context, Streams
-from .errors import CallsheetError, UsageError
+from .errors import CallsheetError, UsageError, did_you_mean
 from .tree import root
 
 INTERRUPTED = 130
@@ -68,8 +68,8 @@ def _worded(error: Exception) -> CallsheetError:
     if isinstance(error, CallsheetError):
         return error
     if isinstance(error, click.NoSuchOption):
-        near = ", ".join(dict.fromkeys(error.possibilities or ()))
-        return UsageError(f"no such option {error.option_name}", hint=f"did you mean {near}?" if near else _help(error))
+        near = did_you_mean(error.option_name, error.possibilities or ())
+        return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
         return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))
