@@ -58,12 +58,8 @@ def dry_run(context: Context, request: Request) -> bool:
     """Print the request as a curl command when nothing is to be sent; whether that was so."""
     if not context.option("dry-run"):
         return False
-    from .http.curl import curl_command
-
-    client = context.client()
-    headers = client.headers(request)
-    redactor = None if context.option("show-token") else client.redactor
-    context.streams.out.write(curl_command(request, headers, redactor) + "\n")
+    command = context.client().curl(request, show_token=bool(context.option("show-token")))
+    context.streams.out.write(command + "\n")
     return True
 
 

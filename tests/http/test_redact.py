@@ -40,6 +40,13 @@ def test_credentials_in_a_url_are_hidden_by_their_names() -> None:
     assert redactor.url("https://h/x?nextPageToken=abc&page_token=d") == "https://h/x?nextPageToken=abc&page_token=d"
 
 
+def test_secrets_are_learnt_on_the_way() -> None:
+    redactor = Redactor([])
+    redactor.learn(["first-secret"])
+    redactor.learn(["second-secret", ""])
+    assert redactor.text("first-secret second-secret") == "*** ***"
+
+
 def test_no_secret_is_harmless() -> None:
     assert Redactor(["", "x" * 3]).text("abc") == "abc"
 

@@ -149,6 +149,7 @@ class Client:
         """Everything that is sent with a request, credential included; what the request itself says wins."""
         names = {name.lower() for name, _ in request.headers}
         general = {"Accept": _ACCEPT[request.reply], **self.site.headers(request.service)}
+        self.redactor.learn(self.site.secrets())
         return {name: text for name, text in general.items() if name.lower() not in names}
 
     def curl(self, request: Request, *, show_token: bool = False) -> str:

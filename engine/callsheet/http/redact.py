@@ -21,10 +21,17 @@ _PAGE_TOKENS = re.compile(r"[?&]\w*(?:next|page)\w*token=", re.IGNORECASE)
 class Redactor:
     """Replaces each secret, also in base64 and percent-encoded, by `***`."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if secret for form in _forms(secret)}
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Hide these too: a credential is known only when it is first asked for, and may be renewed."""
+        known = self._secrets.union(secret for secret in secrets if secret)
+        if known != self._secrets:
+            longest_first = sorted({form for secret in known for form in _forms(secret)}, key=len, reverse=True)
+            self._secrets, self._pattern = known, re.compile("|".join(map(re.escape, longest_first)))
 
     def text(self, text: str) -> str:
         return self._pattern.sub(HIDDEN, text) if self._pattern else text

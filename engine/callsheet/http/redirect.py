@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from ..address import origin
 from ..errors import CallsheetError
-from ..request.model import Body, Request, origin
+from ..request.model import Body, Request
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 LIMIT = 10

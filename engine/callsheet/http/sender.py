@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
+from ..address import origin
 from ..errors import CallsheetError, RateLimited
-from ..request.model import Request, origin
+from ..request.model import Request
 from . import network, redirect
 from .content import opened
 from .duration import spoken

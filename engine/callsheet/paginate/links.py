@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
+from ..address import origin
 from ..errors import CallsheetError
-from ..request.model import Request, origin
+from ..request.model import Request
 
 
 def linked(request: Request, link: str, reply_url: str, root: str | None) -> Request:

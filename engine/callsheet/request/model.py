@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
+
+from ..address import origin
 
 Safety = Literal["read", "write", "destroy", "local"]
 
@@ -108,12 +110,3 @@ def query_text(pairs: tuple[tuple[str, str], ...]) -> str:
     if not pairs:
         return ""
     return "?" + "&".join(f"{quote(name, safe='')}={encoded(value, safe=',')}" for name, value in pairs)
-
-
-_PORTS = {"http": 80, "https": 443}
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port: the unit that a credential belongs to."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 0)}"

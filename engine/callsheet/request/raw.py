@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from ..address import origin
 from ..errors import UsageError
-from .model import Body, Request, Safety, origin
+from .model import Body, Request, Safety
 
 if TYPE_CHECKING:
     from .build import Catalog, Site
@@ -46,7 +47,7 @@ def raw_request(
         product=product,
         service=service,
         safety=_SAFETY.get(method, "write"),
-        reply="binary",
+        reply="none",
     )
 
 
