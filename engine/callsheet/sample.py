@@ -15,7 +15,7 @@ _FORMATS = {
     "byte": "dGV4dA==",
 }
 # Tried in turn where a text has to match a pattern.
-_PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "2026-01-31", "#000000")
+_PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "/path", "2026-01-31", "#000000")
 _EMPTY: dict[str, Any] = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
@@ -100,7 +100,7 @@ class Sampler:
             if name in required or not (known.get("readOnly") or self._comes_back(known)):
                 value[name] = self._property(known)
         self._depth -= 1
-        more = schema.get("additionalProperties")
+        more = schema.get("additionalProperties", {"type": "string"})
         if isinstance(more, Mapping) and len(value) < schema.get("minProperties", 0):
             value["key"] = self._property(more)
         return value

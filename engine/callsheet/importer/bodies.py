@@ -11,6 +11,7 @@ from .prose import first_paragraph
 from .schemas import Schemas
 
 JSON = "application/json"
+JSON_PATCH = "application/json-patch+json"  # RFC 6902: a list of changes, whatever a document says of it
 MULTIPART = "multipart/form-data"
 FORM = "application/x-www-form-urlencoded"
 ANY = "*/*"
@@ -33,7 +34,7 @@ def body_of(
         kind = JSON
     if kind != JSON:
         body["media"] = kind
-    if is_json(kind):
+    if is_json(kind) and (kind != JSON_PATCH or document.table(schema).get("type") == "array"):
         name = schemas.body(schema, id, node)
         body |= {"schema": name} if name else {}
     elif kind in (MULTIPART, FORM):

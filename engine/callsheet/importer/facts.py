@@ -26,7 +26,8 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
     if kind == "array":
         values = _merged(document, merged.get("items"), 0)
         item = _type(values)
-        facts |= {} if item in ("string", "array") else {"items": item}
+        # No style says how objects or lists inside a list are written in a URL: their items are taken as text.
+        facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
     if isinstance(values.get("format"), str):
         facts["format"] = values["format"]
     if enum := [value for value in values.get("enum", ()) if value is not None]:

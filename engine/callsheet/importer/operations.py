@@ -13,6 +13,8 @@ from .parameters import params_of
 from .prose import first_paragraph
 from .schemas import Schemas
 
+_EMPTY = frozenset({"204", "205"})
+
 
 class Rules(NamedTuple):
     """How one product's document is read: its program's paginators, and where it keeps what OpenAPI has no word for."""
@@ -35,7 +37,7 @@ def operation_of(
         record["body"] = body
     if paginate := paging_of(document, call, rules.paginators, notes):
         record["paginate"] = paginate
-    if (reply := _reply(document, operation)) != "json":
+    if (reply := _reply(document, call)) != "json":
         record["reply"] = reply
     if scopes := _scopes(document, operation):
         record["scopes"] = scopes
@@ -53,17 +55,16 @@ def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
     return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
 
 
-def _reply(document: Document, operation: Mapping[str, Any]) -> str:
-    """What a success answers. A documented redirect leads to a file."""
-    responses = {str(code): response for code, response in (operation.get("responses") or {}).items()}
+def _reply(document: Document, call: Call) -> str:
+    """What a success answers. Where reading something is answered by a bare redirect, that leads to a file."""
+    responses = {str(code): response for code, response in (call.operation.get("responses") or {}).items()}
+    contents = {code: document.table(response).get("content") or {} for code, response in responses.items()}
     codes = success_codes(responses)
-    if not codes and any(code.startswith("3") for code in responses):
-        return "binary"
-    empty = {"204", "205"}
     for code in codes:
-        content = document.table(responses[code]).get("content") or {}
-        if content and code not in empty:
-            return _kind(document, content)
+        if contents[code] and code not in _EMPTY:
+            return _kind(document, contents[code])
+    if call.method == "GET" and any(code.startswith("3") and not contents[code] for code in responses):
+        return "binary"
     return "none" if codes else "json"
 
 

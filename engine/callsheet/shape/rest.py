@@ -126,7 +126,7 @@ class OperationParam(Shape, Placed, total=False):
         Literal["string", "integer", "number", "boolean", "array", "object"], Field(description="Default: string.")
     ]
     items: Annotated[
-        Literal["string", "integer", "number", "boolean", "object"],
+        Literal["string", "integer", "number", "boolean"],
         Field(description="Of an array; default: string."),
     ]
     format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
@@ -175,7 +175,7 @@ class OperationHere(Shape, total=False):
     http: str
     params: list[OperationParam]
     body: Body
-    paginate: Paging
+    paginate: Annotated[Paging | Literal[False], Field(description="false: the reply is whole.")]
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
 
