@@ -57,7 +57,7 @@ def _complete_operations(definitions: Definitions) -> None:
     for operation in _of(definitions, "operation"):
         table = operation.table
         table.setdefault("title", words.title(operation.id.rpartition(".")[2]))
-        params = [dict(param) for param in table.get("params", ())]
+        params = [dict(param) for param in table.get("params", ()) if not param.get("remove")]
         for param in params:
             if "help" not in param and param["name"] in meanings:
                 param["help"] = meanings[param["name"]]

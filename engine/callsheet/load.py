@@ -102,7 +102,8 @@ def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, 
 def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
 
-    `remove = true` in a table takes the table under it away.
+    `remove = true` in a table takes the table under it away. Lists over nothing stay as they are: what an `on`
+    table removes is only found when that table is laid over the rest.
     """
     merged = dict(under)
     for key, value in over.items():
@@ -112,7 +113,7 @@ def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
                 del merged[key]
             else:
                 merged[key] = merge(below if isinstance(below, dict) else {}, value)
-        elif _named(value) and (below is None or _named(below)):
+        elif _named(value) and _named(below):
             merged[key] = _merge_named(below or [], value)
         else:
             merged[key] = value

@@ -9,6 +9,7 @@ BUILTINS: dict[str, str] = {
     "api": "callsheet.builtin.api:api",
     "completion": "callsheet.builtin.completion:completion",
     "definitions check": "callsheet.builtin.definitions:check",
+    "definitions import": "callsheet.builtin.definitions_import:import_definitions",
     "definitions path": "callsheet.builtin.definitions:path",
     "definitions schema": "callsheet.builtin.definitions:schema",
     "definitions show": "callsheet.builtin.definitions:show",

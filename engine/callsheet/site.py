@@ -51,9 +51,13 @@ class Site:
         if not address:
             raise UsageError(
                 f"site {self.name!r} has no address for {service}",
-                hint=f"config set sites.{self.name}.services.{service}.base_url URL",
+                hint=f"config set sites.{self.name}.services.{service}.base_url {self._suggested(service)}",
             )
         return str(address)
+
+    def _suggested(self, service: str) -> str:
+        """Only ever suggested: credentials go where a person said that they go."""
+        return str((self._catalog.find("service", service) or {}).get("base_url", "URL"))
 
     def headers(self, service: str) -> dict[str, str]:
         """The Authorization header, or nothing where the site takes none; raises `NotAllowed` without a credential."""

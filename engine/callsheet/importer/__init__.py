@@ -54,7 +54,7 @@ def import_document(
     }
     introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
     files = files_of(product, operations, schemas.definitions, introduction)
-    return ImportResult(files, operations, schemas.definitions, notes)
+    return ImportResult(files, operations, schemas.definitions, list(dict.fromkeys(notes)))
 
 
 def _left_out(document: Document) -> list[str]:

@@ -24,8 +24,10 @@ def paging_of(document: Document, call: Call, paginators: Paginators, notes: lis
     ranked = [(_fit(document, table, reply, properties), name) for name, table in candidates.items()]
     fits = [(fit, name) for fit, name in ranked if fit is not None]
     if not fits:
-        sends = " or ".join(dict.fromkeys(str(table["send"]) for table in candidates.values()))
-        notes.append(f"{call.method} {call.path}: has {sends}, but its reply fits no paginator")
+        sends = [str(table["send"]) for table in candidates.values() if table.get("size") in sendable]
+        if sends:
+            names = " or ".join(dict.fromkeys(sends))
+            notes.append(f"{call.method} {call.path}: has {names}, but its reply fits no paginator")
         return None
     using = max(fits, key=lambda pair: pair[0])[1]
     if candidates[using]["kind"] == "array":
@@ -97,7 +99,9 @@ def _fit(
     if not properties:
         return None
     found = {key: has_fields(table[key], document, properties) for key in ("next", "last", "total") if key in table}
-    return None if found.get("next") is False else sum(found.values())
+    if found.get("next") is False or (found and not any(found.values())):
+        return None
+    return sum(found.values())
 
 
 def has_fields(expression: str, document: Document, properties: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ class Service(Shape, total=False):
     """One host with one credential, serving one or more products."""
 
     title: Required[str]
-    base_url: Annotated[str, Field(description="Where it is, unless a site says otherwise.")]
+    base_url: Annotated[str, Field(description="Where it usually is; a site has to say so itself.")]
     trace: Annotated[str, Field(description="Response header that identifies a request to the vendor's support.")]
     denied: Annotated[str, Field(description="Response header that says why a login was denied.")]
     quota: Quota
@@ -138,6 +138,7 @@ class OperationParam(Shape, Placed, total=False):
     style: Style
     help: str
     deprecated: bool
+    remove: Annotated[bool, Field(description="In an overlay or an `on` table: take this parameter away.")]
 
 
 class Part(Shape, total=False):
