@@ -74,11 +74,7 @@ class Document:
                     yield Call(self._base(item, operation) + path, method.upper(), operation, item)
 
     def _base(self, item: dict[str, Any], operation: dict[str, Any]) -> str:
-        for node in (operation, item, self.tree):
-            servers = node.get("servers")
-            if servers:
-                return url_path(server_url(servers[0]))
-        return ""
+        return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
 
 
 def pointer(reference: str) -> list[str]:
@@ -105,6 +101,11 @@ def server_url(server: Any) -> str:
         lambda found: str((variables.get(found[1]) or {}).get("default", "")),
         str(server.get("url") or ""),
     )
+
+
+def first_server(node: dict[str, Any]) -> str:
+    servers = node.get("servers")
+    return server_url(servers[0]) if isinstance(servers, list) and servers else ""
 
 
 def url_path(url: str) -> str:

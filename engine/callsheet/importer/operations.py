@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from .bodies import ANY, body_of, is_json
-from .document import Call, Document
+from .document import Call, Document, first_server
 from .ids import first_tag
 from .paging import Paginators, paging_of, success_codes
 from .parameters import params_of
@@ -45,6 +46,9 @@ def operation_of(
         record["deprecated"] = True
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
+    own_host = urlsplit(first_server(operation) or first_server(call.item)).netloc
+    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
+        notes.append(f"{call.method} {call.path}: documented at {own_host}, sent to the product's own address")
     if operation.get("callbacks"):
         notes.append(f"{call.method} {call.path}: callbacks {', '.join(operation['callbacks'])} are left out")
     return {"product": schemas.product, "tag": first_tag(call), **record}

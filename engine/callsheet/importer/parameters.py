@@ -57,6 +57,8 @@ def _record(
     record |= facts
     if facts.get("type") in ("array", "object"):
         record |= _style(call, parameter, notes)
+    if "content" in parameter:
+        notes.append(f"{call.method} {call.path}: {parameter['name']!r} is sent as the text it is given")
     if parameter.get("deprecated") is True:
         record["deprecated"] = True
     text = first_paragraph(parameter.get("description")) if descriptions else ""
