@@ -25,7 +25,8 @@ def ready(extra: str = "") -> Path:
         return python
     print("setting up .venv (once, about a minute) ...", file=sys.stderr, flush=True)
     try:
-        venv.create(home, with_pip=True)
+        if not python.exists():
+            venv.create(home, with_pip=True)
     except (subprocess.CalledProcessError, OSError) as error:
         raise SystemExit(f"cannot make {home}: {error}\non Debian and Ubuntu: apt install python3-venv") from None
     target = f"{ROOT}[{extra}]" if extra else str(ROOT)
