@@ -86,14 +86,13 @@ class Context:
         from .output import Output
 
         program = self.definition
-        columns: str | None = self.option("columns")
         return Output(
             self.output_format,
             stream=self.streams.out,
             view=cast("View | None", view),
             id=program.get("id"),
             text=program.get("text"),
-            columns=[name.strip() for name in columns.split(",") if name.strip()] if columns else None,
+            columns=self.option("columns"),
             jq=self.option("jq"),
             query=self.option("query"),
             color=not (self.option("no-color") or self.environ.get("NO_COLOR")),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from jmespath import functions
+from jmespath import exceptions, functions
 from jmespath.parser import Parser
 from jmespath.visitor import Options
+
+from .errors import did_you_mean
 
 
 class Functions(functions.Functions):
@@ -23,4 +26,18 @@ _PARSER = Parser()
 
 
 def parse(expression: str) -> Any:
-    return _PARSER.parse(expression)
+    """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
+    parsed = _PARSER.parse(expression)
+    for name in _called(parsed.parsed):
+        if name not in Functions.FUNCTION_TABLE:
+            near = did_you_mean(name, Functions.FUNCTION_TABLE)
+            raise exceptions.UnknownFunctionError(f"no function {name}(){near}")
+    return parsed
+
+
+def _called(node: Any) -> Iterator[str]:
+    if node["type"] == "function_expression":
+        yield node["value"]
+    for child in node["children"]:
+        if isinstance(child, dict):
+            yield from _called(child)

@@ -43,6 +43,9 @@ class ExactFloat(float):
         return (self.text,)
 
 
+ExactFloat.__name__ = "float"  # by this JMESPath's functions tell that it is a number
+
+
 def _float(text: str) -> float:
     value = float(text)
     return value if repr(value) == text else ExactFloat(text)

@@ -32,4 +32,6 @@ def resolve(entry: str) -> Callable[..., Any]:
 
 def names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
-    return {"builtin": set(BUILTINS)}
+    from .output.formats import FORMATS
+
+    return {"builtin": set(BUILTINS), "format": set(FORMATS)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Part = str | Callable[[Mapping[str, Any]], Any]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _QUOTES = "'\"`"
 
 
@@ -30,11 +30,19 @@ def evaluate(expression: str, scope: Any) -> Any:
 def compile_expression(expression: str) -> Callable[[Any], Any]:
     """An expression ready to be applied; raises `TemplateError` when it does not parse.
 
-    A plain name is looked up without loading the JMESPath library: most placeholders are names.
+    A plain path is followed without loading the JMESPath library: most placeholders and columns are one.
     """
-    if _IDENTIFIER.match(expression):
-        return lambda scope: scope.get(expression) if isinstance(scope, Mapping) else None
+    if _PATH.match(expression):
+        return partial(_follow, expression.split("."))
     return _compile_jmespath(expression)
+
+
+def _follow(keys: list[str], value: Any) -> Any:
+    for key in keys:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
 
 
 def _compile_jmespath(expression: str) -> Callable[[Any], Any]:

@@ -43,7 +43,7 @@ class Program(Shape, total=False):
 class Column(Shape, total=False):
     name: Required[str]
     value: Required[Expression]
-    format: Annotated[str, Field(description="A registered column format: age, time, list, bytes, yes ...")]
+    format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
     max: Annotated[int, Field(description="Widest it gets on a terminal.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
 

@@ -1,0 +1,55 @@
+"""Text from elsewhere made harmless for a terminal, a line-oriented reader, a spreadsheet."""
+
+from __future__ import annotations
+
+import re
+
+# ECMA-48: a control string (OSC, DCS, SOS, PM, APC) runs to BEL or ST, here at the latest to the end of its line;
+# a control sequence (CSI) to its final byte; other escapes have intermediate bytes and one final byte.
+_SEQUENCES = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
+_SPACES = re.compile("[\t\v\f\x85\u2028\u2029]")
+# What is left of C0, DEL and C1; marks that reverse or isolate the direction of text; byte-order marks; annotations.
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# What JSON and YAML leave as it is although a terminal acts on it.
+_ACTIVE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
+_FORMULA = re.compile("[\\s\u200b-\u200d\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
+
+
+def one_line(text: str) -> str:
+    """The text without terminal sequences and control characters; line breaks and tabs become a space."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _BREAKS.sub(" ", _SEQUENCES.sub("", text))
+    return _SURROGATES.sub("\ufffd", _INVISIBLE.sub("", text))
+
+
+def lines(text: str) -> str:
+    """The same, with the line breaks kept."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _SURROGATES.sub("\ufffd", _INVISIBLE.sub("", _SPACES.sub(" ", text)))
+
+
+def escaped(text: str) -> str:
+    r"""JSON or YAML text with the characters a terminal acts on written as `\uXXXX`; it stays the same value.
+
+    In YAML they must stand inside double quotes already.
+    """
+    return text if text.isascii() and "\x7f" not in text else _ACTIVE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+
+
+def spreadsheet_cell(text: str) -> str:
+    """One line, with `'` in front where a spreadsheet would run it as a formula; numbers stay numbers."""
+    cell = one_line(text)
+    if text[:1] in ("\t", "\r") or (_FORMULA.match(cell) and not _NUMBER.match(cell)):
+        return f"'{cell}"
+    return cell

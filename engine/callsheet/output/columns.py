@@ -1,0 +1,149 @@
+"""Which columns a table or csv has: the view's, those asked for, or those the items suggest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import UsageError, closest, did_you_mean
+from ..template import TemplateError, compile_expression
+from . import automatic
+from .formats import FOR_READERS, FORMATS, Format, Setting, plain
+
+if TYPE_CHECKING:
+    from ..shape.commands import View
+
+Item = Any
+
+_WORD = re.compile(r"\w[\w-]*\Z")
+_PATH = re.compile(r"[\w-]+(?:\.[\w-]+)*\Z")
+_PIECES = re.compile(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
+
+
+class Column(NamedTuple):
+    name: str
+    value: Callable[[Item], Any]
+    format: Format = plain
+    exact: Format = plain  # the same for csv
+    max: int | None = None
+
+
+def split(text: str) -> list[str]:
+    """The names and expressions between the commas that stand outside quotes and brackets."""
+    names, depth = [""], 0
+    for piece in _PIECES.findall(text):
+        depth += (piece in "([{") - (piece in ")]}")
+        if piece == "," and depth <= 0:
+            names.append("")
+        else:
+            names[-1] += piece
+    return [name.strip() for name in names if name.strip()]
+
+
+class Columns:
+    """The choice of columns; raises `UsageError` for a word that is near a column's name but is none.
+
+    A word that is not near any may still be a key of the items, so it is judged when they are there (`resolve`).
+    """
+
+    def __init__(self, view: View | None, asked: Sequence[str] | None, setting: Setting) -> None:
+        self._setting = setting
+        self._known: dict[str, Column] = {}
+        self._standard: list[Column] = []
+        for definition in view["columns"] if view else ():
+            column = _from_view(definition)
+            self._known.setdefault(column.name.casefold(), column)
+            if not definition.get("wide"):
+                self._standard.append(column)
+        adding = [name for name in asked or () if name.startswith("+")]
+        self._asked = [name.removeprefix("+") for name in asked or ()]
+        self._keeps_standard = not self._asked or bool(adding)
+        for name in self._asked:
+            self._check(name)
+
+    @property
+    def are_given(self) -> bool:
+        """Whether a view or the person says what the columns are."""
+        return bool(self._standard or self._asked)
+
+    @property
+    def need_sample(self) -> bool:
+        """Whether the items must be seen before the columns are known."""
+        unknown = (name for name in self._asked if _WORD.match(name) and name.casefold() not in self._known)
+        return (self._keeps_standard and not self._standard) or any(unknown)
+
+    def resolve(self, sample: Sequence[Item], limit: int) -> list[Column]:
+        """The columns in order; at most `limit` of those that only the items suggest."""
+        suggested = _suggested(sample, self._setting) if self.need_sample else {}
+        found: list[Column] = []
+        if self._keeps_standard:
+            found += self._standard or list(suggested.values())[:limit]
+        found += [self._column(name, suggested, sample) for name in self._asked]
+        return list({column.name: column for column in found}.values())
+
+    def _column(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> Column:
+        folded = name.casefold()
+        if folded in self._known:
+            return self._known[folded]
+        if folded in suggested and not any(isinstance(item, dict) and name in item for item in sample):
+            return suggested[folded]
+        if _WORD.match(name):
+            self._require_key(name, suggested, sample)
+            return Column(name.upper(), lambda item: item.get(name) if isinstance(item, dict) else None)
+        return Column(name.upper() if _PATH.match(name) else name, _lenient(name))
+
+    def _check(self, name: str) -> None:
+        if name.casefold() in self._known:
+            return
+        if not _WORD.match(name):
+            try:
+                compile_expression(name)
+            except TemplateError as error:
+                raise UsageError(f"--columns: {name!r} is neither a column nor an expression: {error}") from None
+        elif near := closest(name, [column.name for column in self._known.values()]):
+            hint = f"columns: {self._names()}; @.{name} stands for a key of the items"
+            raise UsageError(f"no column {name!r}, did you mean {near[0]!r}?", hint=hint)
+
+    def _require_key(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> None:
+        keys = {key: None for item in sample if isinstance(item, dict) for key in item}
+        if sample and name not in keys:
+            known = self._names() or ", ".join(column.name for column in suggested.values())
+            near = did_you_mean(name, [*(column.name for column in self._known.values()), *keys])
+            raise UsageError(f"no column {name!r}{near}", hint=f"columns: {known}")
+
+    def _names(self) -> str:
+        return ", ".join(column.name for column in self._known.values())
+
+
+def _from_view(definition: Mapping[str, Any]) -> Column:
+    name = definition.get("format")
+    return Column(
+        definition["name"],
+        _lenient(definition["value"]),
+        FORMATS[name] if name else plain,
+        plain if name is None or name in FOR_READERS else FORMATS[name],
+        definition.get("max"),
+    )
+
+
+def _lenient(expression: str) -> Callable[[Item], Any]:
+    """The expression's value, null where it does not suit the item."""
+    apply = compile_expression(expression)
+
+    def value(item: Item) -> Any:
+        try:
+            return apply(item)
+        except TemplateError:
+            return None
+
+    return value
+
+
+def _suggested(sample: Iterable[Item], setting: Setting) -> dict[str, Column]:
+    """The columns that a sample of items suggests, by folded name."""
+    columns: dict[str, Column] = {}
+    for path in automatic.paths(sample, setting):
+        name = ".".join(map(str, path)).upper() or "VALUE"
+        columns.setdefault(name.casefold(), Column(name, automatic.getter(path)))
+    return columns

@@ -1,0 +1,33 @@
+"""Errors as a person and as a program reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import CallsheetError
+from .clean import lines, one_line
+
+
+def describe_error(error: CallsheetError) -> str:
+    """`error: ...`, `  - detail` for each further fact, the trace id, `hint: ...`; no final line break."""
+    described = [f"error: {lines(error.message)}"]
+    described += [f"  - {one_line(detail)}" for detail in error.details]
+    if error.trace_id:
+        described.append(f"  - trace id: {one_line(error.trace_id)}")
+    if error.hint:
+        described.append(f"hint: {lines(error.hint)}")
+    return "\n".join(described)
+
+
+def error_object(error: CallsheetError) -> dict[str, Any]:
+    """The JSON form; every key is always there."""
+    return {
+        "error": {
+            "code": error.code,
+            "status": error.status,
+            "message": error.message,
+            "details": list(error.details),
+            "hint": error.hint,
+            "trace_id": error.trace_id,
+        }
+    }

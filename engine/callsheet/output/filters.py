@@ -1,0 +1,76 @@
+"""`--jq` and `--query`: another value out of the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import jsontext
+from ..errors import CallsheetError, UsageError
+from ..template import TemplateError, compile_expression
+
+Filter = Callable[[Any], Iterator[Any]]
+
+_ESCAPES = re.compile(r"\\(?:ud[89a-f][0-9a-f]{2}|.)", re.IGNORECASE)
+
+
+def jmespath_filter(expression: str) -> Filter:
+    """One result for each value; raises `UsageError` when the expression does not parse."""
+    try:
+        apply = compile_expression(expression)
+    except TemplateError as error:
+        raise UsageError(f"--query: {error}") from None
+
+    def results(value: Any) -> Iterator[Any]:
+        try:
+            yield apply(value)
+        except TemplateError as error:
+            raise CallsheetError(f"--query: {error}") from None
+
+    return results
+
+
+def jq_filter(program: str) -> Filter:
+    """Any number of results for each value; raises `UsageError` when the program does not compile.
+
+    Numbers the program only passes on keep their digits. What it calculates is a double, as in jq itself.
+    """
+    compiled = _compile(program)
+
+    def results(value: Any) -> Iterator[Any]:
+        try:
+            for text in compiled.input_text(_acceptable(jsontext.dump(value))):
+                yield jsontext.parse(text)
+        except jsontext.JSONError:
+            raise
+        except ValueError as error:
+            raise CallsheetError(f"--jq: {_reason(error)}") from None
+
+    return results
+
+
+def _compile(program: str) -> Any:
+    try:
+        import jq
+    except ImportError:
+        message = "--jq needs the Python package jq, which is not installed"
+        raise UsageError(message, hint="pip install jq, or use --query with a JMESPath expression") from None
+    try:
+        jq.compile(program)  # so that a message is about what was written, not about what follows
+        # The binding turns numbers into doubles; inside jq, as text, they keep their digits.
+        return jq.compile(f"({program.strip() or '.'}\n) | tojson")
+    except ValueError as error:
+        raise UsageError(f"--jq: {_reason(error)}") from None
+
+
+def _reason(error: ValueError) -> str:
+    lines = str(error).removeprefix("jq: error: ").splitlines()
+    return " ".join(line.strip() for line in lines[:1]) or "error"
+
+
+def _acceptable(text: str) -> str:
+    """The same JSON for jq, which refuses half a surrogate pair."""
+    if "\\u" not in text:
+        return text
+    return _ESCAPES.sub(lambda match: "\ufffd" if len(match[0]) > 2 else match[0], text)

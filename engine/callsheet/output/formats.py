@@ -1,0 +1,190 @@
+"""The column formats: how a value reads in a cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..template import TemplateError, evaluate
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Setting(NamedTuple):
+    """What formatting depends on beside the value."""
+
+    text: str | None = None  # expression: the name of any object
+    id: str | None = None  # expression: the id of any object
+    clock: Callable[[], float] | None = None  # seconds since 1970; absent: the system's
+
+
+Format = Callable[[Any, Setting], str]
+
+
+def plain(value: Any, setting: Setting) -> str:
+    """Text as it is, an object by its name, a list by its members, anything else as JSON writes it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return _object(value, setting)
+    if isinstance(value, list):
+        return ", ".join(plain(item, setting) for item in value)
+    return json.dumps(value) if isinstance(value, bool) else repr(value)
+
+
+def name_of(value: dict[str, Any], setting: Setting) -> str | None:
+    """The name of an object by the program's expression, when that leads to a text or number."""
+    if setting.text is None:
+        return None
+    try:
+        name = evaluate(setting.text, value)
+    except TemplateError:
+        return None
+    return None if name is None or isinstance(name, dict | list) else plain(name, setting)
+
+
+def _object(value: dict[str, Any], setting: Setting) -> str:
+    from ..jsontext import dump
+
+    name = name_of(value, setting)
+    return name if name is not None else dump(value) if value else ""
+
+
+def parse_moment(value: Any) -> datetime | None:
+    """A time out of ISO 8601 text, or seconds or milliseconds since 1970; naive only when it is a bare date."""
+    from datetime import UTC, datetime
+
+    try:
+        if isinstance(value, str) and not (value.isdigit() and len(value) >= 10):
+            moment = datetime.fromisoformat(value)
+            if moment.tzinfo is None and len(value) > len("2026-01-31"):
+                moment = moment.replace(tzinfo=UTC)
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            seconds = float(value)
+            moment = datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= 1e11 else seconds, UTC)
+        else:
+            return None
+        moment.astimezone()  # fails at the ends of the calendar, where nothing below could go on
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment
+
+
+def _now(setting: Setting) -> float:
+    if setting.clock is not None:
+        return setting.clock()
+    import time
+
+    return time.time()
+
+
+def age(value: Any, setting: Setting) -> str:
+    """How long ago, in its largest unit: `3d`, `2h`, `now`; `in 5m` when it lies ahead."""
+    moment = parse_moment(value)
+    if moment is None:
+        return plain(value, setting)
+    seconds = _now(setting) - moment.timestamp()
+    for unit, length in (("y", 31557600), ("mo", 2629800), ("d", 86400), ("h", 3600), ("m", 60)):
+        if abs(seconds) >= length:
+            count = f"{int(abs(seconds) // length)}{unit}"
+            return count if seconds > 0 else f"in {count}"
+    return "now"
+
+
+def local_time(value: Any, setting: Setting) -> str:
+    """`2026-01-31 09:30` in the local zone; a bare date stays one."""
+    moment = parse_moment(value)
+    if moment is None:
+        return plain(value, setting)
+    return f"{moment:%Y-%m-%d}" if moment.tzinfo is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def local_date(value: Any, setting: Setting) -> str:
+    """`2026-01-31` in the local zone."""
+    moment = parse_moment(value)
+    if moment is None:
+        return plain(value, setting)
+    return f"{moment if moment.tzinfo is None else moment.astimezone():%Y-%m-%d}"
+
+
+def joined(value: Any, setting: Setting) -> str:
+    """The members with commas between them; of a table its keys."""
+    if isinstance(value, dict):
+        return ", ".join(value)
+    return plain([value] if not isinstance(value, list) else [item for item in value if item is not None], setting)
+
+
+def size(value: Any, setting: Setting) -> str:
+    """A number of bytes: `512 B`, `1.5 kB`, `20 MB` (powers of 1000)."""
+    number = _number(value)
+    if number is None:
+        return plain(value, setting)
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(number) < 999.5:
+            return _short(number, unit)
+        number /= 1000
+    return _short(number, "TB")
+
+
+def _short(number: float, unit: str) -> str:
+    return f"{number:.1f}".removesuffix(".0") + f" {unit}" if abs(number) < 9.95 else f"{number:.0f} {unit}"
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def yes(value: Any, setting: Setting) -> str:
+    """`yes` or `no` for a truth value, in JSON's spelling or as text."""
+    words = {True: "yes", False: "no", "true": "yes", "false": "no"}
+    if isinstance(value, bool | str):
+        return words.get(value.lower() if isinstance(value, str) else value, str(value))
+    return plain(value, setting)
+
+
+def duration(value: Any, setting: Setting) -> str:
+    """Seconds as `2h 30m`, the two largest units."""
+    seconds = _number(value)
+    if seconds is None or not abs(seconds) < 1e15:
+        return plain(value, setting)
+    rest, parts = abs(round(seconds)), []
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, rest = divmod(rest, length)
+        if count:
+            parts.append(f"{count}{unit}")
+    return ("-" if seconds < 0 else "") + (" ".join(parts[:2]) or "0s")
+
+
+def count(value: Any, setting: Setting) -> str:
+    """How many members a list or table has."""
+    return str(len(value)) if isinstance(value, list | dict) else plain(value, setting)
+
+
+def first_line(value: Any, setting: Setting) -> str:
+    stripped = plain(value, setting).strip()
+    return stripped.splitlines()[0] if stripped else ""
+
+
+FORMATS: dict[str, Format] = {
+    "age": age,
+    "bytes": size,
+    "count": count,
+    "date": local_date,
+    "duration": duration,
+    "line": first_line,
+    "list": joined,
+    "time": local_time,
+    "yes": yes,
+}
+
+# Shortened for a reader: csv, which programs read, has the value itself.
+FOR_READERS = frozenset({"age", "bytes", "date", "duration", "time", "yes"})

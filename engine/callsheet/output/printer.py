@@ -1,0 +1,128 @@
+"""The one way a command prints its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..errors import UsageError, did_you_mean
+from ..jsontext import dump
+from .clean import escaped, lines
+from .columns import Columns, split
+from .formats import Setting
+from .render import RENDERERS, Layout
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from ..shape.commands import View
+    from .filters import Filter
+
+
+class Output:
+    """Prints a result in the chosen format. What was asked for is checked when it is made, before anything is sent.
+
+    `view` gives the columns and the id, `id` and `text` are the program's expressions where no view does; `columns`,
+    `jq` and `query` are the person's wishes. `width` cuts tables also where there is no terminal; `clock`
+    gives the seconds since 1970 for ages.
+    """
+
+    __slots__ = ("_bare_layout", "_filter", "_format", "_layout", "_raw", "_stream")
+
+    def __init__(
+        self,
+        format: str = "table",
+        *,
+        stream: TextIO | None,
+        view: View | None = None,
+        id: str | None = None,
+        text: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        jq: str | None = None,
+        query: str | None = None,
+        color: bool = True,
+        width: int | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        if format not in RENDERERS:
+            near = did_you_mean(format, RENDERERS)
+            raise UsageError(f"unknown output format {format!r}{near}", hint=f"one of: {', '.join(RENDERERS)}")
+        self._format = format
+        self._stream = Stream(stream, color=color, width=width)
+        self._raw = jq is not None
+        self._filter = _filter(jq, query)
+        setting = Setting(text, id, clock)
+        asked = split(columns) if isinstance(columns, str) else columns
+        self._layout = _layout(Columns(view, asked, setting), view, setting, self._stream)
+        self._bare_layout = (
+            _layout(Columns(None, asked, setting), None, setting, self._stream) if view else self._layout
+        )
+
+    def items(self, items: Iterable[Any]) -> None:
+        """Print a list. json, ndjson, csv and ids are written while the items come."""
+        if self._filter is None:
+            self._write(RENDERERS[self._format].items(items, self._layout))
+        elif self._format == "ndjson":
+            results = self._filter
+            self._write_results(result for item in items for result in results(item))
+        else:
+            self._write_filtered(list(items), self._filter)
+
+    def one(self, value: Any) -> None:
+        """Print one object, or whatever else a call answered."""
+        if isinstance(value, list):
+            self.items(value)
+        elif self._filter is not None:
+            self._write_filtered(value, self._filter)
+        else:
+            self._write(RENDERERS[self._format].one(value, self._layout))
+
+    value = one
+
+    def _write_filtered(self, value: Any, results: Filter) -> None:
+        if self._format in ("json", "ndjson") or (self._raw and self._format == "table"):
+            self._write_results(results(value))
+            return
+        found = list(results(value))
+        if not found:
+            return
+        result = found[0] if len(found) == 1 else found
+        layout = self._layout if _is_part(result, value) else self._bare_layout
+        renderer = RENDERERS[self._format]
+        self._write(renderer.items(result, layout) if isinstance(result, list) else renderer.one(result, layout))
+
+    def _write_results(self, results: Iterator[Any]) -> None:
+        self._stream.write((self._result_text(result) + "\n" for result in results), at_once=self._format == "ndjson")
+
+    def _result_text(self, result: Any) -> str:
+        """A result as JSON; text out of jq stands without quotes."""
+        if self._raw and isinstance(result, str):
+            return lines(result) if self._stream.terminal else result
+        text = dump(result, indent=None if self._format == "ndjson" else 2)
+        return escaped(text) if self._stream.terminal else text
+
+    def _write(self, chunks: Iterable[str]) -> None:
+        if self._stream.terminal and self._format in ("json", "ndjson", "yaml"):
+            chunks = (escaped(chunk) for chunk in chunks)
+        self._stream.write(chunks, at_once=RENDERERS[self._format].streams)
+
+
+def _filter(jq: str | None, query: str | None) -> Filter | None:
+    if jq is not None and query is not None:
+        raise UsageError("--jq and --query exclude each other", hint="give one of them")
+    if jq is None and query is None:
+        return None
+    from .filters import jmespath_filter, jq_filter
+
+    return jq_filter(jq) if jq is not None else jmespath_filter(query or "@")
+
+
+def _layout(columns: Columns, view: View | None, setting: Setting, stream: Stream) -> Layout:
+    ids = [expression for expression in (view.get("id") if view else None, setting.id) if expression]
+    return Layout(columns, setting, ids, stream.width, stream.bold)
+
+
+def _is_part(result: Any, value: Any) -> bool:
+    """Whether a filter only chose among the items, so that they still are what the view describes."""
+    given = {id(item) for item in (value if isinstance(value, list) else [value])}
+    chosen = result if isinstance(result, list) else [result]
+    return all(isinstance(item, dict) and id(item) in given for item in chosen)

@@ -1,0 +1,165 @@
+"""The formats: a list of items, one object or any other value as chunks of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from ..errors import CallsheetError
+from ..jsontext import dump
+from ..template import TemplateError, evaluate
+from . import automatic
+from .clean import lines, one_line
+from .columns import Column, Columns
+from .formats import Setting, plain
+
+_SAMPLE = 50  # items that are looked at to choose columns
+_TABLE_COLUMNS = 8
+_CSV_COLUMNS = 100
+
+
+class Layout(NamedTuple):
+    """How this result is to look."""
+
+    columns: Columns
+    setting: Setting
+    ids: Sequence[str]  # expressions, tried in turn
+    width: int | None
+    bold: bool
+
+
+class Renderer(NamedTuple):
+    items: Callable[[Iterable[Any], Layout], Iterator[str]]
+    one: Callable[[Any, Layout], Iterator[str]]
+    streams: bool = False  # each chunk is worth handing on at once
+
+
+def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    """An array that is valid JSON when it ends, never held as a whole."""
+    del layout
+    opening = "[\n  "
+    for item in items:
+        yield opening + dump(item, indent=2).replace("\n", "\n  ")
+        opening = ",\n  "
+    yield "[]\n" if opening[0] == "[" else "\n]\n"
+
+
+def json_one(value: Any, layout: Layout) -> Iterator[str]:
+    del layout
+    yield dump(value, indent=2) + "\n"
+
+
+def ndjson_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    del layout
+    for item in items:
+        yield dump(item) + "\n"
+
+
+def ndjson_one(value: Any, layout: Layout) -> Iterator[str]:
+    return ndjson_items([value], layout)
+
+
+def yaml_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    del layout
+    from .yamltext import dump_items
+
+    return dump_items(items)
+
+
+def yaml_one(value: Any, layout: Layout) -> Iterator[str]:
+    del layout
+    from .yamltext import dump as dump_yaml
+
+    yield dump_yaml(value)
+
+
+def csv_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    from .delimited import rows
+
+    columns, items = _columns(items, layout, _CSV_COLUMNS)
+    cells = ([column.exact(column.value(item), layout.setting) for column in columns] for item in items)
+    return rows([column.name for column in columns], cells) if columns else iter(())
+
+
+def csv_one(value: Any, layout: Layout) -> Iterator[str]:
+    if isinstance(value, dict):
+        return csv_items([value], layout)
+    from .delimited import rows
+
+    return rows(None, [[plain(value, layout.setting)]] if value is not None else [])
+
+
+def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    from .table import table
+
+    columns, items = _columns(items, layout, _TABLE_COLUMNS)
+    if not columns:
+        return iter(())
+    return table(
+        [one_line(column.name) for column in columns],
+        ([one_line(column.format(column.value(item), layout.setting)) for column in columns] for item in items),
+        limits=[column.max for column in columns],
+        width=layout.width,
+        bold=layout.bold,
+    )
+
+
+def table_one(value: Any, layout: Layout) -> Iterator[str]:
+    """An object as one row of its columns, without any as a line for each of its leaves; other values as text."""
+    if isinstance(value, dict):
+        return table_items([value], layout) if layout.columns.are_given else _leaves(value, layout)
+    return iter([lines(plain(value, layout.setting)) + "\n"] if value is not None else [])
+
+
+def id_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+    for item in items:
+        yield _id(item, layout) + "\n"
+
+
+def id_one(value: Any, layout: Layout) -> Iterator[str]:
+    return id_items([value] if value is not None else [], layout)
+
+
+RENDERERS: dict[str, Renderer] = {
+    "table": Renderer(table_items, table_one),
+    "json": Renderer(json_items, json_one),
+    "ndjson": Renderer(ndjson_items, ndjson_one, streams=True),
+    "yaml": Renderer(yaml_items, yaml_one),
+    "csv": Renderer(csv_items, csv_one, streams=True),
+    "id": Renderer(id_items, id_one, streams=True),
+}
+
+
+def _columns(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Column], Iterable[Any]]:
+    """The columns, and the items with those that had to be looked at still in front."""
+    if not layout.columns.need_sample:
+        return layout.columns.resolve((), limit), items
+    rest = iter(items)
+    sample = list(islice(rest, _SAMPLE))
+    return layout.columns.resolve(sample, limit), chain(sample, rest)
+
+
+def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
+    from .table import table
+
+    rows = (
+        (one_line(".".join(map(str, path))), one_line(plain(leaf, layout.setting)))
+        for path, leaf in automatic.leaves(value, layout.setting)
+        if leaf not in (None, "", [], {})
+    )
+    return table(None, rows, width=layout.width)
+
+
+def _id(item: Any, layout: Layout) -> str:
+    if isinstance(item, str | int | float) and not isinstance(item, bool):
+        return one_line(plain(item, layout.setting))
+    for expression in layout.ids:
+        try:
+            found = evaluate(expression, item)
+        except TemplateError:
+            continue
+        if isinstance(found, str | int | float) and not isinstance(found, bool):
+            return one_line(plain(found, layout.setting))
+    wanted = f": nothing at {' or '.join(layout.ids)}" if layout.ids else ""
+    raise CallsheetError(f"an item of the result has no id{wanted}", hint="-o json shows the items whole")

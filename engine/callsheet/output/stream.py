@@ -1,0 +1,110 @@
+"""Writing to standard output: a pipe that ends early, a full disk, an old console, a pager for long text."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TextIO
+
+from ..errors import CallsheetError
+
+
+class Stream:
+    """Where the result goes, and what it can show. `width` is None where nothing is to be cut."""
+
+    __slots__ = ("_stream", "bold", "terminal", "width")
+
+    def __init__(self, stream: TextIO | None, *, color: bool = True, width: int | None = None) -> None:
+        self._stream = stream
+        self.terminal = _is_terminal(stream)
+        self.bold = color and self.terminal and _understands_styles()
+        self.width = width if width is not None or not self.terminal else _terminal_size(stream).columns
+        _prepare(stream, self.terminal)
+
+    def write(self, chunks: Iterable[str], *, at_once: bool = False) -> None:
+        """Write everything; `at_once` lets a reader have each chunk as it comes.
+
+        Raises `BrokenPipeError` when nobody reads any more, `CallsheetError` when it cannot be written.
+        """
+        if self._stream is None:
+            return
+        if self.terminal and self._stream is sys.stdout:
+            chunks = self._paged(chunks)
+        for chunk in chunks:
+            _put(self._stream, chunk, flush=at_once)
+        _put(self._stream, "", flush=True)
+
+    def _paged(self, chunks: Iterable[str]) -> Iterator[str]:
+        """The chunks when they fit the screen, nothing when a pager has shown them."""
+        height = _terminal_size(self._stream).lines
+        shown: list[str] = []
+        lines = 0
+        source = iter(chunks)
+        for chunk in source:
+            shown.append(chunk)
+            lines += chunk.count("\n")
+            if lines >= height:
+                from click import echo_via_pager
+
+                echo_via_pager(chain(shown, source), color=self.bold or None)
+                return
+        yield from shown
+
+
+def _put(stream: TextIO, text: str, *, flush: bool) -> None:
+    try:
+        stream.write(text)
+        if flush:
+            stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if os.name == "nt" and error.errno == errno.EINVAL:  # what Windows says of a pipe nobody reads
+            raise BrokenPipeError from None
+        raise CallsheetError(f"cannot write the result: {error.strerror or error}") from None
+    except ValueError as error:
+        if stream.closed:
+            return
+        raise CallsheetError(f"cannot write the result: {error}") from None
+
+
+def _prepare(stream: TextIO | None, terminal: bool) -> None:
+    """Files and pipes get UTF-8 whatever the locale; a console shows a mark for what it lacks."""
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is None or encoding == "utf8":
+        return
+    if terminal:
+        reconfigure(errors="replace")
+    else:
+        reconfigure(encoding="utf-8")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except (ValueError, AttributeError):
+        return False
+
+
+def _understands_styles() -> bool:
+    if os.environ.get("TERM") == "dumb":
+        return False
+    return os.name != "nt" or bool(os.environ.get("WT_SESSION") or os.environ.get("TERM"))
+
+
+def _terminal_size(stream: TextIO | None) -> os.terminal_size:
+    """The size of the terminal behind the stream; `COLUMNS` and `LINES` win where they are set."""
+    try:
+        size = os.get_terminal_size(stream.fileno()) if stream is not None else os.terminal_size((80, 24))
+    except (OSError, ValueError, AttributeError):
+        size = os.terminal_size((80, 24))
+    columns, lines = (_positive(os.environ.get(name)) for name in ("COLUMNS", "LINES"))
+    return os.terminal_size((columns or size.columns or 80, lines or size.lines or 24))
+
+
+def _positive(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else 0

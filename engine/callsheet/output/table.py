@@ -1,0 +1,84 @@
+"""Aligned columns of text on a terminal or in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+_GAP = "  "
+_LEAST = 8  # a column is not squeezed below this width
+
+
+def table(
+    header: Sequence[str] | None,
+    rows: Iterable[Sequence[str]],
+    *,
+    limits: Sequence[int | None] = (),
+    width: int | None = None,
+    bold: bool = False,
+) -> Iterator[str]:
+    """The lines of a table, each with its line break. All cells are held, as the widths depend on them.
+
+    Cells must be single lines without control characters. `width` is the terminal's; without one nothing is
+    cut. `limits` are the widest the columns get on a terminal.
+    """
+    cells = [list(row) for row in rows]
+    if header is not None:
+        cells.insert(0, list(header))
+    if width is not None:
+        _cut(cells, limits, width)
+    widths = _widths(cells)
+    for index, row in enumerate(cells):
+        line = _GAP.join(_padded(row, widths)).rstrip()
+        yield f"\x1b[1m{line}\x1b[0m\n" if bold and header is not None and index == 0 else f"{line}\n"
+
+
+def display_width(text: str) -> int:
+    """How many terminal cells the text takes: wide characters two, combining ones and joined emoji as a whole."""
+    if text.isascii():
+        return len(text)
+    from wcwidth import wcswidth
+
+    return max(wcswidth(text), 0)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text cut to `width` cells between whole characters, `…` at its end."""
+    if display_width(text) <= width:
+        return text
+    if text.isascii():
+        return text[: width - 1] + "…"
+    from wcwidth import iter_graphemes
+
+    kept = ""
+    for grapheme in iter_graphemes(text):
+        if display_width(kept + grapheme) >= width:
+            break
+        kept += grapheme
+    return kept + "…"
+
+
+def _widths(cells: list[list[str]]) -> list[int]:
+    return [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+
+
+def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
+    return (text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True))
+
+
+def _cut(cells: list[list[str]], limits: Sequence[int | None], width: int) -> None:
+    natural = _widths(cells)
+    for index, limit in enumerate(limits):
+        if limit is not None:
+            natural[index] = min(natural[index], max(limit, 1))
+    room = width - len(_GAP) * (len(natural) - 1)
+    fitted = _fit(natural, room)
+    for row in cells:
+        row[:] = [shortened(text, most) for text, most in zip(row, fitted, strict=True)]
+
+
+def _fit(widths: list[int], room: int) -> list[int]:
+    """The widest columns give way first, all to the same width, none below `_LEAST`."""
+    cap = max(widths, default=0)
+    while cap > _LEAST and sum(min(width, cap) for width in widths) > room:
+        cap -= 1
+    return [min(width, cap) for width in widths]

@@ -1,0 +1,88 @@
+"""Every format, filter and choice of columns, as data."""
+
+from __future__ import annotations
+
+import io
+import time
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from callsheet import jsontext
+from callsheet.errors import CallsheetError
+from callsheet.output import Output
+from callsheet.output.formats import FORMATS, Setting, plain
+
+CASES = Path(__file__).parent.parent / "cases" / "output"
+PRINTED = tomllib.loads((CASES / "printed.toml").read_text(encoding="utf-8"))
+CELLS = tomllib.loads((CASES / "formats.toml").read_text(encoding="utf-8"))["case"]
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
+TEXT = "displayName || name || title"
+
+
+@pytest.fixture(autouse=True)
+def two_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if not hasattr(time, "tzset"):
+        pytest.skip("the zone cannot be set here")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "EET-2")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def printed(case: dict) -> str:
+    stream = io.StringIO()
+    options = {key: case[key] for key in ("columns", "jq", "query", "width") if key in case}
+    output = Output(
+        case.get("format", "table"),
+        stream=stream,
+        view=PRINTED["view"] if case.get("view") else None,
+        id="key || id || name",
+        text=TEXT,
+        clock=lambda: NOW,
+        **options,
+    )
+    if "value" in case:
+        output.value(jsontext.parse(case["value"]))
+    elif "one" in case:
+        output.one(jsontext.parse(PRINTED["items"][case["items"]])[case["one"]])
+    else:
+        output.items(iter(jsontext.parse(PRINTED["items"][case["items"]])))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("case", PRINTED["case"], ids=lambda case: case["name"])
+def test_printed(case: dict) -> None:
+    if "error" in case:
+        with pytest.raises(CallsheetError) as caught:
+            printed(case)
+        assert caught.value.message.startswith(case["error"])
+        assert caught.value.exit_code == case["exit"]
+    else:
+        assert printed(case) == case["out"]
+
+
+@pytest.mark.parametrize("case", CELLS, ids=lambda case: case["format"])
+def test_cells(case: dict) -> None:
+    form = FORMATS.get(case["format"], plain)
+    setting = Setting(text=TEXT, clock=lambda: NOW)
+    found = [[value, form(value, setting)] for value, _ in case["cells"]]
+    assert found == case["cells"]
+
+
+def test_every_format_has_cells() -> None:
+    assert {case["format"] for case in CELLS} == {*FORMATS, "plain"}
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize(
+    "value", [None, "", 0, -1.5, True, [], {}, [None], {"name": None}, "x\ud800", 10**30, "9" * 400]
+)
+def test_no_value_is_an_error_in_any_format(name: str, value: object) -> None:
+    assert isinstance(FORMATS[name](value, Setting(text=TEXT)), str)
+    if value is None:
+        assert FORMATS[name](value, Setting()) == ""
