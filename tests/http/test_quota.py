@@ -107,6 +107,13 @@ def test_only_the_endpoint_that_is_near_its_limit_slows_down() -> None:
     assert here.clock.slept == []
 
 
+def test_a_refusal_holds_back_the_requests_of_other_threads_too() -> None:
+    governor = Governor(None, lambda: 100.0)
+    governor.note("a", Standing(wait=7.0), limited=True)
+    assert governor.turn("a") == 7.0
+    assert governor.turn("b") == 0.0
+
+
 def test_rps_spaces_requests() -> None:
     with shop([get(answer(), repeat=5)], rps=4.0) as here:
         for _ in range(5):

@@ -51,6 +51,12 @@ def test_no_secret_is_harmless() -> None:
     assert Redactor(["", "x" * 3]).text("abc") == "abc"
 
 
+def test_an_unreadable_answer_shows_no_secret() -> None:
+    with shop([exchange("GET", "/api/3/item/1", reply(text="you sent canary-secret"))]) as here:
+        error = here.fail("getItem", {"id": "1", "token": "canary-secret"})
+    assert error.message.endswith("/item/1?token=***: answered with text/plain where JSON was expected: you sent ***")
+
+
 def test_a_verbose_run_shows_everything_but_the_credential() -> None:
     echoed = reply(
         400,

@@ -80,6 +80,16 @@ def test_a_download_to_a_stream() -> None:
     assert stream.getvalue() == b"\x00\xff"
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_shown_to_a_person_only(terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: terminal  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    with shop([exchange("GET", PICTURE, reply(body=b"x" * 200_000))]) as here:
+        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
+    assert ("100%" in screen.getvalue()) is terminal
+
+
 def test_a_multipart_upload_names_types_and_parts(tmp_path: Path) -> None:
     (tmp_path / "a b.png").write_bytes(b"\x89PNG")
     (tmp_path / "über.txt").write_bytes(b"text")

@@ -258,5 +258,6 @@ def test_raw_bodies(tmp_path: Path) -> None:
         == f"{text}: expected a file of type image/*, its name says text/plain"
     )
     assert build("any", files=[str(odd)]).body == File(str(odd), "application/octet-stream")
+    assert build("any", b'{"a": 1}').body == Json({"a": 1})
     assert build("any", b"\x00").body == Raw(b"\x00", "application/octet-stream")
     assert problem("image", files=[str(picture)] * 2).message == "image takes one body of type image/*: one --file"

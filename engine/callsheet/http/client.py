@@ -13,11 +13,10 @@ import httpx
 
 from .. import __version__
 from ..errors import CallsheetError, NotAllowed
+from ..request.call import on_deployment
 from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
-from .curl import curl_command
-from .failure import failure_of
 from .incoming import Incoming
 from .quota import Governor, standing
 from .redact import Redactor
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0
 _ACCEPT = {"json": "application/json", "binary": "*/*", "none": "application/json, */*;q=0.5"}
 _SLICE = 0.2
+_LONGEST_FAILURE = 65536  # bytes; what is longer is a result
 
 
 class Definitions(Protocol):
@@ -89,7 +89,7 @@ class Client:
             Governor(site.rps, clock),
             policy or Policy(),
             Narrator(self.redactor, log, note, clock),
-            shown=self.shown,
+            redactor=self.redactor,
             sleep=self._wait,
             now=now,
         )
@@ -138,6 +138,8 @@ class Client:
         with self._redacting():
             if reply.ok and not _reports_failure(reply, product):
                 return
+            from .failure import failure_of
+
             told = standing(reply.headers, service.get("quota", {}), self._now())
             raise failure_of(reply, product, service, url=self.shown(reply.url), told=told)
 
@@ -158,6 +160,8 @@ class Client:
             headers = self.headers(request)
         except NotAllowed:
             headers = {}
+        from .curl import curl_command
+
         return curl_command(request, headers, None if show_token else self.redactor)
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
@@ -184,8 +188,7 @@ class Client:
             raise
 
     def _product(self, request: Request) -> Product:
-        plain = self._definition("product", request.product)
-        return cast("Product", {**plain, **plain.get("on", {}).get(self.site.deployment, {})})
+        return cast("Product", on_deployment(self._definition("product", request.product), self.site.deployment))
 
     def _service(self, request: Request) -> Service:
         return cast("Service", self._definition("service", request.service))
@@ -202,7 +205,7 @@ def _reports_failure(reply: Reply, product: Product) -> bool:
     from ..template import TemplateError, evaluate
 
     failed = product.get("failed")
-    if not failed or not is_json(reply.media) or not reply.content.strip():
+    if not failed or not is_json(reply.media) or not 0 < len(reply.content) <= _LONGEST_FAILURE:
         return False
     try:
         return bool(evaluate(failed, reply.json()))

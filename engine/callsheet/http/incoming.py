@@ -9,6 +9,7 @@ import httpx
 
 from ..errors import CallsheetError
 from ..request.model import Request
+from .redact import Redactor
 from .reply import Reply
 
 
@@ -20,6 +21,7 @@ class Incoming:
     response: httpx.Response
     url: str
     words: Callable[[httpx.RequestError], CallsheetError]
+    redactor: Redactor
 
     @property
     def status(self) -> int:
@@ -50,7 +52,7 @@ class Incoming:
             content = self.response.read()
         except httpx.RequestError as error:
             raise self.words(error) from None
-        return Reply(self.request, self.status, self.headers, content, self.url)
+        return Reply(self.request, self.status, self.headers, content, self.url, self.redactor)
 
     def close(self) -> None:
         self.response.close()

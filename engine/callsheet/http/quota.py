@@ -123,13 +123,15 @@ class Governor:
                 self._endpoints[endpoint] = (start + pace, pace)
             return start - now
 
-    def note(self, endpoint: str, standing: Standing) -> None:
-        """Learn from an answer: wait for the reset when nothing is left, slow down when little is."""
+    def note(self, endpoint: str, standing: Standing, *, limited: bool = False) -> None:
+        """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""
         now = self._clock()
         pace = standing.pace
         free = now + pace
         if standing.remaining is not None and standing.remaining <= 0 and standing.reset:
             free = now + standing.reset
+        if limited:
+            free = now + (standing.resets_in or 0.0)
         with self._lock:
             if pace or free > now:
                 self._endpoints[endpoint] = (max(free, self._endpoints.get(endpoint, (0.0, 0.0))[0]), pace)

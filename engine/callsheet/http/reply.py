@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import CallsheetError, NetworkError
 from ..jsontext import JSONError, parse
 from ..request.media import essence, is_json
 from ..request.model import Request
+from .redact import Redactor
 
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SHOWN = 120
@@ -25,6 +26,7 @@ class Reply:
     headers: Mapping[str, str]
     content: bytes
     url: str
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
 
     @property
     def media(self) -> str:
@@ -56,18 +58,17 @@ class Reply:
 
     def _unreadable(self, error: JSONError) -> CallsheetError:
         if error.at_end and self.content.lstrip()[:1] in b'{["':
-            return NetworkError(f"{self._where}: the answer was cut off: {error}", status=self.status)
+            return NetworkError(self._said(f"the answer was cut off: {error}"), status=self.status)
         if self.media and not is_json(self.media):
             return self._error(f"answered with {self.media} where JSON was expected{_quoted(self.text)}")
         return self._error(f"the answer is not valid JSON: {error}{_quoted(self.text)}")
 
-    @property
-    def _where(self) -> str:
-        return f"{self.request.method} {self.url}"
+    def _said(self, problem: str) -> str:
+        return f"{self.request.method} {self.redactor.url(self.url)}: {self.redactor.text(problem)}"
 
     def _error(self, problem: str) -> CallsheetError:
         hint = "a proxy or a login page may have answered in its place" if is_html(self) else None
-        return CallsheetError(f"{self._where}: {problem}", status=self.status, hint=hint)
+        return CallsheetError(self._said(problem), status=self.status, hint=hint)
 
 
 def is_html(reply: Reply) -> bool:

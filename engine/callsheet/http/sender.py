@@ -15,6 +15,7 @@ from .content import opened
 from .duration import spoken
 from .incoming import Incoming
 from .quota import Governor, is_far, standing
+from .redact import Redactor
 from .retry import FAR, IDEMPOTENT, STATUSES, Policy
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Sender:
         policy: Policy,
         watch: Watch,
         *,
-        shown: Callable[[str], str],
+        redactor: Redactor,
         sleep: Callable[[float], None],
         now: Callable[[], float],
     ) -> None:
@@ -45,7 +46,7 @@ class Sender:
         self._governor = governor
         self._policy = policy
         self._watch = watch
-        self._shown = shown
+        self._redactor = redactor
         self._sleep = sleep
         self._now = now
         self._reached: set[str] = set()
@@ -66,7 +67,7 @@ class Sender:
                 if wait is None:
                     return incoming
                 incoming.close()
-                delay, why = wait, f"{request.method} {self._shown(incoming.url)}: {incoming.status}"
+                delay, why = wait, f"{request.method} {self._redactor.url(incoming.url)}: {incoming.status}"
             self._watch.waiting(delay, f"{why}; try {attempt + 1} of {self._policy.retries + 1}")
             self._sleep(delay)
 
@@ -90,15 +91,15 @@ class Sender:
             if response.status_code not in redirect.STATUSES or not location:
                 if read:
                     response.read()
-                return Incoming(request, response, hop.url, lambda error: self._words(request, error))
+                return Incoming(request, response, hop.url, lambda error: self._words(request, error), self._redactor)
             response.close()
-            hop = redirect.following(hop, response.status_code, location, self._shown(hop.url))
+            hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
         raise CallsheetError(
-            f"{request.method} {self._shown(request.url)}: redirected more than {redirect.LIMIT} times"
+            f"{request.method} {self._redactor.url(request.url)}: redirected more than {redirect.LIMIT} times"
         )
 
     def _message(self, hop: redirect.Hop, request: Request) -> httpx.Response:
-        self._watch.sending(hop, self._shown(hop.url))
+        self._watch.sending(hop, self._redactor.url(hop.url))
         with opened(hop.body) as content:
             headers = {**content.pop("headers", {}), **hop.headers}
             message = self._http.build_request(hop.method, hop.url, headers=headers, **content)
@@ -118,7 +119,7 @@ class Sender:
         """Seconds to the next try; None when this answer is the last."""
         status = incoming.status
         told = standing(incoming.headers, quota, self._now())
-        self._governor.note(_endpoint(request), told)
+        self._governor.note(_endpoint(request), told, limited=status == 429)
         again = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
         if not again or (status == 429 and is_far(told, quota)) or (told.wait or 0.0) > FAR:
             return None
@@ -127,7 +128,7 @@ class Sender:
     def _words(self, request: Request, error: httpx.RequestError) -> CallsheetError:
         timeout = self._http.timeout.read or 0.0
         safe = request.method in IDEMPOTENT
-        return network.network_error(error, request.method, self._shown(request.url), timeout=timeout, safe=safe)
+        return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
 
 
 def _endpoint(request: Request) -> str:

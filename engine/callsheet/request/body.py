@@ -136,8 +136,9 @@ class BodyBuilder:
             raise self._error(f"takes one body of type {media_type.essence(self.media)}: one --file")
         if files:
             return _file(files[0], media_type.for_file(files[0], self.media))
-        media = self.media if "*" not in self.media else media_type.ANY
-        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), media)
+        if "*" in self.media:
+            return _guessed(data)
+        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
     _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[str]], Body]
     _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
@@ -146,6 +147,16 @@ class BodyBuilder:
         (media_type.is_form, _form),
         (media_type.is_text, _text),
     )
+
+
+def _guessed(data: Any) -> Body:
+    """Where any type is taken: JSON when it is JSON, else bytes."""
+    from ..jsontext import JSONError, parse
+
+    try:
+        return Json(parse(data) if isinstance(data, bytes) else data)
+    except JSONError:
+        return Raw(data, media_type.ANY)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -42,34 +42,30 @@ class Call:
         return self.operation.get("params", [])
 
 
-def call_of(catalog: Definitions, operation_id: str, deployment: str) -> Call:
-    """The operation with what differs on this deployment merged in; `UsageError` where it does not exist there."""
-    operation = cast("Operation", catalog.get("operation", operation_id))
-    product_id = operation["product"]
-    plain = catalog.get("product", product_id)
-    product = cast("Product", {**plain, **plain.get("on", {}).get(deployment, {})})
-    here = cast("dict[str, Any]", operation.get("on", {}).get(deployment, {}))
-    for reason in (product.get("unavailable"), here.get("unavailable")):
-        if reason:
-            raise UsageError(f"{operation_id} does not exist on {deployment}: {reason}")
-    merged = _merge(operation, here)
-    method, _, path = merged["http"].partition(" ")
-    if "http" not in here:
-        path = rebased(path, plain.get("base", ""), product.get("base", ""))
-    return Call(operation_id, merged, product_id, product, method, path)
-
-
-def _merge(operation: Operation, here: dict[str, Any]) -> Operation:
-    """Parameters are merged by name, every other key replaces the operation's."""
+def on_deployment(table: dict[str, Any], deployment: str) -> dict[str, Any]:
+    """A definition with what differs on this deployment laid over it, as overlays are."""
+    here = table.get("on", {}).get(deployment)
     if not here:
-        return operation
-    merged: dict[str, Any] = {**operation, **here}
-    if "params" in here:
-        by_name: dict[str, Any] = {param["name"]: param for param in operation.get("params", [])}
-        for param in here["params"]:
-            by_name[param["name"]] = {**by_name.get(param["name"], {}), **param}
-        merged["params"] = [param for param in by_name.values() if not param.get("remove")]
-    return cast("Operation", merged)
+        return table
+    from ..load import merge
+
+    return merge(table, here)
+
+
+def call_of(catalog: Definitions, operation_id: str, deployment: str) -> Call:
+    """The operation as it is on this deployment; `UsageError` where it does not exist there."""
+    plain_operation = catalog.get("operation", operation_id)
+    product_id = plain_operation["product"]
+    plain = catalog.get("product", product_id)
+    operation = cast("Operation", on_deployment(plain_operation, deployment))
+    product = cast("Product", on_deployment(plain, deployment))
+    for table in (product, operation):
+        if reason := cast("dict[str, Any]", table).get("unavailable"):
+            raise UsageError(f"{operation_id} does not exist on {deployment}: {reason}")
+    method, _, path = operation["http"].partition(" ")
+    if operation["http"] == plain_operation["http"]:
+        path = rebased(path, plain.get("base", ""), product.get("base", ""))
+    return Call(operation_id, operation, product_id, product, method, path)
 
 
 def rebased(path: str, base: str, here: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from ..address import origin
 from ..errors import UsageError
+from .call import on_deployment
 from .model import Body, Request, Safety
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _products(catalog: Catalog, deployment: str) -> Products:
     """Product, service and base path on this deployment, by the products' order."""
     here: list[tuple[int, str, str, str]] = []
     for id, product in catalog.all("product").items():
-        merged: dict[str, Any] = {**product, **product.get("on", {}).get(deployment, {})}
+        merged = on_deployment(product, deployment)
         if not merged.get("unavailable"):
             here.append((merged.get("order", 0), id, merged.get("service", id), merged.get("base", "")))
     if not here:
