@@ -126,9 +126,10 @@ def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str,
 
 
 @settings(max_examples=150, deadline=None)
+@example([("a", "\u200d", "|"), ("\u200db", "日\u200d\u200d", "|")], 21)
 @given(
     st.lists(st.tuples(TEXTS.map(one_line), TEXTS.map(one_line), st.just("|")), min_size=1, max_size=4),
-    st.integers(20, 40),
+    st.integers(21, 40),
 )
 def test_columns_start_at_the_same_width_everywhere(rows: list[tuple[str, str, str]], width: int) -> None:
     for limit in (None, width):

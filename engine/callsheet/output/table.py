@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 _GAP = "  "
 _LEAST = 8  # a column is not squeezed below this width
+# A joiner with nothing to join would reach into the padding beside it.
+_JOINS_NOTHING = re.compile("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
 
 
 def table(
@@ -21,9 +24,9 @@ def table(
     Cells must be single lines without control characters. `width` is the terminal's; without one nothing is
     cut. `limits` are the widest the columns get on a terminal.
     """
-    cells = [list(row) for row in rows]
+    cells = [[_joined(text) for text in row] for row in rows]
     if header is not None:
-        cells.insert(0, list(header))
+        cells.insert(0, [_joined(text) for text in header])
     if width is not None:
         _cut(cells, limits, width)
     widths = _widths(cells)
@@ -55,6 +58,10 @@ def shortened(text: str, width: int) -> str:
             break
         kept += grapheme
     return kept + "…"
+
+
+def _joined(text: str) -> str:
+    return _JOINS_NOTHING.sub("", text) if "\u200d" in text else text
 
 
 def _widths(cells: list[list[str]]) -> list[int]:
