@@ -6,6 +6,7 @@ import tomllib
 
 import httpx
 import pytest
+
 from support.server import exchange, load_exchanges, reply, serve
 
 CASE = tomllib.loads(

@@ -52,19 +52,18 @@ def qualified_names(definitions: Definitions) -> dict[str, str]:
 
 def _complete_operations(definitions: Definitions) -> None:
     """Titles out of ids, the vendor's pages, and the help of parameters that mean the same everywhere."""
-    meanings = {definition.id: definition.table["help"] for definition in _of(definitions, "parameter")}
+    meanings = {definition.id: definition.table for definition in _of(definitions, "parameter")}
     pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
     for operation in _of(definitions, "operation"):
         table = operation.table
         table.setdefault("title", words.title(operation.id.rpartition(".")[2]))
-        params = [dict(param) for param in table.get("params", ()) if not param.get("remove")]
-        for param in params:
-            if "help" not in param and param["name"] in meanings:
-                param["help"] = meanings[param["name"]]
+        given = [param for param in table.get("params", ()) if not param.get("remove")]
+        params = [{**meanings.get(param["name"], {}), **param} for param in given]
         named = {param["name"] for param in params}
         path = table["http"].partition(" ")[2]
         implied = [name for name in _placeholders(path) if name not in named]
-        table["params"] = [_path_param(name, meanings) for name in implied] + params
+        path_params = [{"name": name, "in": "path", "required": True, **meanings.get(name, {})} for name in implied]
+        table["params"] = path_params + params
         if page := _page(operation.id, table, pages[table["product"]]):
             table["documentation"] = page
 
@@ -78,11 +77,6 @@ def _page(id: str, table: dict[str, Any], template: str) -> str:
 
 def _placeholders(path: str) -> list[str]:
     return [piece.partition("}")[0] for piece in path.split("{")[1:]]
-
-
-def _path_param(name: str, meanings: dict[str, str]) -> dict[str, Any]:
-    param: dict[str, Any] = {"name": name, "in": "path", "required": True}
-    return {**param, "help": meanings[name]} if name in meanings else param
 
 
 def _write(connection: sqlite3.Connection, definitions: Definitions, aliases: dict[str, str]) -> None:

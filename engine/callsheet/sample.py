@@ -34,6 +34,8 @@ def body_sample(definitions: Definitions, schema: str, *, required_only: bool = 
 def parameter_sample(param: Mapping[str, Any]) -> str:
     """One value that a parameter takes, as it is typed."""
     kind = param.get("type", "string")
+    if "example" in param:
+        return _typed(param["example"])
     if kind == "array":
         return parameter_sample({**param, "type": param.get("items", "string")})
     if "enum" in param:

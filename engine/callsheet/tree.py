@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from . import __version__
 from .catalog import Child
 from .context import Context
 from .errors import UsageError, closest
@@ -139,4 +140,5 @@ def root(context: Context, runner: Runner) -> DefinedGroup:
     """The whole program as one click group."""
     definition = context.definition
     params = global_params(definition.get("options", []), context, set(), hidden=False)
-    return DefinedGroup(context, "", runner, params=params, help=definition["title"])
+    group = DefinedGroup(context, "", runner, params=params, help=definition["title"])
+    return click.version_option(__version__, prog_name=context.program, message="%(prog)s %(version)s")(group)

@@ -43,10 +43,10 @@ def place(call: Call, arguments: Mapping[str, Any], *, program: str, strict: boo
         _check_text(call, name, value)
     params = documented(call)
     hint = f"{program} op describe {call.id}"
-    _require(call, params, given, hint, strict=strict)
     placed = Placed(rest={name: given[name] for name in given if name not in {param["name"] for param in params}})
     if strict:
         _refuse_unknown(call, [name for name in placed.rest if name not in also], params, hint, also)
+    _require(call, params, given, hint, strict=strict)
     path_values: dict[str, str] = {}
     for param in params:
         if param["name"] in given:

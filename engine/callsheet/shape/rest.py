@@ -101,6 +101,7 @@ class Parameter(Shape, total=False):
     """What a parameter name means wherever it occurs."""
 
     help: Required[str]
+    example: Annotated[Any, Field(description="A value that could be meant, for examples.")]
 
 
 Style = Annotated[
@@ -137,6 +138,7 @@ class OperationParam(Shape, Placed, total=False):
     required: bool
     style: Style
     help: str
+    example: Annotated[Any, Field(description="A value that could be meant, for examples.")]
     deprecated: bool
     remove: Annotated[bool, Field(description="In an overlay or an `on` table: take this parameter away.")]
 
