@@ -33,7 +33,7 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
         (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
     found = [*layers("suite", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))]
     definitions = load(found)
-    check(definitions, {"operation": set(qualified_names(definitions))}, registry.names())
+    check(definitions, {"operation": qualified_names(definitions)}, registry.names())
     assert [column["name"] for column in definitions["view", "operation"].table["columns"]].count("EXPERIMENTAL") == 1
     assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
 

@@ -5,12 +5,13 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from .check_steps import command_problems, lookup_problems
 from .errors import DefinitionError, did_you_mean
 from .load import Definition, Definitions
 from .locate import Path, line_of, path_in
@@ -24,11 +25,13 @@ class Problem(NamedTuple):
     text: str
 
 
-def check(definitions: Definitions, aliases: dict[str, set[str]], registries: dict[str, set[str]]) -> None:
+def check(
+    definitions: Definitions, aliases: Mapping[str, Mapping[str, str]], registries: Mapping[str, set[str]]
+) -> None:
     """Raise `DefinitionError` unless every definition is sound.
 
-    `aliases` holds further ids that references may use, by kind; `registries` the names of the engine's own
-    functions that definitions may mention.
+    `aliases` holds further ids that references may use, and what they stand for, by kind; `registries` the names
+    of the engine's own functions that definitions may mention.
     """
     problems = [problem for definition in definitions.values() for problem in _shape_problems(definition)]
     if not problems:
@@ -36,13 +39,14 @@ def check(definitions: Definitions, aliases: dict[str, set[str]], registries: di
         for definition in definitions.values():
             problems.extend(_link_problems(definition, known))
         problems.extend(_command_problems(definitions))
+        problems.extend(_step_problems(definitions, aliases.get("operation", {})))
     if problems:
         details = sorted({_word(problem) for problem in problems}, key=_by_line)
         count = len(details)
         raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=details)
 
 
-def _known_ids(definitions: Definitions, aliases: dict[str, set[str]]) -> dict[str, set[str]]:
+def _known_ids(definitions: Definitions, aliases: Mapping[str, Mapping[str, str]]) -> dict[str, set[str]]:
     known: dict[str, set[str]] = {kind: set(aliases.get(kind, ())) for kind in KINDS}
     for kind, id in definitions:
         known[kind].add(id)
@@ -167,6 +171,14 @@ def _command_problems(definitions: Definitions) -> Iterator[Problem]:
                 yield Problem(definition, (), f"no group {parent!r}{did_you_mean(parent, groups)}")
         if kind in ("command", "program"):
             yield from _parameter_problems(definition, "params" if kind == "command" else "options")
+
+
+def _step_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
+    checks = {"command": command_problems, "lookup": lookup_problems}
+    for (kind, _), definition in definitions.items():
+        if kind in checks:
+            for path, text in checks[kind](definitions, definition, operations):
+                yield Problem(definition, path, text)
 
 
 def _parameter_problems(definition: Definition, key: str) -> Iterator[Problem]:

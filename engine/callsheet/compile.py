@@ -9,6 +9,7 @@ from typing import Any
 
 from . import registry, words
 from .check import check
+from .complete import complete_commands
 from .layers import Layer
 from .load import Definition, Definitions, load
 from .template import fill_text
@@ -30,7 +31,8 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
     """Fill an empty database. Raises `DefinitionError` when the definitions are broken."""
     definitions = load(found)
     aliases = qualified_names(definitions)
-    check(definitions, {"operation": set(aliases)}, registry.names())
+    check(definitions, {"operation": aliases}, registry.names())
+    complete_commands(definitions)
     _complete_operations(definitions)
     with connection:
         connection.executescript(SCHEMA)

@@ -44,23 +44,35 @@ def allow(context: Context, request: Request) -> None:
     """Refuse writes to a read-only site, and ask before something is destroyed."""
     if request.safety in ("read", "local"):
         return
+    refuse_when_read_only(context, f"{request.method} {request.path} was not sent")
+    if request.safety == "destroy":
+        context.confirm(f"{request.name}: {request.method} {request.path}?")
+
+
+def refuse_when_read_only(context: Context, consequence: str) -> None:
     site = context.site()
     if site.read_only:
         raise NotAllowed(
-            f"site {site.name!r} is read-only: {request.method} {request.path} was not sent",
+            f"site {site.name!r} is read-only: {consequence}",
             hint=f"{context.program} config set sites.{site.name}.read_only false",
         )
-    if request.safety == "destroy":
-        context.confirm(f"{request.name}: {request.method} {request.path}?")
 
 
 def dry_run(context: Context, request: Request) -> bool:
     """Print the request as a curl command when nothing is to be sent; whether that was so."""
     if not context.option("dry-run"):
         return False
-    command = context.client().curl(request, show_token=bool(context.option("show-token")))
-    context.streams.out.write(command + "\n")
+    print_curl(context, request)
     return True
+
+
+def print_curl(context: Context, request: Request) -> None:
+    from .http.curl import curl_command
+
+    client = context.client()
+    headers = client.headers(request)
+    redactor = None if context.option("show-token") else client.redactor
+    context.streams.out.write(curl_command(request, headers, redactor) + "\n")
 
 
 def perform(
@@ -81,7 +93,7 @@ def perform(
         raise UsageError(f"{call.id} has no pages: --limit and --page-token do not apply")
     allow(context, request)
     if plan is not None:
-        request = _first(plan, request, extent)
+        request = first_page(plan, request, extent)
     if dry_run(context, request):
         return
     if request.reply == "binary" or out is not None:
@@ -133,7 +145,7 @@ def download(context: Context, request: Request, out: str | None) -> None:
     pour(context.client(), request, getattr(stream, "buffer", sys.stdout.buffer))
 
 
-def _first(plan: Plan, request: Request, extent: Extent) -> Request:
+def first_page(plan: Plan, request: Request, extent: Extent) -> Request:
     """The request for the first page, so that a dry run shows exactly what would be sent."""
     from .paginate.walk import Walk
 

@@ -3,22 +3,89 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from jmespath import exceptions, functions
 from jmespath.parser import Parser
 from jmespath.visitor import Options
 
+from . import clauses
 from .errors import did_you_mean
+
+if TYPE_CHECKING:
+    from jmespath.functions import _Signature
+
+_TEXT: _Signature = {"types": ["string"]}
+_OF_UNKNOWN = frozenset({"add", "not_null", "to_array"})
+_ANY: _Signature = {"types": []}
 
 
 class Functions(functions.Functions):
-    """`slug(text)`: lower case, every run of other characters one hyphen."""
+    """Of what a dry run does not know yet (it has a `plus`), most functions make nothing else."""
 
-    @functions.signature({"types": ["string"]})
+    def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
+        arguments = list(resolved_args)
+        if function_name not in _OF_UNKNOWN:
+            for argument in arguments:
+                if hasattr(argument, "plus"):
+                    return argument
+        return super().call_function(function_name, arguments)
+
+    @functions.signature(_TEXT)
     def _func_slug(self, text: str) -> str:
+        """Lower case, every run of other characters one hyphen."""
         return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+    @functions.signature(_TEXT)
+    def _func_lower(self, text: str) -> str:
+        return text.lower()
+
+    @functions.signature(_TEXT)
+    def _func_upper(self, text: str) -> str:
+        return text.upper()
+
+    @functions.signature(_ANY, _ANY)
+    def _func_add(self, left: Any, right: Any) -> Any:
+        """The sum of two numbers; null with null."""
+        if hasattr(left, "plus"):
+            return left.plus(right)
+        return None if left is None or right is None else left + right
+
+    @functions.signature(_TEXT)
+    def _func_quoted(self, text: str) -> str:
+        """The text in double quotes, with quotes and backslashes in it escaped."""
+        return clauses.quoted(text)
+
+    @functions.signature(_ANY, {"types": ["array"]}, _TEXT)
+    def _func_narrowed(self, query: str | None, conditions: list[Any], tail: str) -> str | None:
+        """`query AND each condition`, the clause that starts with `tail` (`ORDER BY`) kept at the end."""
+        return clauses.narrowed(query, conditions, tail)
+
+    @functions.signature(_TEXT, _TEXT)
+    def _func_split(self, text: str, separator: str) -> list[str]:
+        """The pieces of a text without surrounding white space; empty ones are left out."""
+        return [piece.strip() for piece in text.split(separator) if piece.strip()]
+
+    @functions.signature(_TEXT)
+    def _func_filename(self, text: str) -> str:
+        """A name that stays inside its directory: no separators, control characters or leading dots."""
+        plain = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", text).lstrip(".").rstrip(". ")
+        return plain or "unnamed"
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_moment(self, text: str | None, form: str) -> str | None:
+        """A date or time (now, where it is null) written as `form` says, in the letters of strftime."""
+        from .moments import written
+
+        return written(text, form)
+
+    @functions.signature(_ANY)
+    def _func_json(self, value: Any) -> str | None:
+        """The value as JSON text; null for null."""
+        from .jsontext import dump
+
+        return None if value is None else dump(value)
 
 
 OPTIONS = Options(custom_functions=Functions())

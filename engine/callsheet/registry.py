@@ -21,6 +21,12 @@ BUILTINS: dict[str, str] = {
     "version": "callsheet.builtin.version:version",
 }
 
+CONVERTERS: dict[str, str] = {
+    "adf": "callsheet.steps.convert:plain",
+    "json": "callsheet.steps.convert:from_json",
+    "text": "callsheet.steps.convert:plain",
+}
+
 
 def resolve(entry: str) -> Callable[..., Any]:
     from importlib import import_module
@@ -34,4 +40,4 @@ def names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
     from .output.formats import FORMATS
 
-    return {"builtin": set(BUILTINS), "format": set(FORMATS)}
+    return {"builtin": set(BUILTINS), "converter": set(CONVERTERS), "format": set(FORMATS)}

@@ -6,11 +6,12 @@ from typing import Any
 
 from . import registry
 from .context import Context
-from .errors import DefinitionError
 
 
 def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
     if "builtin" in command:
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, values)
         return
-    raise DefinitionError("a command needs one of: builtin")
+    from .steps.run import run_steps
+
+    run_steps(context, command, values)

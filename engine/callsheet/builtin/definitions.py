@@ -21,7 +21,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     if values.get("path"):
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load(found)
-    checks.check(definitions, {"operation": set(qualified_names(definitions))}, names())
+    checks.check(definitions, {"operation": qualified_names(definitions)}, names())
     files = sum(len(files_of(layer)) for layer in found)
     context.streams.out.write(f"{len(definitions)} definitions in {files} files, no problems\n")
 

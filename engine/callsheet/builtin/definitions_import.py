@@ -87,4 +87,4 @@ def _check(context: Context, result: ImportResult, key: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         write_files(result.files, directory, key)
         definitions = load([*context.layers, Layer(directory)])
-        check(definitions, {"operation": set(qualified_names(definitions))}, names())
+        check(definitions, {"operation": qualified_names(definitions)}, names())

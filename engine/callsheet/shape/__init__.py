@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access
+from . import access, steps
 from .commands import Command, Group, Program, View
 from .rest import Operation, Paginator, Parameter, Product, Schema, Service
 
@@ -20,4 +20,5 @@ KINDS: dict[str, Any] = {
     "group": Group,
     "command": Command,
     **access.KINDS,
+    **steps.KINDS,
 }

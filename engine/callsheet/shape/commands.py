@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .base import Expression, Name, Shape, Template, Value, reference
 from .rest import Safety
+from .steps import Action, Step
 
 
 class Param(Shape, total=False):
@@ -24,6 +25,11 @@ class Param(Shape, total=False):
     also: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: str
     help: str
+    lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
+    convert: Annotated[
+        Template, Field(description="Name of a converter: text, json, a rich-text format; `@file` and `@-` are read.")
+    ]
+    assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
     complete: Annotated[str, Field(description="Kind of definition whose ids complete it, or a built-in completer.")]
     hidden: bool
 
@@ -36,6 +42,7 @@ class Program(Shape, total=False):
     options: Annotated[list[Param], Field(description="Options every command takes, before or after its name.")]
     id: Annotated[Expression, Field(description="The id of any item, where no view says it.")]
     text: Annotated[Expression, Field(description="The name of any item, where no view says it.")]
+    paging: Annotated[list[Param], Field(description="Options of every command that prints a list.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
 
@@ -62,21 +69,42 @@ class Group(Shape, total=False):
     aliases: list[str]
 
 
-class Command(Shape, total=False):
-    """One command of the tree; its id is the words that call it."""
+class FieldColumns(Shape, total=False):
+    """Columns beyond those of the view: names of fields that the service knows."""
+
+    lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
+    value: Required[Annotated[Template, Field(description="The column's expression; sees the field's id as `id`.")]]
+
+
+class CommandHere(Action, total=False):
+    """What a command's table may say differently for one deployment."""
+
+    params: list[Param]
+    step: list[Step]
+    columns: FieldColumns
+    items: Expression
+    result: Value
+    view: Annotated[str, reference("view", description="Output columns.")]
+    unavailable: Annotated[str, Field(description="Why it does not exist there.")]
+
+
+class Command(CommandHere, total=False):
+    """One command of the tree; its id is the words that call it.
+
+    It runs a `builtin`, or one `call`, or its `step`s in order. The answer of the last call is printed.
+    """
 
     help: Required[str]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
-    params: list[Param]
     builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
-    call: Annotated[str, reference("operation", description="The operation it calls.")]
-    args: Annotated[dict[str, Value], Field(description="The operation's parameters.")]
-    body: Value
-    view: Annotated[str, reference("view", description="Output columns.")]
+    items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
+    result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
+    confirm: Annotated[Template, Field(description="Asked before anything is destroyed.")]
     safety: Required[Safety]
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]
     hidden: bool
+    on: Annotated[dict[str, CommandHere], Field(description="Deployment → what differs there.")]
 
 
-__all__ = ["Column", "Command", "Group", "Param", "Program", "Template", "View"]
+__all__ = ["Column", "Command", "Group", "Param", "Program", "View"]

@@ -1,0 +1,51 @@
+"""Queries in languages of conditions, composed so that quoting and a trailing clause are respected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_QUOTES = "\"'"
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes; what would end it or break the line is escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        escaped = escaped.replace(character, escape)
+    return f'"{escaped}"'
+
+
+def narrowed(query: str | None, conditions: Iterable[str | None], tail: str) -> str | None:
+    """All conditions and the query's own, joined by AND; a clause that starts with `tail` stays last.
+
+    The query is put in parentheses, because it may hold an OR. None when nothing is asked at all.
+    """
+    asked = [condition for condition in conditions if condition]
+    head, clause = split_tail(query or "", tail)
+    if head:
+        asked = [f"({head})" if asked else head, *asked]
+    return " ".join([" AND ".join(asked), clause]).strip() or None
+
+
+def split_tail(query: str, tail: str) -> tuple[str, str]:
+    """What stands before the clause that starts with the words `tail`, and that clause. Quoted text is skipped."""
+    pattern = re.compile(r"\b" + r"\s+".join(map(re.escape, tail.split())) + r"\b", re.IGNORECASE)
+    for match in pattern.finditer(query):
+        if not _inside_quotes(query, match.start()):
+            return query[: match.start()].strip(), query[match.start() :].strip()
+    return query.strip(), ""
+
+
+def _inside_quotes(query: str, position: int) -> bool:
+    quote, index = "", 0
+    while index < position:
+        character = query[index]
+        if quote and character == "\\":
+            index += 1
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in _QUOTES:
+            quote = character
+        index += 1
+    return bool(quote)

@@ -1,0 +1,147 @@
+"""Shapes of what a command does: lookups, steps, and values typed by what the service says about a field."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from .base import Expression, Name, Shape, Template, Value, reference
+
+Call = Annotated[str, reference("operation", description="The operation it calls.")]
+Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
+Code = Annotated[
+    Literal["error", "usage", "not_found", "conflict", "not_allowed"],
+    Field(description="What kind of failure it is; it sets the exit code. Default: usage."),
+]
+
+
+class Keyword(Shape, total=False):
+    """A word with a meaning of its own, such as `me`. Without `call` its value is null: nobody, nothing."""
+
+    call: Call
+    args: Args
+    value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself.")]
+
+
+class LookupHere(Shape, total=False):
+    """What a lookup's table may say differently for one deployment."""
+
+    call: Call
+    args: Args
+    items: Expression
+    where: Expression
+    match: list[Expression]
+    value: Expression
+    label: Expression
+    pattern: str
+    urls: list[str]
+    sole: Expression
+    partial: bool
+    all: bool
+    keywords: dict[str, Keyword]
+
+
+class Lookup(LookupHere, total=False):
+    """A person's word → the id that the service wants.
+
+    A word is a keyword, or fits `pattern` and is taken as it is, or is an address of the site that one of `urls`
+    finds the id in, or is compared with the candidates that `call` answers. Expressions in `args` see the command's
+    earlier parameters and the word as `word`; the others see one candidate.
+    """
+
+    title: Required[Annotated[str, Field(description="What it finds, as in `no board matches ...`.")]]
+    call: Call
+    args: Args
+    items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
+    where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
+    match: Annotated[list[Expression], Field(description="Compared with the word in turn, ignoring case.")]
+    value: Annotated[Expression, Field(description="What replaces the word.")]
+    label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
+    pattern: Annotated[str, Field(description="Regular expression: such a word is the id already.")]
+    urls: Annotated[list[str], Field(description="Regular expressions over a URL's path and query; group 1 is the id.")]
+    sole: Annotated[Expression, Field(description="Sees `word`; where true, an only candidate needs no match.")]
+    partial: Annotated[bool, Field(description="A part of a name will do where only one candidate has it.")]
+    all: Annotated[bool, Field(description="Read every page of candidates, not only the first.")]
+    keywords: dict[str, Keyword]
+    hint: Annotated[str, Field(description="What to do when nothing matches.")]
+    on: Annotated[dict[str, LookupHere], Field(description="Deployment → what differs there.")]
+
+
+class Case(Shape, total=False):
+    """How the text of one kind of field is sent. Expressions see `text`, and the field as `field`."""
+
+    when: Annotated[Expression, Field(description="Over the field; the first case that is true counts.")]
+    split: Annotated[bool, Field(description="The text is a list, separated by commas.")]
+    lookup: Annotated[str, reference("lookup", description="Resolves the text first.")]
+    value: Annotated[Value, Field(description="What is sent. Default: the text.")]
+    takes: Annotated[str, Field(description="Said of a text that does not fit: `expected a number`.")]
+
+
+class Assignment(Shape, total=False):
+    """`NAME=VALUE` words, typed by what the service says about the field of that name."""
+
+    lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
+    cases: Required[list[Case]]
+
+
+class Reread(Shape, total=False):
+    """What happens when a change is refused because the thing is no longer what was read.
+
+    The step that read it runs again. When `same` is then what it was, the change is sent once more on top of the new
+    state; otherwise the command fails with `fail`, which sees the new state, and `who` if `tell` found it.
+    """
+
+    step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
+    same: Required[Annotated[Expression, Field(description="Of what was read: what must not have changed.")]]
+    tell: Annotated[Call, Field(description="Operation that names who changed it.")]
+    args: Args
+    who: Annotated[Expression, Field(description="The name in the answer of `tell`.")]
+    fail: Required[Template]
+
+
+class Batch(Shape, total=False):
+    """One step for many things: it runs for each group of at most `size`, which is seen as `as`."""
+
+    items: Required[Annotated[Expression, Field(description="The list.")]]
+    size: Required[Annotated[int, Field(ge=1)]]
+    done: Required[Annotated[Template, Field(description="What is told when it fails half-way; sees done and total.")]]
+
+
+Binding = Annotated[
+    str | dict[Name, Expression],
+    Field(description="What its answer is called further down; a table names several parts of it by expressions."),
+]
+
+
+# `as` is a keyword of Python, so this key cannot stand in a class body.
+Bound = TypedDict("Bound", {"as": Binding}, total=False)
+
+
+class Action(Shape, total=False):
+    """One call of an operation."""
+
+    call: Call
+    args: Args
+    body: Value
+    over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
+    files: Annotated[Value, Field(description="Paths of files to send.")]
+    save: Annotated[Template, Field(description="Write the answer's bytes to this file.")]
+    most: Annotated[Value, Field(description="Read so many of its items; default: one page.")]
+    value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
+    batch: Batch
+    reread: Reread
+
+
+class Step(Bound, Action, total=False):
+    """One thing a command does: a `call` or a `fail`."""
+
+    when: Annotated[Expression, Field(description="It is left out where this is not true.")]
+    tolerate: Annotated[Template, Field(description="A failure is no failure but this note; sees error.")]
+    fail: Annotated[Template, Field(description="End with this error.")]
+    hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
+    code: Code
+
+
+KINDS: dict[str, Any] = {"lookup": Lookup, "assignment": Assignment}
