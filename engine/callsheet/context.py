@@ -19,14 +19,21 @@ if TYPE_CHECKING:
 
 
 class Streams:
-    """The three standard streams of one run; a run inside another process brings its own."""
+    """The three standard streams of one run; a run inside another process brings its own.
+
+    One that was closed before the start takes and gives nothing.
+    """
 
     __slots__ = ("err", "input", "out")
 
     def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
-        self.input = input if input is not None else sys.stdin
-        self.out = out if out is not None else sys.stdout
-        self.err = err if err is not None else sys.stderr
+        self.input = input or sys.stdin or _nothing()
+        self.out = out or sys.stdout or _nothing()
+        self.err = err or sys.stderr or _nothing()
+
+
+def _nothing() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")
 
 
 class Context:

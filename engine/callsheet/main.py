@@ -104,7 +104,8 @@ def _as_json(context: Context) -> bool:
 def _leave(code: int) -> None:
     """Exit without the interpreter's complaint about a closed pipe."""
     try:
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
     except (OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)

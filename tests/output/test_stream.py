@@ -219,3 +219,26 @@ print(*sys.modules, file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {"jmespath", "jq", "wcwidth", "yaml"} & set(done.stderr.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="written for a POSIX shell")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('"$0" -m callsheet suite op list -o csv | head -1 > /dev/null; exit ${PIPESTATUS[0]}', 0),
+        ('"$0" -m callsheet suite op list >&-', 0),
+        ('"$0" -m callsheet suite version >&-', 0),
+        ('"$0" -m callsheet suite op lst 2>&-', 2),
+    ],
+)
+def test_a_program_ends_quietly_where_nobody_reads(line: str, code: int) -> None:
+    done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+@pytest.mark.parametrize("form", ["table", "json", "ndjson", "yaml", "csv", "id"])
+@pytest.mark.parametrize("jq", [None, ".[]?"])
+def test_half_a_surrogate_pair_can_be_written_everywhere(form: str, jq: str | None) -> None:
+    stream = io.StringIO()
+    Output(form, stream=stream, id="a", jq=jq).items([{"a": "x\ud800y\\ud800"}])
+    assert stream.getvalue().encode("utf-8")

@@ -65,8 +65,8 @@ def _compile(program: str) -> Any:
 
 
 def _reason(error: ValueError) -> str:
-    lines = str(error).removeprefix("jq: error: ").splitlines()
-    return " ".join(line.strip() for line in lines[:1]) or "error"
+    text = str(error).removeprefix("jq: error: ")
+    return text.partition("\n")[0].rstrip(": ") or "error"
 
 
 def _acceptable(text: str) -> str:

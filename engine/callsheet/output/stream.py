@@ -59,16 +59,19 @@ def _put(stream: TextIO, text: str, *, flush: bool) -> None:
         stream.write(text)
         if flush:
             stream.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        if os.name == "nt" and error.errno == errno.EINVAL:  # what Windows says of a pipe nobody reads
-            raise BrokenPipeError from None
+        if _nobody_reads(error):
+            # Without a number, on which click would exit with 1; a reader that has enough is no failure.
+            raise BrokenPipeError("nobody reads the result any more") from None
         raise CallsheetError(f"cannot write the result: {error.strerror or error}") from None
     except ValueError as error:
         if stream.closed:
             return
         raise CallsheetError(f"cannot write the result: {error}") from None
+
+
+def _nobody_reads(error: OSError) -> bool:
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 
 def _prepare(stream: TextIO | None, terminal: bool) -> None:

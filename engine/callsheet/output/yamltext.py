@@ -71,7 +71,10 @@ class _FastDumper(_Represent, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  #
 
 
 def dump(value: Any) -> str:
-    text = _dump(value, _FastDumper)
+    try:
+        text = _dump(value, _FastDumper)
+    except UnicodeEncodeError:  # half a surrogate pair
+        text = _dump(value, _PureDumper)
     if _NOT_PRINTED_BY_C.search(text):
         text = _dump(value, _PureDumper)
     return text.removesuffix("...\n")
