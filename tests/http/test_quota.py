@@ -41,6 +41,8 @@ def get(response: Any, repeat: int | None = 1) -> Exchange:
         ("2.5", 2.5),
         (iso(-90), 0),
         ("tomorrow", None),
+        ("inf", None),
+        ("nan", None),
     ],
 )
 def test_a_reset_is_read_in_every_form(text: str, seconds: float | None) -> None:

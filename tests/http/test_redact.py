@@ -40,6 +40,22 @@ def test_credentials_in_a_url_are_hidden_by_their_names() -> None:
     assert redactor.url("https://h/x?nextPageToken=abc&page_token=d") == "https://h/x?nextPageToken=abc&page_token=d"
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Authorization", "Bearer ***"),
+        ("Proxy-Authorization", "Bearer ***"),
+        ("X-Api-Key", "***"),
+        ("Cookie", "***"),
+        ("X-Client-Secret", "***"),
+        ("X-Check-Token", "Bearer abc"),
+        ("Accept", "Bearer abc"),
+    ],
+)
+def test_headers_that_carry_credentials_are_hidden(name: str, shown: str) -> None:
+    assert Redactor([]).header(name, "Bearer abc") == shown
+
+
 def test_secrets_are_learnt_on_the_way() -> None:
     redactor = Redactor([])
     redactor.learn(["first-secret"])

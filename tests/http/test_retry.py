@@ -100,6 +100,7 @@ def test_retry_after_reads_seconds_and_dates() -> None:
     assert retry_after({"retry-after": formatdate(NOW + 30, usegmt=True)}, NOW) == 30
     assert retry_after({"retry-after": formatdate(NOW - 30, usegmt=True)}, NOW) == 0
     assert retry_after({"retry-after": "soon"}, NOW) is None
+    assert retry_after({"retry-after": "1e999"}, NOW) is None
     assert retry_after({}, NOW) is None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .retry import FAR, retry_after, server_time
+from .retry import FAR, number, retry_after, server_time
 
 if TYPE_CHECKING:
     from ..shape.rest import Quota
@@ -49,13 +49,12 @@ class Standing:
 
 def moment(text: str, now: float) -> float | None:
     """Seconds from `now` to a moment: ISO 8601 (seconds may be absent), epoch seconds or milliseconds, or seconds."""
-    try:
-        number = float(text)
-    except ValueError:
+    value = number(text)
+    if value is None:
         return _iso(text, now)
-    if number >= _MILLISECONDS_FROM:
-        return max(number / 1000 - now, 0.0)
-    return max(number - now if number >= _EPOCH_FROM else number, 0.0)
+    if value >= _MILLISECONDS_FROM:
+        return max(value / 1000 - now, 0.0)
+    return max(value - now if value >= _EPOCH_FROM else value, 0.0)
 
 
 def _iso(text: str, now: float) -> float | None:
@@ -69,13 +68,6 @@ def _iso(text: str, now: float) -> float | None:
     return max(aware.timestamp() - now, 0.0)
 
 
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
-
-
 def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
     """Read the quota headers that the service's definition names."""
     now = server_time(headers, now)
@@ -84,10 +76,10 @@ def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
         return headers.get(name.lower()) if name else None
 
     reset = header(quota.get("reset"))
-    fill, interval = _number(header(quota.get("fill"))), _number(header(quota.get("interval")))
+    fill, interval = number(header(quota.get("fill"))), number(header(quota.get("interval")))
     return Standing(
-        limit=_number(header(quota.get("limit"))),
-        remaining=_number(header(quota.get("remaining"))),
+        limit=number(header(quota.get("limit"))),
+        remaining=number(header(quota.get("remaining"))),
         reset=moment(reset, now) if reset else None,
         refill=interval / fill if fill and interval else None,
         near=(header(quota.get("near")) or "").strip().lower() == "true",

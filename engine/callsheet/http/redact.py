@@ -11,7 +11,9 @@ from ..errors import CallsheetError
 
 HIDDEN = "***"
 _DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance
-_CREDENTIAL_HEADERS = re.compile(r"authorization|cookie|token|secret|api-?key|password", re.IGNORECASE)
+_CREDENTIAL_HEADERS = re.compile(
+    r"authorization$|cookie$|secret|password|api-?key|(auth|access|private)-token", re.IGNORECASE
+)
 _CREDENTIAL_PAIRS = re.compile(
     r"([?&](?:[^=&#]*(?:token|secret|password|signature|api[_-]?key|jwt)|sig)=)[^&#\s]+", re.IGNORECASE
 )
@@ -54,7 +56,7 @@ class Redactor:
         scheme, space, rest = value.partition(" ")
         if name.lower().endswith("authorization") and space and rest:
             return f"{scheme} {HIDDEN}"
-        return HIDDEN if name.lower().endswith(("authorization", "cookie")) else self.text(value)
+        return HIDDEN
 
 
 def _hide_pair(match: re.Match[str]) -> str:

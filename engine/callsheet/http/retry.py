@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,13 +33,20 @@ class Policy:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds asked for by `Retry-After`, given as seconds or as an HTTP date."""
     text = headers.get("retry-after", "").strip()
-    if not text:
-        return None
-    try:
-        return max(float(text), 0.0)
-    except ValueError:
+    seconds = number(text)
+    if seconds is None:
         moment = http_date(text)
-    return None if moment is None else max(moment - now, 0.0)
+        seconds = None if moment is None else moment - now
+    return None if seconds is None else max(seconds, 0.0)
+
+
+def number(text: str | None) -> float | None:
+    """The finite number that a header holds."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def http_date(text: str) -> float | None:
