@@ -43,7 +43,8 @@ def parameter_sample(param: Mapping[str, Any]) -> str:
     if kind == "object":
         return '{"key": "value"}'
     if kind == "string":
-        return _FORMATS.get(param.get("format", ""), str(param["name"]).upper())
+        text = _FORMATS.get(param.get("format", ""), str(param["name"]).upper())
+        return _patterned(param["pattern"], text) if "pattern" in param else text
     return _typed(_number(param) if kind in ("integer", "number") else True)
 
 
@@ -128,7 +129,7 @@ class Sampler:
     def _string(schema: Mapping[str, Any]) -> str:
         text: str = _FORMATS.get(str(schema.get("format", "")).lower(), "string")
         if "pattern" in schema:
-            text = _patterned(str(schema["pattern"]))
+            text = _patterned(schema["pattern"], text)
         text += "x" * (schema.get("minLength", 0) - len(text))
         return text[: int(schema.get("maxLength", len(text)))]
 
@@ -173,7 +174,7 @@ def _number(schema: Mapping[str, Any]) -> Any:
     return -(-value // step) * step
 
 
-def _patterned(pattern: str) -> str:
+def _patterned(pattern: str, usual: str) -> str:
     import re
 
-    return next((text for text in _PATTERNED if re.search(pattern, text)), "string")
+    return next((text for text in (usual, *_PATTERNED) if re.search(pattern, text)), usual)

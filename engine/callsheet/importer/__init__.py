@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ..errors import DefinitionError
 from .document import Document, read_document
 from .files import files_of, write_files
 from .ids import assign_ids
@@ -43,18 +45,35 @@ def import_document(
     operation of the document; `introduce` defines the product itself too, at that place among the products.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
-    document = read_document(text, name)
-    notes = _left_out(document)
-    schemas = Schemas(document, product, notes, descriptions=descriptions)
-    rules = Rules(paginators or {}, experimental, descriptions)
-    calls = list(document.calls())
-    ids = assign_ids(calls, product, taken)
-    operations = {
-        id: operation_of(document, call, id, schemas, rules, notes=notes) for id, call in zip(ids, calls, strict=True)
-    }
-    introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
-    files = files_of(product, operations, schemas.definitions, introduction)
+    with _worded(name):
+        document = read_document(text, name)
+        notes = _left_out(document)
+        schemas = Schemas(document, product, notes, descriptions=descriptions)
+        rules = Rules(paginators or {}, experimental, descriptions)
+        operations = _operations(document, schemas, rules, notes, taken)
+        introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
+        files = files_of(product, operations, schemas.definitions, introduction)
     return ImportResult(files, operations, schemas.definitions, list(dict.fromkeys(notes)))
+
+
+def _operations(
+    document: Document, schemas: Schemas, rules: Rules, notes: list[str], taken: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    calls = list(document.calls())
+    operations = {}
+    for id, call in zip(assign_ids(calls, schemas.product, taken), calls, strict=True):
+        with _worded(f"{document.name}: {call.method} {call.path}"):
+            operations[id] = operation_of(document, call, id, schemas, rules, notes=notes)
+    return operations
+
+
+@contextmanager
+def _worded(where: str) -> Iterator[None]:
+    """A document may hold anything anywhere: what cannot be read is a fault of the document, not of the engine."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DefinitionError(f"{where}: not as OpenAPI has it ({error})") from error
 
 
 def _left_out(document: Document) -> list[str]:

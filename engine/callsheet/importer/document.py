@@ -1,14 +1,14 @@
-"""An OpenAPI 3 document as text → its parsed form, references resolved on demand."""
+"""An OpenAPI 3 document: its operations and servers, references resolved on demand."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ..errors import DefinitionError
+from .syntax import parse
 
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
 
@@ -114,48 +114,7 @@ def url_path(url: str) -> str:
 
 def read_document(text: str, name: str) -> Document:
     """Parse JSON or YAML. Raises `DefinitionError` with the line of a syntax error."""
-    tree = _parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else _parse_yaml(text, name)
-    return Document(name, tree)
-
-
-def _parse_json(text: str, name: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        whole = "cut off" if error.pos >= len(text.rstrip()) else error.msg
-        raise DefinitionError(f"{name}:{error.lineno}: not JSON: {whole} (column {error.colno})") from None
-    except RecursionError:
-        raise DefinitionError(f"{name}: nested too deeply") from None
-
-
-def _parse_yaml(text: str, name: str) -> Any:
-    import yaml
-
-    try:
-        return _loader()(text).get_single_data()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark else ""
-        raise DefinitionError(f"{name}{line}: not YAML: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise DefinitionError(f"{name}: not YAML: {str(error).splitlines()[0]}") from None
-
-
-def _loader() -> Any:
-    """YAML's JSON-like core: dates and `on`/`off`/`yes`/`no` stay text, as OpenAPI has them."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        pass
-
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":bool"))]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    Loader.add_implicit_resolver(
-        "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"
-    )
-    return Loader
+    return Document(name, parse(text, name))
 
 
 def _checked(name: str, tree: Any) -> dict[str, Any]:

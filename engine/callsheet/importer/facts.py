@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
         facts["format"] = values["format"]
     if enum := [value for value in values.get("enum", ()) if value is not None]:
         facts["enum"] = enum
+    if isinstance(values.get("pattern"), str) and compiles(values["pattern"]):
+        facts["pattern"] = values["pattern"]
     facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
     if "default" in merged and (default := _default(merged["default"], kind)) is not None:
         facts["default"] = default
@@ -89,6 +92,15 @@ def fits(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _TYPES[kind])
+
+
+def compiles(pattern: Any) -> bool:
+    """Whether a pattern, written for another language's engine, means something to this one's too."""
+    try:
+        re.compile(pattern)
+    except (re.error, TypeError):
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:

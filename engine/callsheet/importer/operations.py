@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .bodies import ANY, body_of, is_json
+from .bodies import ANY, JSON, body_of, is_json
 from .document import Call, Document, first_server
 from .ids import first_tag
 from .paging import Paginators, paging_of, success_codes
@@ -34,8 +34,9 @@ def operation_of(
         record |= _prose(operation)
     if params := params_of(document, call, notes, descriptions=rules.descriptions):
         record["params"] = params
-    if body := body_of(document, call, id, schemas, notes=notes, descriptions=rules.descriptions):
-        record["body"] = body
+    body = body_of(document, call, id, schemas, notes=notes, descriptions=rules.descriptions)
+    if body is not None:
+        record["body"] = body or {"media": JSON}
     if paginate := paging_of(document, call, rules.paginators, notes):
         record["paginate"] = paginate
     if (reply := _reply(document, call)) != "json":
@@ -46,17 +47,21 @@ def operation_of(
         record["deprecated"] = True
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
-    own_host = urlsplit(first_server(operation) or first_server(call.item)).netloc
-    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
-        notes.append(f"{call.method} {call.path}: documented at {own_host}, sent to the product's own address")
-    if operation.get("callbacks"):
-        notes.append(f"{call.method} {call.path}: callbacks {', '.join(operation['callbacks'])} are left out")
+    notes.extend(f"{call.method} {call.path}: {text}" for text in _left_out(document, call))
     return {"product": schemas.product, "tag": first_tag(call), **record}
 
 
 def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
     texts = {"title": operation.get("summary"), "help": operation.get("description")}
     return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
+
+
+def _left_out(document: Document, call: Call) -> Iterator[str]:
+    own_host = urlsplit(first_server(call.operation) or first_server(call.item)).netloc
+    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
+        yield f"documented at {own_host}, sent to the product's own address"
+    if callbacks := call.operation.get("callbacks"):
+        yield f"callbacks {', '.join(callbacks)} are left out"
 
 
 def _reply(document: Document, call: Call) -> str:

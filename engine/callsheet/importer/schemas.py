@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .document import Document, pointer
+from .facts import compiles
 from .prose import first_paragraph
 
 _ONE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems")
@@ -124,7 +125,7 @@ class Schemas:
             table["required"] = [name for name in table["required"] if not self._read_only(schema, name)]
             if not table["required"]:
                 del table["required"]
-        if "pattern" in table and not _compiles(table["pattern"]):
+        if "pattern" in table and not compiles(table["pattern"]):
             self.notes.append(f"schema pattern {table.pop('pattern')!r} is left out: not understood")
         if "enum" in table:
             table["enum"] = [value for value in table["enum"] if value is not None]
@@ -193,14 +194,6 @@ def _holds_null(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_holds_null(item) for item in value.values())
     return value is None or (isinstance(value, list) and any(_holds_null(item) for item in value))
-
-
-def _compiles(pattern: Any) -> bool:
-    try:
-        re.compile(pattern)
-    except (re.error, TypeError):
-        return False
-    return True
 
 
 def references(table: Any) -> Iterator[str]:

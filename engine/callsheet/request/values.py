@@ -108,6 +108,8 @@ def check_value(value: Any, type_: str, param: OperationParam) -> str:
     text = _TYPES.get(type_, _string)(text_of(value), param.get("format", ""))
     _check_enum(text, param)
     _check_bounds(text, type_, param)
+    if "pattern" in param and not re.search(param["pattern"], text):
+        raise Unfit(f"{text!r} does not fit {param['pattern']}")
     return text
 
 

@@ -132,6 +132,7 @@ class OperationParam(Shape, Placed, total=False):
     ]
     format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
     enum: Annotated[list[Any], Field(description="The allowed values (of an array: of its items).")]
+    pattern: Annotated[str, Field(description="Regular expression that a text (of an array: each item) contains.")]
     default: Annotated[Any, Field(description="What the service assumes; shown, never sent.")]
     minimum: float
     maximum: float

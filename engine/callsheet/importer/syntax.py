@@ -1,0 +1,59 @@
+"""JSON or YAML text → plain values."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ..errors import DefinitionError
+
+# What is no text in YAML 1.2's core schema, as OpenAPI asks. PyYAML reads 1.1, where `on`, dates and 12:30 are not.
+_PLAIN = (
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+    ("merge", r"^<<$", "<"),
+)
+
+
+def parse(text: str, name: str) -> Any:
+    """Raises `DefinitionError` with the line of a syntax error; `name` is how the message calls the text."""
+    return _json(text, name) if text.lstrip()[:1] in ("{", "[") else _yaml(text, name)
+
+
+def _json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = "cut off" if error.pos >= len(text.rstrip()) else error.msg
+        raise DefinitionError(f"{name}:{error.lineno}: not JSON: {problem} (column {error.colno})") from None
+    except RecursionError:
+        raise DefinitionError(f"{name}: nested too deeply") from None
+
+
+def _yaml(text: str, name: str) -> Any:
+    import yaml
+
+    try:
+        return _loader()(text).get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        raise DefinitionError(f"{name}{line}: not YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DefinitionError(f"{name}: not YAML: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise DefinitionError(f"{name}: nested too deeply") from None
+
+
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  PyYAML keeps them in the class
+
+    for kind, pattern, first in _PLAIN:
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(pattern), list(first))
+    return Loader
