@@ -62,6 +62,8 @@ class Sampler:
         self._depth = 0
 
     def of_reference(self, id: str) -> Any:
+        if self._open.count(id) > 1:
+            return {}  # it requires itself, and nothing finite fits
         self._open.append(id)
         value = self.of(self.definitions.get("schema", id))
         self._open.pop()
@@ -165,13 +167,12 @@ def _joined(table: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(schema: Mapping[str, Any]) -> Any:
-    """The smallest whole number from 1 on that the bounds allow."""
-    least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1 if "exclusiveMinimum" in schema else None)
-    most = schema.get("maximum", schema["exclusiveMaximum"] - 1 if "exclusiveMaximum" in schema else None)
-    step = schema.get("multipleOf", 1)
-    value = max(1, least) if least is not None else 1
-    value = value if most is None else min(value, most)
-    return -(-value // step) * step
+    """The smallest number from 1 on that the bounds allow, or the greatest below it."""
+    least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1 if "exclusiveMinimum" in schema else 1)
+    most = schema.get("maximum", schema["exclusiveMaximum"] / 2 if "exclusiveMaximum" in schema else None)
+    value = max(1, least) if most is None else min(max(1, least), most)
+    step = schema.get("multipleOf")
+    return -(-value // step) * step if step else value
 
 
 def _patterned(pattern: str, usual: str) -> str:
