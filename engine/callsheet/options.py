@@ -131,7 +131,8 @@ def _option(param: dict[str, Any], context: Context, prefix: str) -> click.Optio
     settings: dict[str, Any] = {"is_flag": True, "default": None} if flag else {"type": _type(param)}
     if not flag:
         settings |= {"multiple": param.get("multiple", False), "metavar": param.get("metavar")}
-        settings["default"] = param.get("default")
+        # None given as a default would count as a value, and nothing would be required any more.
+        settings |= {"default": param["default"]} if "default" in param else {}
     option = click.Option(
         [*spelled, _identifier(prefix + name)],
         required=param.get("required", False),
