@@ -45,25 +45,25 @@ def make_private_directory(path: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: str) -> Iterator[None]:
-    """Hold the right to change `path`; other processes wait. The lock lies beside it and ends with the process."""
+def locked(path: str, patience: float = _PATIENCE) -> Iterator[None]:
+    """Hold the right to change `path`; others wait, `patience` seconds at most. The lock ends with the process."""
     make_private_directory(os.path.dirname(os.path.abspath(path)))
     try:
         descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, PRIVATE)
     except OSError as error:
         raise CallsheetError(f"cannot lock {path}: {error.strerror}") from None
     try:
-        _wait_for(descriptor, path)
+        _wait_for(descriptor, path, patience)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait_for(descriptor: int, path: str) -> None:
-    end = time.monotonic() + _PATIENCE
+def _wait_for(descriptor: int, path: str, patience: float) -> None:
+    end = time.monotonic() + patience
     while not _taken(descriptor):
         if time.monotonic() > end:
-            raise CallsheetError(f"another process has been changing {path} for {_PATIENCE:.0f} seconds")
+            raise CallsheetError(f"another process has been changing {path} for {patience:.0f} seconds")
         time.sleep(_NAP)
 
 

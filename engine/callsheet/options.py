@@ -9,6 +9,7 @@ import click
 
 from .context import Context
 from .errors import UsageError, did_you_mean
+from .registry import COMPLETERS, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -168,6 +169,10 @@ def _completer(param: dict[str, Any], context: Context) -> Completer | None:
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(id) for id in context.catalog.ids(kind, incomplete)]
+        if kind in COMPLETERS:
+            found = resolve(COMPLETERS[kind])(context.catalog, context.environ)
+        else:
+            found = context.catalog.ids(kind)
+        return [CompletionItem(word) for word in found if word.startswith(incomplete)]
 
     return complete

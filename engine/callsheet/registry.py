@@ -7,12 +7,23 @@ from typing import Any
 
 BUILTINS: dict[str, str] = {
     "api": "callsheet.builtin.api:api",
+    "auth login": "callsheet.builtin.auth:login",
+    "auth logout": "callsheet.builtin.auth:logout",
+    "auth status": "callsheet.builtin.auth:status",
     "completion": "callsheet.builtin.completion:completion",
+    "config list-sites": "callsheet.builtin.config:list_sites",
+    "config path": "callsheet.builtin.config:path",
+    "config remove": "callsheet.builtin.config:remove",
+    "config set": "callsheet.builtin.config:set_key",
+    "config use": "callsheet.builtin.config:use",
+    "config view": "callsheet.builtin.config:view",
     "definitions check": "callsheet.builtin.definitions:check",
     "definitions import": "callsheet.builtin.definitions_import:import_definitions",
     "definitions path": "callsheet.builtin.definitions:path",
     "definitions schema": "callsheet.builtin.definitions:schema",
     "definitions show": "callsheet.builtin.definitions:show",
+    "doctor": "callsheet.builtin.doctor:doctor",
+    "init": "callsheet.builtin.init:init",
     "op call": "callsheet.builtin.op_call:call",
     "op describe": "callsheet.builtin.op:describe",
     "op list": "callsheet.builtin.op:list_operations_command",
@@ -25,6 +36,11 @@ CONVERTERS: dict[str, str] = {
     "adf": "callsheet.steps.convert:plain",
     "json": "callsheet.steps.convert:from_json",
     "text": "callsheet.steps.convert:plain",
+}
+
+# What completes an option or argument besides the ids of a kind of definition; called with catalog and environment.
+COMPLETERS: dict[str, str] = {
+    "site": "callsheet.profiles.read:site_names",
 }
 
 

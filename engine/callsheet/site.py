@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
+from time import time
 from typing import Any
 
 from .catalog import Catalog, open_catalog
-from .credentials.find import Secrets, absolute, access_to
+from .credentials.find import Secrets, absolute, access_to, account
 from .credentials.present import Credential, present
-from .errors import UsageError
+from .errors import CallsheetError, UsageError
 from .profiles.choose import Choice, Variables, choose
 from .profiles.read import read_profiles
 from .template import fill
@@ -26,7 +28,7 @@ class Site:
         self._catalog = catalog
         self._environ = environ
         self._secrets = Secrets(choice.name, choice.settings, variables, environ, token=choice.token)
-        self._credentials: dict[str, Credential] = {}
+        self._credentials: dict[str, Credential | CallsheetError] = {}
         self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
         catalog.get("deployment", self.deployment)
 
@@ -38,7 +40,7 @@ class Site:
 
         Raises `UsageError` when the site has no address for the service.
         """
-        access = access_to(self._settings, service)
+        access = self.access(service)
         if access.get("cloud_id"):
             gateway = (self._catalog.find("service", service) or {}).get("gateway")
             if gateway:
@@ -47,7 +49,7 @@ class Site:
 
     def address(self, service: str) -> str:
         """The service's own address, as people open it in a browser."""
-        address = access_to(self._settings, service).get("base_url")
+        address = self.access(service).get("base_url")
         if not address:
             raise UsageError(
                 f"site {self.name!r} has no address for {service}",
@@ -65,12 +67,24 @@ class Site:
         return {"Authorization": header} if header else {}
 
     def secrets(self) -> list[str]:
-        """Texts that must not be shown; complete for every service whose headers were asked for."""
-        return [secret for credential in self._credentials.values() for secret in credential.secrets]
+        """Texts that must not be shown: of every credential the site has."""
+        found: list[str] = []
+        for service in self._catalog.ids("service"):
+            with contextlib.suppress(CallsheetError):
+                found.extend(self._credential(service).secrets)
+        return list(dict.fromkeys(found))
+
+    def access(self, service: str) -> dict[str, Any]:
+        """Address, method and places of credentials as they hold for one service."""
+        return access_to(self._settings, service)
+
+    def place(self, service: str) -> str:
+        """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
+        return self._secrets.place(service)
 
     def method(self, service: str) -> str:
         """The id of the auth definition in use."""
-        access = access_to(self._settings, service)
+        access = self.access(service)
         given = access.get("method")
         if given:
             return str(given)
@@ -79,11 +93,32 @@ class Site:
         return str(self._catalog.get("deployment", self.deployment)["method"])
 
     def _credential(self, service: str) -> Credential:
-        if service not in self._credentials:
-            auth = self._catalog.get("auth", self.method(service))
-            access = access_to(self._settings, service)
-            self._credentials[service] = present(auth["scheme"], access, lambda: self._secrets.find(service))
-        return self._credentials[service]
+        """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
+        key = account(self.name, self._settings, service)
+        found = self._credentials.get(key)
+        if found is None or (isinstance(found, Credential) and found.ends < time()):
+            try:
+                self._credentials[key] = self._presented(service)
+            except CallsheetError as error:
+                self._credentials[key] = error
+            found = self._credentials[key]
+        if isinstance(found, CallsheetError):
+            raise found
+        return found
+
+    def _presented(self, service: str) -> Credential:
+        auth = self._catalog.get("auth", self.method(service))
+        access = self.access(service)
+
+        def renew(record: dict[str, Any]) -> dict[str, Any]:
+            from .credentials.oauth import Authority
+            from .credentials.wire import Wire
+
+            wire = Wire(self, self._environ)
+            authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), wire)
+            return authority.renew(record["refresh_token"])
+
+        return present(auth["scheme"], access, lambda: self._secrets.find(service, renew))
 
     @property
     def ca_bundle(self) -> str | None:
@@ -134,4 +169,5 @@ def current_site(
     catalog = catalog or open_catalog(program, environ)
     variables = Variables(catalog.get("program", program)["prefix"], environ)
     choice = choose(options, variables, lambda: read_profiles(catalog, environ))
+    choice.settings.update({key: options[key] for key in ("rps", "timeout") if options.get(key) is not None})
     return Site(choice, catalog, variables, environ)

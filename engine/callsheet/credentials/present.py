@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 from ..errors import NotAllowed
 
-Find = Callable[[], tuple[str, str]]
+
+class Found(NamedTuple):
+    """A secret, the place it is from (to word errors with), and the time it ends (seconds since the epoch)."""
+
+    text: str
+    place: str
+    ends: float = inf
+
+    def __repr__(self) -> str:
+        return f"Found(..., {self.place!r})"
+
+
+Find = Callable[[], Found]
 
 
 class Credential:
     """The value of one Authorization header (empty: none is sent), and every text that must not be shown."""
 
-    __slots__ = ("header", "secrets")
+    __slots__ = ("ends", "header", "secrets")
 
-    def __init__(self, header: str, secrets: tuple[str, ...]) -> None:
+    def __init__(self, header: str, secrets: tuple[str, ...], ends: float = inf) -> None:
         self.header = header
         self.secrets = secrets
+        self.ends = ends
 
     def __repr__(self) -> str:
         return "Credential(...)"
@@ -30,7 +44,8 @@ def present(scheme: str, access: Mapping[str, Any], find: Find) -> Credential:
 
 
 def basic(access: Mapping[str, Any], find: Find) -> Credential:
-    secret = clean(*find())
+    found = find()
+    secret = clean(found.text, found.place)
     user = access.get("email")
     if not user:
         raise NotAllowed("this way of signing in needs an e-mail address or user name", hint="give it as `email`")
@@ -40,8 +55,9 @@ def basic(access: Mapping[str, Any], find: Find) -> Credential:
 
 def bearer(access: Mapping[str, Any], find: Find) -> Credential:
     del access
-    token = clean_token(*find())
-    return Credential(f"Bearer {token}", (token,))
+    found = find()
+    token = clean_token(found.text, found.place)
+    return Credential(f"Bearer {token}", (token,), found.ends)
 
 
 def nothing(access: Mapping[str, Any], find: Find) -> Credential:

@@ -16,34 +16,38 @@ _SECRET_KEYS = frozenset({"token", "password", "secret", "api_token", "apikey", 
 _PLACE = "a credential does not belong in this file: name it with token_env or token_file, or run `auth login`"
 
 
-def check_file(path: str, known: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """The file's content with paths made absolute; `known` holds the allowed deployments, methods and services.
+Known = Mapping[str, Iterable[str]]
+
+
+def check_file(path: str, known: Known) -> dict[str, Any]:
+    """The file's content; `known` holds the allowed ids of the kinds deployment, auth and service.
 
     Raises `UsageError` with one `file:line: key: problem` per problem.
     """
     try:
-        found = Profiles.from_file(path)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8: byte {error.start}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    return check_text(text, path, known)
+
+
+def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
+    try:
+        tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
     except ValidationError as error:
-        raise _refused(path, [(item["loc"], _worded(dict(item))) for item in error.errors()]) from None
-    tables = found.model_dump(exclude_defaults=True)
-    problems = list(_unknown_words(tables, known))
-    if problems:
-        raise _refused(path, problems)
-    return tables
-
-
-def _refused(path: str, problems: list[tuple[Path, str]]) -> UsageError:
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+        problems = [(item["loc"], _worded(dict(item))) for item in error.errors()]
+    else:
+        problems = list(_unknown_words(tables, known))
+        if not problems:
+            return tables
     details = [f"{path}:{line_of(text, keys)}: {'.'.join(map(str, keys)) or 'file'}: {what}" for keys, what in problems]
     count = len(details)
-    return UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
+    raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
 
 
 def _worded(item: dict[str, Any]) -> str:
@@ -65,7 +69,7 @@ def keys_at(path: Path) -> list[str]:
     return list((Access if "services" in path else SiteProfile).model_fields)
 
 
-def _unknown_words(tables: dict[str, Any], known: Mapping[str, Iterable[str]]) -> Iterable[tuple[Path, str]]:
+def _unknown_words(tables: dict[str, Any], known: Known) -> Iterable[tuple[Path, str]]:
     sites = tables.get("sites", {})
     active = tables.get("site")
     if active is not None and active not in sites:
@@ -79,7 +83,7 @@ def _unknown_words(tables: dict[str, Any], known: Mapping[str, Iterable[str]]) -
             yield from _unknown(access, (*at, "services", service), known)
 
 
-def _unknown(table: dict[str, Any], at: Path, known: Mapping[str, Iterable[str]]) -> Iterable[tuple[Path, str]]:
+def _unknown(table: dict[str, Any], at: Path, known: Known) -> Iterable[tuple[Path, str]]:
     for key, kind in (("deployment", "deployment"), ("method", "auth")):
         word = table.get(key)
         if word is not None and word not in known[kind]:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..address import base_url_problem
 
@@ -98,15 +98,14 @@ class Profiles(BaseSettings):
     sites: Annotated[dict[SiteName, SiteProfile], Field(description="Sites by name.")] = Field(default_factory=dict)
 
     @classmethod
-    def from_file(cls, path: str) -> Profiles:
-        """Raises `pydantic.ValidationError`, `tomllib.TOMLDecodeError`, `OSError`."""
-
-        class FromFile(cls):  # type: ignore[misc, valid-type]
-            @classmethod
-            def settings_customise_sources(
-                cls, settings_cls: type[BaseSettings], **_: PydanticBaseSettingsSource
-            ) -> tuple[PydanticBaseSettingsSource, ...]:
-                return (TomlConfigSettingsSource(settings_cls, path),)
-
-        found: Profiles = FromFile()
-        return found
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The file alone: which variable of the environment counts depends on the options, so that is decided later."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)

@@ -47,6 +47,14 @@ def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> dict[str, Any
     return found
 
 
+def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
+    """For completion: a broken file completes nothing."""
+    try:
+        return list(read_profiles(catalog, environ).get("sites", {}))
+    except CallsheetError:
+        return []
+
+
 def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
     try:
         with open(cache, "rb") as file:
@@ -60,4 +68,9 @@ def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
 def _checked(path: str, catalog: Catalog) -> dict[str, Any]:
     from .check import check_file
 
-    return check_file(path, {kind: catalog.ids(kind) for kind in ("deployment", "auth", "service")})
+    return check_file(path, known_words(catalog))
+
+
+def known_words(catalog: Catalog) -> dict[str, list[str]]:
+    """The ids that the file may mention, by kind of definition."""
+    return {kind: catalog.ids(kind) for kind in ("deployment", "auth", "service")}

@@ -6,7 +6,21 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Shape, reference
+from .base import Expression, Shape, Value, reference
+
+
+class Question(Shape, total=False):
+    """Something to ask a product."""
+
+    call: Required[Annotated[str, reference("operation", description="The operation that answers.")]]
+    args: Annotated[dict[str, Value], Field(description="Its parameters.")]
+    value: Annotated[Expression, Field(description="The answer in words: a text or a list of texts.")]
+
+
+class Fact(Question, total=False):
+    """A question whose answer is worth knowing when something does not work."""
+
+    name: Required[str]
 
 
 class Detection(Shape, total=False):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from .access import Fact, Question
 from .base import Expression, Name, Shape, Template, reference
 
 Safety = Annotated[
@@ -49,6 +50,8 @@ class ProductHere(Shape, total=False):
     headers: dict[str, str]
     docs: Template
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
+    probe: Annotated[Question, Field(description="Asked to find out whether a credential works for the product.")]
+    facts: Annotated[list[Fact], Field(description="Asked by a check-up.")]
 
 
 class ProductImport(Shape, total=False):
@@ -73,6 +76,8 @@ class Product(Shape, Imported, total=False):
     hints: Annotated[dict[str, str], Field(description="HTTP status → what to do about it.")]
     headers: Annotated[dict[str, str], Field(description="Headers sent with every request.")]
     docs: Annotated[Template, Field(description="Page of an operation at the vendor; sees id, tag, method, path.")]
+    probe: Annotated[Question, Field(description="Asked to find out whether a credential works for the product.")]
+    facts: Annotated[list[Fact], Field(description="Asked by a check-up.")]
     on: Annotated[dict[str, ProductHere], Field(description="Deployment → what differs there.")]
 
 

@@ -1,0 +1,1 @@
+"""Getting to a site: what answers there, signing in, and whether the credential works."""

@@ -1,0 +1,110 @@
+"""Running a program with a home of its own, and watching that no secret is printed or written."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from callsheet.main import run
+from support.fakesite import CANARY, FakeSite
+
+_FORMS = [CANARY.encode(), *(base64.b64encode(b"x" * n + CANARY.encode())[8:-4] for n in (0, 1, 2))]
+
+
+def leaks(data: bytes) -> bool:
+    """Whether the canary stands in some bytes, as it is or in base64."""
+    return any(form in data for form in _FORMS)
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Shell:
+    """`given` is where a test puts the secrets that a person would have; everything else is searched for them."""
+
+    def __init__(self, root: Path, definitions: Path, cache: Path) -> None:
+        self.root = root
+        self.home = root / "home"
+        self.given = root / "given"
+        self.given.mkdir()
+        self.environ: dict[str, str] = {
+            "CALLSHEET_HOME": str(self.home),
+            "CALLSHEET_CACHE": str(cache),
+            "SUITE_DEFINITIONS": str(definitions),
+            "SUITE_KEYRING_PASSWORD": f"{CANARY}-password",
+            "HOME": str(root),
+            "PATH": os.environ["PATH"],
+        }
+        self.printed = b""
+
+    def __call__(self, *arguments: str, stdin: str = "", **variables: str) -> Done:
+        """In this process; every variable that is "" is taken away."""
+        streams = io.StringIO(stdin), io.StringIO(), io.StringIO()
+        code = run(
+            "suite",
+            arguments,
+            environ=self.variables(variables),
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+        )
+        return self._done(code, streams[1].getvalue(), streams[2].getvalue())
+
+    def process(self, *arguments: str, stdin: str = "", **variables: str) -> Done:
+        with self.start(*arguments, **variables) as process:
+            out, err = process.communicate(stdin, timeout=60)
+        return self._done(process.returncode, out, err)
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-W", "error", "-m", "callsheet", "suite", *arguments]
+        return subprocess.Popen(command, env=self.variables(variables), stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def variables(self, changes: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in {**self.environ, **changes}.items() if value}
+
+    def _done(self, code: int, out: str, err: str) -> Done:
+        self.printed += out.encode() + err.encode()
+        assert not leaks(self.printed), f"a secret was printed: {out}{err}"
+        assert "Traceback" not in err, err
+        return Done(code, out, err)
+
+    @property
+    def profiles(self) -> str:
+        path = self.home / "profiles.toml"
+        return path.read_text() if path.exists() else ""
+
+    def write_profiles(self, text: str) -> None:
+        self.home.mkdir(exist_ok=True)
+        (self.home / "profiles.toml").write_text(text)
+
+    def secret_file(self, name: str, text: str) -> Path:
+        path = self.given / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
+    def files(self) -> Iterator[Path]:
+        yield from (path for path in self.root.rglob("*") if path.is_file() and self.given not in path.parents)
+
+    def check(self) -> None:
+        """No file but those the test gave holds a secret that can be read."""
+        assert [path for path in self.files() if leaks(path.read_bytes())] == []
+
+
+__all__ = ["Done", "FakeSite", "Shell", "leaks"]
