@@ -23,13 +23,31 @@ BUILTINS: dict[str, str] = {
     "definitions schema": "callsheet.builtin.definitions:schema",
     "definitions show": "callsheet.builtin.definitions:show",
     "doctor": "callsheet.builtin.doctor:doctor",
+    "events": "callsheet.builtin.events:events",
+    "inbox dead": "callsheet.builtin.inbox:dead",
+    "inbox list": "callsheet.builtin.inbox:list_events",
+    "inbox purge": "callsheet.builtin.inbox:purge",
+    "inbox replay": "callsheet.builtin.inbox:replay",
+    "inbox show": "callsheet.builtin.inbox:show",
     "init": "callsheet.builtin.init:init",
+    "listen": "callsheet.builtin.listen:listen",
     "op call": "callsheet.builtin.op_call:call",
     "op describe": "callsheet.builtin.op:describe",
     "op list": "callsheet.builtin.op:list_operations_command",
     "op search": "callsheet.builtin.op:search",
     "op skeleton": "callsheet.builtin.op:skeleton",
+    "trigger": "callsheet.builtin.trigger:trigger",
     "version": "callsheet.builtin.version:version",
+    "webhook check": "callsheet.builtin.webhook_check:check",
+}
+
+# What can be done with an event: each is a class made from its table in a route.
+HANDLERS: dict[str, str] = {
+    "append": "callsheet.listener.handlers.append:Append",
+    "command": "callsheet.listener.handlers.command:Command",
+    "exec": "callsheet.listener.handlers.program:Program",
+    "forward": "callsheet.listener.handlers.forward:Forward",
+    "python": "callsheet.listener.handlers.python:Python",
 }
 
 CONVERTERS: dict[str, str] = {
@@ -56,4 +74,4 @@ def names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
     from .output.formats import FORMATS
 
-    return {"builtin": set(BUILTINS), "converter": set(CONVERTERS), "format": set(FORMATS)}
+    return {"builtin": set(BUILTINS), "handler": set(HANDLERS), "converter": set(CONVERTERS), "format": set(FORMATS)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, steps
+from . import access, listener, steps
 from .commands import Command, Group, Program, View
 from .rest import Operation, Paginator, Parameter, Product, Schema, Service
 
@@ -20,5 +20,6 @@ KINDS: dict[str, Any] = {
     "group": Group,
     "command": Command,
     **access.KINDS,
+    **listener.KINDS,
     **steps.KINDS,
 }

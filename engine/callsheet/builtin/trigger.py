@@ -1,0 +1,117 @@
+"""`webhook trigger`: send a signed event."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..context import Context
+from ..errors import CallsheetError, Conflict, NetworkError, NotAllowed, NotFound, RateLimited, UsageError, did_you_mean
+from ..jsontext import parse
+
+if TYPE_CHECKING:
+    import httpx
+
+    from ..listener.made import Delivery
+
+DEFAULT_HOST = "http://127.0.0.1:8080"
+TIME_LIMIT = 20.0
+_ERRORS: dict[int, type[CallsheetError]] = {
+    401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: RateLimited, 503: RateLimited,
+}  # fmt: skip
+
+Make = Callable[[str], "Delivery"]
+
+
+def trigger(context: Context, values: dict[str, Any]) -> None:
+    definition = context.catalog.get("source", values["source"])
+    body = _body(context, values)
+    if values["count"] < 1:
+        raise UsageError(f"--count: {values['count']} events cannot be sent")
+    url = values.get("to") or DEFAULT_HOST + definition["path"]
+    with _maker(context, values, definition, body) as make, _client() as client:
+        for _ in range(values["count"]):
+            id = uuid.uuid4().hex
+            _send(client, url, make(id))
+            context.streams.out.write(f"{id}\n")
+
+
+def _body(context: Context, values: dict[str, Any]) -> Any:
+    """The body that was given, or else the sample of the type. Raises `UsageError` for a type there is none of."""
+    from fnmatch import fnmatchcase
+
+    events = {
+        event.get("type", name): event
+        for name, event in context.catalog.all("event").items()
+        if event["source"] == values["source"]
+    }
+    wanted = values["type"]
+    event = events.get(wanted) or next((events[name] for name in events if fnmatchcase(wanted, name)), None)
+    if event is None:
+        raise UsageError(f"unknown event type {wanted!r}{did_you_mean(wanted, events)}", hint="see: webhook events")
+    if values.get("data") is None:
+        return event.get("sample", {})
+    try:
+        return parse(context.read(values["data"]))
+    except ValueError as error:
+        raise UsageError(f"--data: not JSON: {error}") from None
+
+
+@contextlib.contextmanager
+def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any) -> Iterator[Make]:
+    from ..listener.address import parse_address
+    from ..listener.keyfile import private_key
+    from ..listener.keyserver import served
+    from ..listener.made import TokenSigner, make_payload, plain
+
+    def payload(id: str) -> tuple[Any, dict[str, str]]:
+        return make_payload(definition, values["type"], body, id, values["set"] or ())
+
+    path = values.get("jwt-key")
+    if path is None:
+        secret = _secret(context, values, definition)
+        yield lambda id: plain(definition, *payload(id), secret)
+        return
+    if "jwt" not in definition:
+        raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
+    signer = TokenSigner(private_key(path))
+    with served(parse_address(values["keys-addr"]), signer.key_set) as address:
+        context.note(f"key set at {address}")
+        yield lambda id: signer.token(*payload(id), quoted=definition["jwt"].get("unquote", False))
+
+
+def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
+    from ..listener.secrets import gather
+
+    given = [values["secret"]] if values.get("secret") is not None else []
+    files = [values["secret-file"]] if values.get("secret-file") else []
+    variable = definition.get("hmac", {}).get("env")
+    found = gather(given, files, (), variable, context.environ)
+    return found[0] if found else None
+
+
+def _client() -> httpx.Client:
+    import httpx
+
+    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False)
+
+
+def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
+    import httpx
+
+    try:
+        answer = client.post(url, content=delivery.body, headers=delivery.headers)
+    except httpx.InvalidURL as error:
+        raise UsageError(f"--to: {url!r}: {error}") from None
+    except httpx.UnsupportedProtocol:
+        raise UsageError(f"--to: {url!r} is no http address") from None
+    except httpx.HTTPError as error:
+        raise NetworkError(
+            f"{url}: {str(error) or type(error).__name__}", hint="is a listener running there?"
+        ) from None
+    if not answer.is_success:
+        kind = _ERRORS.get(answer.status_code, CallsheetError)
+        hint = "the listener expects another secret or key set" if kind is NotAllowed else None
+        raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code, hint=hint)

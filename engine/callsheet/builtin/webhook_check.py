@@ -1,0 +1,41 @@
+"""`webhook check`: whether sources and routes can be used, and which routes can never match."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ..context import Context
+
+
+def check(context: Context, values: dict[str, Any]) -> None:
+    """Everything a listener would do before it listens, but for the address."""
+    from ..listener.assemble import close_handlers
+    from ..listener.duration import seconds
+    from ..listener.handlers import Setting
+    from ..listener.never import warnings
+    from ..listener.route import split_words
+    from ..listener.rules import Wanted, read_rules
+    from ..listener.source import Source
+
+    for name in values["source"]:
+        Source(name, context.catalog.get("source", name))  # type: ignore[arg-type]
+    wanted = Wanted(
+        tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
+    )
+    listener = next(iter(context.catalog.all("listener").values()))
+    setting = Setting("", context.environ, frozenset(), context.note, seconds(listener["timeout"]))
+    rules = read_rules(context.catalog, wanted, setting)
+    asyncio.run(close_handlers(rules))
+    found = warnings(rules, wanted.events)
+    for text in found:
+        context.say(f"warning: {text}")
+    summary = ", ".join(
+        f"{count} {word}{'s'[: count != 1]}"
+        for count, word in (
+            (len(values["source"]), "source"),
+            (len(rules.types), "event type"),
+            (len(rules.routes), "route"),
+        )
+    )
+    context.streams.out.write(f"{summary}, {len(found)} warnings\n" if found else f"{summary}, no problems\n")

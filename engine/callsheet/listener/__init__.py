@@ -1,0 +1,1 @@
+"""Receiving webhooks: proving them genuine, keeping them, and handing their events on."""

@@ -1,0 +1,233 @@
+"""From options and definitions to a listener that can be served."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..errors import CallsheetError, UsageError
+from ..paths import cache_directory
+from . import answers
+from .app import App, Scope
+from .client import Clients
+from .deliver import Deliveries
+from .duration import seconds
+from .fetch import check_url, fetcher
+from .figures import Figures
+from .gate import Gate
+from .handlers import Setting
+from .keycopy import KeyCopy
+from .keyset import KeySet
+from .lines import Lines
+from .log import Log
+from .protocol import Limits
+from .rules import Rules, Wanted, read_rules
+from .run import Runner
+from .secrets import gather
+from .seen import Seen
+from .server import Services
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..catalog import Catalog
+    from ..shape import listener as shape
+    from .inbox import Inbox
+    from .work import Worker
+
+
+class Asked(NamedTuple):
+    """The options of one run that are not about the address."""
+
+    wanted: Wanted
+    secrets: Sequence[str]
+    secret_files: Sequence[str]
+    secret_names: Sequence[str]
+    key_set: str | None
+    switches: frozenset[str]
+    inbox: str | None
+    max_body: int | None
+    metrics: bool
+    trusted: Sequence[str]
+
+
+class Assembly:
+    """Everything one listener consists of, and its life beside the server."""
+
+    def __init__(
+        self, catalog: Catalog, asked: Asked, environ: Mapping[str, str], err: Lines, out: Lines | None
+    ) -> None:
+        self.catalog = catalog
+        self.asked = asked
+        self.environ = environ
+        self.definition = cast("shape.Listener", next(iter(catalog.all("listener").values())))
+        self.log = Log(err, out)
+        self.figures = Figures()
+        self.closers: list[Callable[[], Any]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        self.sources = [self._source(place, name) for place, name in enumerate(asked.wanted.sources)]
+        self.setting = Setting("", environ, self._hidden(), self.log.note, seconds(self.definition["timeout"]))
+        self.rules = read_rules(catalog, asked.wanted, self.setting)
+        self.gate = Gate(self.definition["concurrency"], None if asked.inbox else self.definition["queue"])
+        self.inbox: Inbox | None = None
+        self.worker: Worker | None = None
+        self.app = self._app()
+
+    def _source(self, place: int, name: str) -> Source:
+        """Options about secrets and key sets are for the first source; the others have what their definitions say."""
+        definition = cast("shape.Source", self.catalog.get("source", name))
+        hmac, asked = definition.get("hmac"), self.asked
+        given = (asked.secrets, asked.secret_files, asked.secret_names) if place == 0 else ((), (), ())
+        if hmac is None and any(given):
+            raise UsageError(f"source {name!r} has no signatures, so there is no use for a secret")
+        secrets = gather(*given, hmac.get("env"), self.environ) if hmac is not None else []
+        return Source(name, definition, secrets, self._key_set(name, definition, place))
+
+    def _key_set(self, name: str, definition: shape.Source, place: int) -> KeySet | None:
+        jwt = definition.get("jwt")
+        chosen = self.asked.key_set if place == 0 else None
+        if jwt is None:
+            if chosen:
+                raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
+            return None
+        url = chosen or (jwt.get("vendor") if jwt.get("switch") in self.asked.switches else None)
+        if url is None:
+            return None
+        check_url(url, "key set")
+        fetch, close = fetcher(url)
+        self.closers.append(close)
+        keys = KeySet(jwt, fetch, KeyCopy(cache_directory(self.environ), url), self.log.note)
+        keys.load_copy()
+        return keys
+
+    def _hidden(self) -> frozenset[str]:
+        """Variables with secrets, which no handler gets to see."""
+        return frozenset(
+            env for source in self.sources if (env := source.definition.get("hmac", {}).get("env")) is not None
+        )
+
+    def _app(self) -> App:
+        runner = Runner(self.gate, None if self.asked.inbox else seconds(self.definition["wait"]), self.figures.timed)
+        taker: Any = Deliveries(Seen(self.definition["remember"], seconds(self.definition["window"])), runner)
+        if self.asked.inbox:
+            from .inbox import Inbox
+            from .work import Backoff, Worker
+
+            self.inbox = Inbox(self.asked.inbox, seconds(self.definition["window"]))
+            self.closers.append(self.inbox.close)
+            backoff = Backoff(
+                self.definition["attempts"],
+                seconds(self.definition["backoff"]),
+                seconds(self.definition["backoff_most"]),
+            )
+            by_name = {source.name: source for source in self.sources}
+            taker = self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
+        paths = {source.path: source for source in self.sources}
+        if len(paths) < len(self.sources):
+            raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
+        clients = Clients(self.asked.trusted)
+        return App(paths, self.rules.plans, taker, self.log, self.figures, clients, self._pages())
+
+    def _pages(self) -> dict[str, Callable[[Scope], answers.Answer]]:
+        paths = self.definition["paths"]
+        pages: dict[str, Callable[[Scope], answers.Answer]] = {
+            paths["health"]: lambda _: answers.HEALTHY,
+            paths["ready"]: lambda _: answers.READY if self.is_ready() else answers.NOT_READY,
+        }
+        if self.asked.metrics:
+            self._start_figures()
+            pages[paths["metrics"]] = self._metrics
+        return pages
+
+    def is_ready(self) -> bool:
+        return not self.app.draining and (self.inbox is None or self.inbox.problem is None)
+
+    def _start_figures(self) -> None:
+        keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
+        gauges = self.figures.gauges
+        gauges["running"] = ("Handlers running.", "", lambda: {"": self.gate.running})
+        gauges["queue"] = ("Runs waiting for their turn.", "", lambda: {"": self.gate.waiting})
+        gauges["log_lines_dropped"] = ("Lines a blocked log could not take.", "", lambda: {"": self.log.err.dropped})
+        gauges["key_set_age_seconds"] = (
+            "Age of the key set.", "source", lambda: {name: keys.age for name, keys in keyed.items()},
+        )  # fmt: skip
+        gauges["key_set_fetches"] = (
+            "Attempts to fetch it.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
+        )  # fmt: skip
+        gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.counts() if self.inbox else {})
+        self.figures.start()
+
+    def _metrics(self, scope: Scope) -> answers.Answer:
+        accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
+        page, content_type = self.figures.page(accept)
+        return answers.answer(200, page, ((b"content-type", content_type.encode()),))
+
+    def limits(self) -> Limits:
+        definition = self.definition
+        return Limits(
+            self.asked.max_body or definition["max_body"],
+            definition["max_header"],
+            definition["connections"],
+            seconds(definition["header_time"]),
+            seconds(definition["body_time"]),
+            seconds(definition["idle_time"]),
+            self._refused,
+            self.app.at_once,
+        )
+
+    def _refused(self, status: int, word: str, client: str) -> None:
+        self.figures.rejected[word] += 1
+        self.log.refusal(status, word, client, word.replace("_", " "))
+
+    def services(self) -> Services:
+        return Services(self._start, self._stop_taking, self._idle, self._end, self._reload)
+
+    async def _start(self) -> None:
+        for source in self.sources:
+            if source.keys is not None:
+                self.tasks.append(asyncio.create_task(source.keys.keep_fresh()))
+        if self.worker is not None:
+            await self.worker.start()
+
+    def _stop_taking(self) -> None:
+        if self.worker is not None:
+            self.worker.stop_taking()
+
+    def _idle(self) -> bool:
+        return self.worker is None or self.worker.idle
+
+    async def _end(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        if self.worker is not None:
+            await self.worker.end()
+        await close_handlers(self.rules)
+        for close in self.closers:
+            result = close()
+            if asyncio.iscoroutine(result):
+                await result
+
+    def _reload(self) -> None:
+        self.tasks.append(asyncio.get_running_loop().create_task(self._read_again()))
+
+    async def _read_again(self) -> None:
+        """A broken file changes nothing."""
+        from ..catalog import Catalog
+
+        try:
+            catalog = await asyncio.to_thread(Catalog, self.catalog.program, self.environ)
+            with contextlib.closing(catalog):
+                rules = await asyncio.to_thread(read_rules, catalog, self.asked.wanted, self.setting)
+        except CallsheetError as error:
+            self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
+            return
+        self.rules, self.app.plans = rules, rules.plans
+        self.log.note(f"routes read again: {len(rules.routes)}")
+
+
+async def close_handlers(rules: Rules) -> None:
+    for route in rules.routes:
+        for job in route.jobs:
+            await job.handler.close()

@@ -1,0 +1,74 @@
+"""What is counted: plain numbers on the hot path, shown through the official client library when asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Histogram, Metric
+
+PREFIX = "listener"
+_BUCKETS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 15)
+
+
+class Figures:
+    """`gauges` are asked when somebody looks: name → (help, label or empty, function giving label value → number)."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.rejected: Counter[str] = Counter()
+        self.gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
+        self._seconds: Histogram | None = None
+        self._registry: CollectorRegistry | None = None
+
+    def start(self) -> None:
+        """Make ready for being looked at."""
+        from prometheus_client import CollectorRegistry, Histogram
+        from prometheus_client.gc_collector import GCCollector
+        from prometheus_client.process_collector import ProcessCollector
+
+        self._registry = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._registry.register(self)
+        self._seconds = Histogram(
+            f"{PREFIX}_handler_seconds",
+            "Time handlers took.",
+            ["handler", "result"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+
+    def timed(self, job: str, took: float, *, succeeded: bool) -> None:
+        if self._seconds is not None:
+            self._seconds.labels(job, "succeeded" if succeeded else "failed").observe(took)
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        yield CounterMetricFamily(f"{PREFIX}_received", "Deliveries that arrived.", value=self.received)
+        accepted = CounterMetricFamily(
+            f"{PREFIX}_accepted", "Events taken, by source and what became of them.", labels=["source", "outcome"]
+        )
+        for labels, count in list(self.outcomes.items()):
+            accepted.add_metric(labels, count)
+        yield accepted
+        rejected = CounterMetricFamily(f"{PREFIX}_rejected", "Deliveries not taken, by reason.", labels=["reason"])
+        for reason, count in list(self.rejected.items()):
+            rejected.add_metric([reason], count)
+        yield rejected
+        for name, (help, label, ask) in self.gauges.items():
+            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", help, labels=[label] if label else None)
+            for value, number in ask().items():
+                gauge.add_metric([value] if label else [], number)
+            yield gauge
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """The page, and its content type."""
+        from prometheus_client.exposition import choose_encoder
+
+        encode: tuple[Any, str] = choose_encoder(accept)
+        return encode[0](self._registry), encode[1]

@@ -1,0 +1,71 @@
+"""What can be done with an event. Each handler is a class made from its table in a route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ... import registry
+from ...errors import DefinitionError, did_you_mean
+
+if TYPE_CHECKING:
+    from ...shape import listener as shape
+    from ..event import Event
+    from ..gate import Gate
+
+
+class HandlerFailed(Exception):
+    """An event could not be handled now; the text says why, for the log. It will be tried again."""
+
+
+class Setting(NamedTuple):
+    """What handlers are made in: the folder of their routes, the environment, and where their output goes."""
+
+    folder: str
+    environ: Mapping[str, str]
+    hidden: frozenset[str]
+    report: Callable[[str], None]
+    timeout: float
+
+
+class Handler(Protocol):
+    """`gates` are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`."""
+
+    kind: str
+    timeout: float
+    gates: tuple[Gate, ...]
+
+    async def run(self, event: Event, job: str) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+# The keys of its table that each kind of handler understands, and those it cannot do without.
+_COMMON = frozenset({"handler", "name", "timeout", "concurrency"})
+_KEYS: dict[str, tuple[frozenset[str], str]] = {
+    "exec": (frozenset({"run", "input", "dir", "env"}), "run"),
+    "python": (frozenset({"call"}), "call"),
+    "forward": (frozenset({"url", "headers"}), "url"),
+    "append": (frozenset({"file", "input"}), "file"),
+    "command": (frozenset({"program", "run", "params", "input"}), "run"),
+}
+
+
+def check_keys(table: Mapping[str, Any], where: str) -> None:
+    """Raises `DefinitionError` for a key that this kind of handler has no use for, or one that is missing."""
+    kind = table["handler"]
+    allowed, needed = _KEYS[kind]
+    for key in table:
+        if key not in allowed | _COMMON:
+            raise DefinitionError(f"{where}: {key}: not a key of handler {kind!r}{did_you_mean(key, allowed)}")
+    if needed not in table:
+        raise DefinitionError(f"{where}: handler {kind!r} needs {needed!r}")
+
+
+def make_handlers(tables: Sequence[shape.Handler], setting: Setting, where: str) -> list[Handler]:
+    made: list[Handler] = []
+    for number, table in enumerate(tables):
+        check_keys(table, f"{where}: do.{number}")
+        handler: Handler = registry.resolve(registry.HANDLERS[table["handler"]])(table, setting)
+        made.append(handler)
+    return made

@@ -1,0 +1,39 @@
+"""`append`: one line of JSON at the end of a file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from . import HandlerFailed, Setting
+from .base import Base
+
+if TYPE_CHECKING:
+    from ...shape import listener as shape
+    from ..event import Event
+
+
+class Append(Base):
+    def __init__(self, table: shape.Handler, setting: Setting) -> None:
+        super().__init__(table, setting)
+        self.path = os.path.join(setting.folder, table["file"])
+
+    async def run(self, event: Event, job: str) -> None:
+        del job
+        line = self.input_of(event)
+        try:
+            await asyncio.to_thread(self._append, line if line.endswith(b"\n") else line + b"\n")
+        except OSError as error:
+            raise HandlerFailed(f"{self.path}: {error.strerror}") from None
+
+    def _append(self, line: bytes) -> None:
+        """In one write, so that lines of several processes do not mix; a torn one (disk full) is taken back."""
+        opened = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            written = os.write(opened, line)
+            if written < len(line):
+                os.ftruncate(opened, os.fstat(opened).st_size - written)
+                raise OSError(28, "no space left on the device")
+        finally:
+            os.close(opened)

@@ -1,0 +1,40 @@
+"""What all handlers share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...jsontext import dump
+from ..duration import seconds
+from ..gate import Gate
+from . import Setting
+
+if TYPE_CHECKING:
+    from ...shape import listener as shape
+    from ..event import Event
+
+
+class Base:
+    """A handler with its time limit and its own cap."""
+
+    kind = ""
+
+    def __init__(self, table: shape.Handler, setting: Setting) -> None:
+        self.kind = table["handler"]
+        self.table = table
+        self.setting = setting
+        self.timeout = seconds(table["timeout"]) if "timeout" in table else setting.timeout
+        self.gates: tuple[Gate, ...] = (Gate(table["concurrency"]),) if "concurrency" in table else ()
+
+    def input_of(self, event: Event) -> bytes:
+        """What goes to standard input, or into a file."""
+        chosen = self.table.get("input", "event")
+        if chosen == "raw":
+            return event.data
+        if chosen == "none":
+            return b""
+        text = event.record_text if chosen == "event" else dump(event.payload)
+        return text.encode() + b"\n"
+
+    async def close(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,38 @@
+"""The last good key set on disk, so that a restart while its address is down loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+
+
+class KeyCopy:
+    def __init__(self, directory: str, url: str) -> None:
+        name = hashlib.sha256(url.encode()).hexdigest()[:16]
+        self.path = os.path.join(directory, f"keys-{name}.json")
+        self.url = url
+
+    def load(self) -> tuple[bytes, float] | None:
+        """The text of the key set and when it was fetched. A copy that others could have written is not used."""
+        try:
+            with open(self.path, "rb") as file:
+                status = os.fstat(file.fileno())
+                if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+                    return None
+                kept = json.load(file)
+            if kept["url"] != self.url:
+                return None
+            return str(kept["text"]).encode(), float(kept["fetched_at"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, text: bytes, fetched_at: float) -> None:
+        """Where nothing can be written there is no copy; that costs a later restart at most a fetch."""
+        fresh = f"{self.path}.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                json.dump({"url": self.url, "fetched_at": fetched_at, "text": text.decode()}, file)
+            os.replace(fresh, self.path)

@@ -1,0 +1,82 @@
+"""The keys of a key set (RFC 7517): which of them may check a signature, and of what kind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+# Key type (and curve) that each algorithm needs.
+_KINDS = {
+    "RS256": "RSA",
+    "RS384": "RSA",
+    "RS512": "RSA",
+    "ES256": "P-256",
+    "ES384": "P-384",
+    "ES512": "P-521",
+    "EdDSA": "Ed25519",
+}
+_SHORTEST_RSA = 2048
+_MOST_KEYS = 64
+
+
+class Key:
+    """One public key, for one algorithm."""
+
+    __slots__ = ("_algorithm", "_key", "kid")
+
+    def __init__(self, kid: str | None, algorithm: Any, key: Any) -> None:
+        self.kid = kid
+        self._algorithm = algorithm
+        self._key = key
+
+    def verify(self, message: bytes, signature: bytes) -> bool:
+        return bool(self._algorithm.verify(message, self._key, signature))
+
+
+Keys = dict[tuple[str | None, str], Key]
+
+
+def read_keys(text: bytes, algorithms: frozenset[str]) -> Keys:
+    """The usable keys of a key set by key id and algorithm. Raises `ValueError` when there is none."""
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise ValueError("not a key set: nested too deeply") from None
+    listed = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError('not a key set: no "keys"')  # noqa: TRY004 - the text is wrong, not a caller
+    found: Keys = {}
+    for entry in listed[:_MOST_KEYS]:
+        for algorithm in algorithms:
+            if isinstance(entry, dict) and _fits(entry, algorithm) and (key := _load(entry, algorithm)):
+                found[key.kid, algorithm] = key
+    if not found:
+        raise ValueError(f"no usable key for {', '.join(sorted(algorithms))} among {len(listed)}")
+    return found
+
+
+def _fits(entry: dict[str, Any], algorithm: str) -> bool:
+    """Whether a key is meant for checking signatures with this algorithm, as far as it says."""
+    operations = entry.get("key_ops")
+    return (
+        entry.get("use", "sig") == "sig"
+        and entry.get("alg", algorithm) == algorithm
+        and _KINDS[algorithm] in (entry.get("kty"), entry.get("crv"))
+        and (operations is None or (isinstance(operations, list) and "verify" in operations))
+    )
+
+
+def _load(entry: dict[str, Any], algorithm: str) -> Key | None:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from jwt import PyJWK
+    from jwt.exceptions import PyJWTError
+
+    public = {name: value for name, value in entry.items() if name in ("kty", "n", "e", "crv", "x", "y")}
+    try:
+        made = PyJWK(public, algorithm)
+    except (PyJWTError, ValueError, TypeError, KeyError):
+        return None
+    if isinstance(made.key, rsa.RSAPublicKey) and made.key.key_size < _SHORTEST_RSA:
+        return None
+    kid = entry.get("kid")
+    return Key(kid if isinstance(kid, str) else None, made.Algorithm, made.key)

@@ -1,0 +1,92 @@
+"""Lines of text to a stream that may be slow, stopped or gone: the server never waits for its own log."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+MOST_WAITING = 4 * 1024 * 1024
+PAUSE = 0.02
+
+# Controls of both kinds, line and paragraph separators, and what changes the direction of text.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+def escape(text: str) -> str:
+    """Text that stays on its line and shows what is in it."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class Lines:
+    """Written by a thread of its own, many at a time. What a blocked stream cannot take is dropped and counted."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.dropped = 0
+        self._stream = stream
+        self._waiting: list[str] = []
+        self._size = 0
+        self._broken = False
+        self._closing = False
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="lines", daemon=True)
+        self._thread.start()
+
+    def write(self, line: str) -> None:
+        """A whole line without its end; it must be escaped already."""
+        if self._size > MOST_WAITING or self._broken:
+            self.dropped += 1
+            return
+        with self._lock:
+            self._waiting.append(line)
+            self._size += len(line)
+        if len(self._waiting) == 1:
+            self._wake.set()
+
+    def _work(self) -> None:
+        put = self._writer()
+        while not self._closing or self._waiting:
+            self._wake.wait(None if not self._closing else 0)
+            if not self._closing:
+                # Not at once: the lines of many events go out in one write.
+                threading.Event().wait(PAUSE)
+            self._wake.clear()
+            with self._lock:
+                lines, self._waiting, self._size = self._waiting, [], 0
+            if lines:
+                put("\n".join(lines) + "\n")
+
+    def _writer(self) -> Callable[[str], None]:
+        """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""
+        try:
+            descriptor = self._stream.fileno()
+            self._stream.flush()
+        except (OSError, ValueError, AttributeError):
+            return self._put_text
+        return lambda text: self._put_bytes(descriptor, text)
+
+    def _put_bytes(self, descriptor: int, text: str) -> None:
+        data = text.encode("utf-8", "backslashreplace")
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+        except OSError:
+            self._broken = True
+
+    def _put_text(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._broken = True
+
+    def close(self, wait: float = 1.0) -> None:
+        """Write what waits, but no longer than `wait` seconds."""
+        self._closing = True
+        self._wake.set()
+        self._thread.join(wait)

@@ -1,0 +1,23 @@
+"""Why a delivery was not accepted, and what the sender is told."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """`reason` is one of a few words, for figures; `detail` is for the log and is never sent."""
+
+    __slots__ = ("detail", "reason", "status")
+
+    def __init__(self, status: int, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.reason = reason
+        self.detail = detail
+
+
+def not_genuine(reason: str, detail: str) -> Refused:
+    return Refused(401, reason, detail)
+
+
+def unreadable(detail: str) -> Refused:
+    return Refused(400, "unreadable", detail)

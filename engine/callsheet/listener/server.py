@@ -1,0 +1,151 @@
+"""The server process: sockets, signals, the sweep over slow senders, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from uvicorn import Config, Server
+from uvicorn.server import ServerState
+
+from .protocol import LimitedProtocol, Limits
+
+if TYPE_CHECKING:
+    from .app import App
+
+SWEEP = 0.5
+POLL = 0.05
+
+
+class Services(NamedTuple):
+    """What runs beside the server. `idle` tells whether all work has ended; `end` cuts off what has not."""
+
+    start: Callable[[], Awaitable[None]]
+    stop_taking: Callable[[], None]
+    idle: Callable[[], bool]
+    end: Callable[[], Awaitable[None]]
+    reload: Callable[[], None]
+
+
+class Listener:
+    """uvicorn's protocol and settings under a life of our own: its server ends by raising the signal again."""
+
+    def __init__(
+        self,
+        app: App,
+        limits: Limits,
+        drain_time: float,
+        sockets: Sequence[socket.socket],
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        config = Config(
+            cast("Any", app), http=LimitedProtocol, ws="none", lifespan="off", access_log=False, log_config=None,
+            proxy_headers=False, server_header=False,
+        )  # fmt: skip
+        config.load()
+        self.app = app
+        self.config = config
+        self.drain_time = drain_time
+        self.sockets = sockets
+        self.tls = tls
+        self.state = ServerState()
+        self.clock = Server(config)
+        self.clock.server_state = self.state
+        self.protocol = type("Protocol", (LimitedProtocol,), {"limits": limits})
+        self.stopping = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    async def serve(self, services: Services, ready: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        self._handle_signals(loop, services)
+        await services.start()
+        await self.clock.on_tick(0)
+        servers = [await loop.create_server(self._connection, sock=each, ssl=self.tls) for each in self.sockets]
+        keeper = asyncio.create_task(self._keep())
+        ready()
+        try:
+            await self.stopping.wait()
+            for server in servers:
+                server.close()
+            await self._drain(services)
+        finally:
+            keeper.cancel()
+            await services.end()
+            await self._close()
+
+    def _connection(self) -> asyncio.Protocol:
+        return cast("asyncio.Protocol", self.protocol(self.config, self.state, {}))
+
+    def _handle_signals(self, loop: asyncio.AbstractEventLoop, services: Services) -> None:
+        try:
+            loop.add_signal_handler(signal.SIGINT, self.stop)
+            loop.add_signal_handler(signal.SIGTERM, self.stop)
+            loop.add_signal_handler(signal.SIGHUP, services.reload)
+        except (NotImplementedError, AttributeError):  # Windows
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
+
+    def stop(self) -> None:
+        """Let running work finish; asked a second time, do not."""
+        if self.stopping.is_set():
+            self.at_once.set()
+        self.app.draining = True
+        self.stopping.set()
+
+    async def _keep(self) -> None:
+        """The date header once a second, and the limits on time."""
+        ticks = 0
+        while True:
+            await asyncio.sleep(SWEEP)
+            ticks += 1
+            await self.clock.on_tick(ticks % 2 * 10)
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.state.connections):
+                cast("LimitedProtocol", connection).sweep(now)
+
+    async def _drain(self, services: Services) -> None:
+        services.stop_taking()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.drain_time):
+                while not self.at_once.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
+                    await asyncio.sleep(POLL)
+
+    async def _close(self) -> None:
+        for connection in list(self.state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0 if self.at_once.is_set() else 1):
+                while self.state.tasks:  # noqa: ASYNC110 - uvicorn's set tells nobody
+                    await asyncio.sleep(POLL)
+        for task in list(self.state.tasks):
+            task.cancel()
+        await asyncio.gather(*self.state.tasks, return_exceptions=True)
+        for connection in list(self.state.connections):
+            connection.transport.abort()
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Uvloop's where it exists."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def tls_context(certificate: str, key: str | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+__all__ = ["Listener", "Services", "new_event_loop", "tls_context"]

@@ -1,0 +1,161 @@
+"""Shapes of what receives: listeners, sources, events, routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+
+from .base import Expression, Name, Shape, Template, Value, reference
+
+Duration = Annotated[
+    str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")
+]
+Path = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Paths(Shape, total=False):
+    """Where the server answers beside the paths of its sources."""
+
+    health: Required[Path]
+    ready: Required[Path]
+    metrics: Required[Path]
+
+
+class Listener(Shape, total=False):
+    """A server's own paths and its limits."""
+
+    paths: Required[Paths]
+    max_body: Required[Annotated[int, Field(ge=1, description="Largest body, in bytes.")]]
+    max_header: Required[Annotated[int, Field(ge=1024, description="Largest request line and headers, in bytes.")]]
+    connections: Required[Annotated[int, Field(ge=1, description="Connections open at the same time.")]]
+    header_time: Required[Annotated[Duration, Field(description="To send the request line and headers.")]]
+    body_time: Required[Annotated[Duration, Field(description="To send the body.")]]
+    idle_time: Required[Annotated[Duration, Field(description="Between two requests of a connection.")]]
+    drain_time: Required[Annotated[Duration, Field(description="For running work, once asked to stop.")]]
+    concurrency: Required[Annotated[int, Field(ge=1, description="Handlers running at the same time.")]]
+    queue: Required[Annotated[int, Field(ge=0, description="Runs that may wait for their turn.")]]
+    wait: Required[Annotated[Duration, Field(description="Longest wait for a turn; a 503 afterwards.")]]
+    timeout: Required[Annotated[Duration, Field(description="Time limit of a handler that states none.")]]
+    remember: Required[Annotated[int, Field(ge=1, description="Ids of handled events kept in memory.")]]
+    window: Required[Annotated[Duration, Field(description="How long a handled event is known as such.")]]
+    attempts: Required[Annotated[int, Field(ge=1, description="Runs from an inbox before an event is given up.")]]
+    backoff: Required[Annotated[Duration, Field(description="Before the second run from an inbox; doubles.")]]
+    backoff_most: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
+
+
+class Pick(Shape, total=False):
+    """A value in a header."""
+
+    header: Required[Name]
+    separator: Annotated[str, Field(min_length=1, description="Splits the header into parts.")]
+    prefix: Annotated[str, Field(description="Only parts that start with it count; it is taken off.")]
+
+
+class SecretForm(Shape, total=False):
+    """How a secret is written down, where it is not the key itself."""
+
+    prefix: str
+    encoding: Literal["hex", "base64"]
+
+
+class Hmac(Pick, total=False):
+    """A signature made with a shared secret. Several secrets and several signatures may be valid at once."""
+
+    algorithm: Required[Literal["sha256", "sha384", "sha512"]]
+    encoding: Required[Literal["hex", "base64"]]
+    signed: Annotated[
+        Template,
+        Field(description="What is signed; sees headers, timestamp and, as the raw bytes, {body}. Default: {body}."),
+    ]
+    timestamp: Annotated[Pick, Field(description="Where the time of signing stands, in seconds since 1970.")]
+    tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
+    secret: SecretForm
+    env: Annotated[str, Field(description="Environment variable with secrets, one a line.")]
+    send: Annotated[
+        dict[str, Template], Field(description="Headers of a delivery made here; see signature, timestamp.")
+    ]
+
+
+class Jwt(Shape, total=False):
+    """A signed token in the place of the body; its claims are the payload."""
+
+    algorithms: Required[list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"]]]
+    cache: Annotated[Duration, Field(description="Age at which a key set is fetched again.")]
+    grace: Annotated[Duration, Field(description="Age up to which it serves while it cannot be fetched.")]
+    leeway: Annotated[Duration, Field(description="Between the sender's clock and this one.")]
+    vendor: Annotated[str, Field(description="Address of the vendor's key set.")]
+    switch: Annotated[str, Field(description="Option of the listener that chooses the vendor's key set.")]
+    unquote: Annotated[bool, Field(description="The token may stand in JSON quotes.")]
+    issuer: list[str]
+    audience: list[str]
+    registered: Annotated[list[str], Field(description="Claims that are never part of an event's body.")]
+
+
+class Source(Shape, total=False):
+    """Where deliveries arrive, how one is proved genuine, and how an event is read out of it.
+
+    Expressions see `headers` (lower-case names), `query`, and `payload`: the JSON body, or a token's claims.
+    """
+
+    title: Required[str]
+    path: Required[Path]
+    type: Required[Expression]
+    id: Expression
+    time: Expression
+    body: Expression
+    volatile: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
+    hmac: Hmac
+    jwt: Jwt
+    sample: Annotated[Value, Field(description="A delivery made here; sees id, type, time, body.")]
+    sample_headers: Annotated[dict[str, Template], Field(description="Headers of a delivery made here.")]
+
+
+class Event(Shape, total=False):
+    """One type of event, or several by a pattern."""
+
+    source: Required[Annotated[str, reference("source", description="Where it comes from.")]]
+    type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
+    category: Required[str]
+    says: Annotated[Template, Field(description="One line about an event; sees its body.")]
+    sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
+
+
+class Handler(Shape, total=False):
+    """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
+
+    handler: Required[Annotated[str, reference("engine:handler", description="What is done.")]]
+    name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
+    timeout: Duration
+    concurrency: Annotated[Count, Field(description="Runs at the same time.")]
+    run: Annotated[
+        Template | list[Template],
+        Field(description="exec: program and arguments. command: words, or the whole argument list."),
+    ]
+    input: Annotated[
+        Literal["event", "payload", "raw", "none"],
+        Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
+    ]
+    dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
+    env: Annotated[dict[str, Template], Field(description="exec: further environment variables.")]
+    call: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]
+    url: Annotated[Template, Field(description="forward: where to.")]
+    headers: Annotated[dict[str, Template], Field(description="forward: further headers.")]
+    file: Annotated[str, Field(description="append: the file, one event a line.")]
+    program: Annotated[str, Field(description="command: the program that runs.")]
+    params: Annotated[dict[str, Value], Field(description="command: values of its arguments and options.")]
+
+
+class Route(Shape, total=False):
+    """Which events go to which handlers."""
+
+    on: Annotated[list[str], Field(description="Types of events, or patterns with *; default: all.")]
+    source: Annotated[list[Annotated[str, reference("source", description="A source.")]], Field(min_length=1)]
+    when: Annotated[Expression, Field(description="A condition; sees what placeholders of handlers see.")]
+    order: Annotated[Expression, Field(description="Events for which it has the same value are handled one by one.")]
+    concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
+    do: Required[Annotated[list[Handler], Field(min_length=1)]]
+
+
+KINDS: dict[str, Any] = {"listener": Listener, "source": Source, "event": Event, "route": Route}
