@@ -48,7 +48,7 @@ def example(context: Context, id: str, operation: dict[str, Any]) -> str:
         if part.get("required") or part.get("file"):
             words += [
                 "--file" if part.get("file") else "--param",
-                quote(f"{name}={'example.txt' if part.get('file') else 'text'}"),
+                quote(f"{name}={'example.txt' if part.get('file') else parameter_sample({**part, 'name': name})}"),
             ]
     if "schema" in body and "parts" not in body and not body.get("optional"):
         from .jsontext import dump
