@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from callsheet.catalog import Catalog, open_catalog
 from callsheet.request.build import Builder
-from callsheet.request.model import Request
+from callsheet.request.model import Json, Request
 from callsheet.sample import body_sample, parameter_sample
 from support.fakes import FakeSite
 from support.openapi import OpenAPI
@@ -213,3 +214,22 @@ def test_every_operation_builds_a_request_that_its_document_accepts(
     assert [found for found in met if not departs(*found)] == []
     # A correction that no longer corrects anything is to be taken out.
     assert {id for id in DEPARTURES if id in documented} <= {id for id, _ in met}
+
+
+@published
+@pytest.mark.published
+def test_the_judge_itself_sees_what_is_wrong(catalog: Catalog) -> None:
+    judge = OpenAPI(SPECS / "jira.json")
+    builder = Builder(catalog, FakeSite(), "suite")
+    good = builder.build("editIssue", {"issueIdOrKey": "DEMO-1", "notifyUsers": "true"}, {"fields": {}})
+    assert judge.problems(good) == []
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"path": "/rest/api/3/isue/DEMO-1"}, "no PUT /rest/api/3/isue/DEMO-1"),
+        ({"query": (("notify", "x"),)}, "query notify: not documented"),
+        ({"query": (("notifyUsers", "x"),)}, "query notifyUsers: $: 'x' is not of type 'boolean'"),
+        ({"body": None}, "body: missing"),
+        ({"body": Json({"fields": []})}, "body: $.fields: [] is not of type 'object'"),
+        ({"body": Json({}, "application/xml")}, "body: application/xml is not documented"),
+    ]
+    for change, problem in wrong:
+        assert judge.problems(replace(good, **change)) == [problem]
