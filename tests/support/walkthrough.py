@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 _BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"<<'?(\w+)'?$")
+PORT = "8731"  # the pages name one port; the tests may run twice at once
 _MARK = "--- end of command"
 
 
@@ -44,10 +46,17 @@ def agrees(printed: str, expected: str) -> bool:
     return not expected or re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
+def _free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
 def walk(page: Path, directory: Path, environ: Mapping[str, str]) -> None:
     """One shell for the whole page; raises `AssertionError` at the first command that prints something else."""
     steps: list[Typed] = []
-    for language, name, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+    page_text = page.read_text(encoding="utf-8").replace(PORT, _free_port())
+    for language, name, text in _BLOCK.findall(page_text):
         if name:
             (directory / name).write_text(text, encoding="utf-8")
         elif language == "console":
