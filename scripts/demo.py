@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
 import subprocess
-import sys
 import tempfile
+import time
+import urllib.request
+from pathlib import Path
 
 import demo_server
 from environment import ROOT, ready
@@ -39,10 +42,40 @@ What to type next:
 
 def show(title: str, command: str, environ: dict[str, str]) -> int:
     print(f"\n# {title}\n$ {command}", flush=True)
-    program, *arguments = shlex.split(command)
-    return subprocess.run(
-        [sys.executable if program == "python" else program, *arguments], env=environ, check=False
-    ).returncode
+    return subprocess.run(shlex.split(command), env=environ, check=False).returncode
+
+
+def show_listener(environ: dict[str, str]) -> list[int]:
+    """A listener in the background, an event that is genuine and one that is not, and what the listener said."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    command = f"lms webhook listen --addr {address} --secret-file secret.txt --events grade_change --log"
+    print(f"\n# Receive webhooks: verified, filtered, logged\n$ {command} &", flush=True)
+    listener = subprocess.Popen(shlex.split(command), env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    _wait_for(f"http://{address}/health", listener)
+    trigger = f"lms webhook trigger grade_change --to http://{address}/webhook"
+    codes = [
+        show("Send a signed event", f"{trigger} --secret-file secret.txt --set body.score=55", environ),
+        show("One that is not signed is refused (exit code 3)", trigger, environ),
+    ]
+    listener.terminate()
+    said, _ = listener.communicate(timeout=30)
+    print(f"\n# What the listener printed\n{said.decode()}", end="", flush=True)
+    return codes
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except OSError:
+            if process.poll() is not None:
+                raise SystemExit("the listener did not start") from None
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("the listener did not answer")
 
 
 def main() -> None:
@@ -57,9 +90,13 @@ def main() -> None:
             "SUITE_EMAIL": "robin@example.org",
             "SUITE_TOKEN": "not-a-real-token",
         }
-        codes = [show(title, command, environ) for title, command in STEPS]
+        os.chdir(home)
+        Path("secret.txt").write_text("a shared secret\n", encoding="utf-8")
+        Path("secret.txt").chmod(0o600)
+        codes = [show(title, command, environ) for title, command in STEPS] + show_listener(environ)
+        os.chdir(ROOT)
     tracker.shutdown()
-    if codes != [0, 0, 0, 0, 0, 0, 4, 2]:
+    if codes != [0, 0, 0, 0, 0, 0, 4, 2, 0, 3]:
         raise SystemExit(f"the demonstration did not go as it should: exit codes {codes}")
     scripts = python.parent.relative_to(ROOT)
     print(NEXT.format(activate=scripts / "activate"))
