@@ -6,14 +6,16 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from .check_steps import command_problems, lookup_problems
+from .check_operations import operation_problems, schema_problems
+from .check_steps import Found, command_problems, lookup_problems
+from .check_tree import option_problems, place_problems
 from .errors import DefinitionError, did_you_mean
-from .load import Definition, Definitions
+from .load import Definition, Definitions, text_of
 from .locate import Path, line_of, path_in
 from .shape import KINDS
 from .template import TemplateError, compile_expression, expressions
@@ -38,8 +40,7 @@ def check(
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         for definition in definitions.values():
             problems.extend(_link_problems(definition, known))
-        problems.extend(_command_problems(definitions))
-        problems.extend(_step_problems(definitions, aliases.get("operation", {})))
+        problems.extend(_further_problems(definitions, aliases.get("operation", {})))
     if problems:
         details = sorted({_word(problem) for problem in problems}, key=_by_line)
         count = len(details)
@@ -161,33 +162,19 @@ _FORMS: dict[str, Callable[[str], list[str]]] = {
 }
 
 
-def _command_problems(definitions: Definitions) -> Iterator[Problem]:
-    """Commands stand in groups that exist, and no two options of one share a name."""
-    for (kind, id), definition in definitions.items():
-        if kind in ("command", "group") and " " in id:
-            parent = id.rpartition(" ")[0]
-            if ("group", parent) not in definitions:
-                groups = [name for of, name in definitions if of == "group"]
-                yield Problem(definition, (), f"no group {parent!r}{did_you_mean(parent, groups)}")
-        if kind in ("command", "program"):
-            yield from _parameter_problems(definition, "params" if kind == "command" else "options")
-
-
-def _step_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
-    checks = {"command": command_problems, "lookup": lookup_problems}
+def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
+    """What takes more than a shape to say, by kind."""
+    checks: dict[str, tuple[Callable[..., Found], ...]] = {
+        "command": (place_problems, option_problems, partial(command_problems, operations=operations)),
+        "group": (place_problems,),
+        "program": (option_problems,),
+        "lookup": (partial(lookup_problems, operations=operations),),
+        "operation": (operation_problems,),
+        "schema": (schema_problems,),
+    }
     for (kind, _), definition in definitions.items():
-        if kind in checks:
-            for path, text in checks[kind](definitions, definition, operations):
-                yield Problem(definition, path, text)
-
-
-def _parameter_problems(definition: Definition, key: str) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for index, param in enumerate(definition.table.get(key, ())):
-        for name in (param["name"], param.get("short"), *param.get("also", ())):
-            if name in seen:
-                yield Problem(definition, (key, index), f"{name!r} is taken by an earlier one")
-            seen.update([name] if name else [])
+        for find in checks.get(kind, ()):
+            yield from (Problem(definition, path, text) for path, text in find(definitions, definition))
 
 
 def _word(problem: Problem) -> str:
@@ -205,8 +192,7 @@ def _where(definition: Definition, path: Path) -> tuple[str, int]:
             table = file.tables.get(definition.kind, {}).get(definition.id, {})
             here = path_in(table, definition.table, path[:length])
             if here is not None:
-                with open(file.path, encoding="utf-8") as opened:
-                    return file.path, line_of(opened.read(), (definition.kind, definition.id, *here))
+                return file.path, line_of(text_of(file.path), (definition.kind, definition.id, *here))
     return definition.files[-1].path, 1
 
 

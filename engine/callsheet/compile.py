@@ -10,9 +10,10 @@ from typing import Any
 from . import registry, words
 from .check import check
 from .complete import complete_commands
+from .errors import DefinitionError
 from .layers import Layer
 from .load import Definition, Definitions, load
-from .template import fill_text
+from .template import TemplateError, fill_text
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -74,7 +75,10 @@ def _page(id: str, table: dict[str, Any], template: str) -> str:
     """Filled in here, because expressions with functions would cost a description half its time."""
     method, _, path = table["http"].partition(" ")
     scope = {"id": id, "tag": table.get("tag", ""), "method": method, "path": path}
-    return str(fill_text(template, scope))
+    try:
+        return str(fill_text(template, scope))
+    except TemplateError as error:
+        raise DefinitionError(f'product "{table["product"]}": docs: {error} (of operation {id})') from None
 
 
 def _placeholders(path: str) -> list[str]:

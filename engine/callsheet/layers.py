@@ -16,12 +16,14 @@ SUFFIX = ".toml"
 class Layer(NamedTuple):
     """One directory (or, for a check, one file) of definitions.
 
-    `optional` ones may be absent, `frozen` ones change only when the package is installed again.
+    `optional` ones may be absent, `frozen` ones change only when the package is installed again; `variable` is the
+    environment's that named it.
     """
 
     directory: str
     optional: bool = False
     frozen: bool = False
+    variable: str = ""
 
 
 def layers(program: str, environ: Mapping[str, str]) -> list[Layer]:
@@ -29,8 +31,9 @@ def layers(program: str, environ: Mapping[str, str]) -> list[Layer]:
     shipped, frozen = shipped_definitions()
     found = [Layer(os.path.join(shipped, COMMON), frozen=frozen), Layer(os.path.join(shipped, program), frozen=frozen)]
     found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
-    named = environ.get(f"{program.upper().replace('-', '_')}_DEFINITIONS", "")
-    found += [Layer(os.path.abspath(path)) for path in named.split(os.pathsep) if path]
+    variable = f"{program.upper().replace('-', '_')}_DEFINITIONS"
+    named = environ.get(variable, "").split(os.pathsep)
+    found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]
     return found
 
 
@@ -52,12 +55,19 @@ def state_of(layer: Layer) -> str:
     An installed package is not edited but replaced, and that shows in the times of its few directories; asking for each
     file's would cost more than all else at the start once there are many.
     """
-    lines = [str(os.stat(layer.directory).st_mtime_ns)] if layer.frozen else []
+    lines = [_state(layer.directory)] if layer.frozen else []
     for entry, _ in _entries(layer):
         if not (layer.frozen and entry.name.endswith(SUFFIX)):
-            status = entry.stat()
-            lines.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+            lines.append(_state(entry.path))
     return "\n".join(sorted(lines))
+
+
+def _state(path: str) -> str:
+    try:
+        status = os.stat(path)
+    except OSError as error:  # a link to nothing, say: reading it will tell
+        return f"{path} {error.strerror}"
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
 def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
@@ -66,9 +76,8 @@ def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
     except (FileNotFoundError, NotADirectoryError):
         if layer.optional:
             return []
-        raise DefinitionError(
-            f"no directory of definitions at {layer.directory}", hint="check the *_DEFINITIONS environment variable"
-        ) from None
+        named = f"{layer.variable}: " if layer.variable else ""
+        raise DefinitionError(f"{named}no directory of definitions at {layer.directory}") from None
     except OSError as error:
         raise DefinitionError(f"{error.filename}: {error.strerror}") from None
 
@@ -78,8 +87,8 @@ def _walk(directory: str, depth: int) -> Iterator[tuple[os.DirEntry[str], int]]:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            if entry.name.endswith(SUFFIX):
-                yield entry, depth
-            elif entry.is_dir():
+            if entry.is_dir():
                 yield entry, depth
                 yield from _walk(entry.path, depth + 1)
+            elif entry.name.endswith(SUFFIX):
+                yield entry, depth

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .errors import DefinitionError
+from .errors import DefinitionError, did_you_mean
 from .layers import Layer, files_of
 
 DEFAULTS = "defaults"
@@ -36,17 +37,28 @@ Definitions = dict[tuple[str, str], Definition]
 
 def read(path: str, layer: int = 0, depth: int = 0) -> SourceFile:
     """One parsed file; raises `DefinitionError` with the line of a syntax error."""
+    text = text_of(path)
     try:
-        with open(path, "rb") as file:
-            tables = tomllib.load(file)
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line, problem = _where(str(error))
         raise DefinitionError(f"{path}:{line}: not TOML: {problem}") from None
+    except RecursionError:
+        raise DefinitionError(f"{path}: nested too deeply") from None
+    return SourceFile(path, layer, depth, tables)
+
+
+def text_of(path: str) -> str:
+    """A file's text without the byte order mark that some editors write; raises `DefinitionError`."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DefinitionError(f"{path}: not a file")
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: not UTF-8: byte {error.start}") from None
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from None
-    return SourceFile(path, layer, depth, tables)
 
 
 def _where(message: str) -> tuple[str, str]:
@@ -85,18 +97,33 @@ def _lay(definitions: Definitions, file: SourceFile, problems: list[str]) -> Non
 
 def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     defaults = file.tables.get(DEFAULTS, {})
+    wrong = _wrong_defaults(defaults, file.tables)
+    if wrong is not None:
+        problems.append(f"{file.path}: {wrong}")
+        return
     for kind, tables in file.tables.items():
         if kind == DEFAULTS:
             continue
         if not isinstance(tables, dict):
             problems.append(f"{file.path}: {kind}: expected tables [{kind}.<id>]")
             continue
-        common = defaults.get(kind) if isinstance(defaults, dict) else None
+        common = defaults.get(kind, {})
         for id, table in tables.items():
             if not isinstance(table, dict):
                 problems.append(f"{file.path}: {kind}.{id}: expected a table")
             else:
-                yield kind, id, {**common, **table} if isinstance(common, dict) else table
+                yield kind, id, {**common, **table}
+
+
+def _wrong_defaults(defaults: Any, tables: dict[str, Any]) -> str | None:
+    if not isinstance(defaults, dict):
+        return f"{DEFAULTS}: expected tables [{DEFAULTS}.<kind>]"
+    for kind, table in defaults.items():
+        if not isinstance(table, dict):
+            return f"{DEFAULTS}.{kind}: expected a table"
+        if kind not in tables:
+            return f"{DEFAULTS}.{kind}: no {kind} is defined in this file{did_you_mean(kind, tables)}"
+    return None
 
 
 def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ import click
 
 from .context import Context, Streams
 from .errors import CallsheetError, UsageError, did_you_mean
+from .layers import COMMON
+from .paths import shipped_definitions
 from .tree import root
 
 INTERRUPTED = 130
@@ -21,10 +23,35 @@ def main() -> None:
     """The console scripts: the program's name is the name it was called by."""
     name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
     program = name.removesuffix(".exe")
-    if name == "__main__.py" and arguments:
-        program, arguments = arguments[0], arguments[1:]
-    code = run(program, arguments)
+    if name == "__main__.py":
+        program, arguments = _named(arguments), arguments[1:]
+    try:
+        code = run(program, arguments)
+    except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
+        code = _broken(error, arguments)
     _leave(code)
+
+
+def _named(arguments: list[str]) -> str:
+    """The program that `python -m callsheet PROGRAM ...` names."""
+    directory, _ = shipped_definitions()
+    programs = sorted({*os.listdir(directory)} - {COMMON})
+    if arguments[:1] and arguments[0] in programs:
+        return arguments[0]
+    raise SystemExit(f"usage: python -m callsheet {'|'.join(programs)} ...")
+
+
+def _broken(error: Exception, arguments: list[str]) -> int:
+    from traceback import extract_tb, print_exception
+
+    if {"-v", "--verbose"}.intersection(arguments):
+        print_exception(error)
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    hint = "this is a fault of the program, not yours; -v shows where it happened"
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"error: unexpected {type(error).__name__} in {where}: {error}\nhint: {hint}\n")
+    return CallsheetError.exit_code
 
 
 def run(
@@ -40,6 +67,9 @@ def run(
     context = Context(program, environ, Streams(stdin, stdout, stderr))
     try:
         return _run(context, list(arguments))
+    except click.exceptions.NoArgsIsHelpError as error:
+        context.say(error.format_message())
+        return error.exit_code
     except (CallsheetError, click.ClickException) as error:
         return _report(context, _worded(error))
     except (KeyboardInterrupt, click.Abort):

@@ -111,16 +111,18 @@ def _param(param: dict[str, Any], context: Context, prefix: str) -> click.Parame
 
 def _argument(param: dict[str, Any], context: Context) -> click.Argument:
     name = param["name"]
+    settings = {"default": param["default"]} if "default" in param else {}
     argument = click.Argument(
         [name],
         type=_type(param),
         required=param.get("required", "default" not in param),
-        default=param.get("default"),
         nargs=-1 if param.get("multiple") else 1,
         metavar=param.get("metavar", name.upper()) + ("..." if param.get("multiple") else ""),
         shell_complete=_completer(param, context),
+        **settings,
     )
     argument.name = name
+    argument.help = _help(param)  # only newer versions of click take it themselves
     return argument
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from .errors import CallsheetError
+
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
@@ -17,8 +19,8 @@ _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _QUOTES = "'\"`"
 
 
-class TemplateError(ValueError):
-    """An expression or a placeholder that does not parse; the text says where."""
+class TemplateError(CallsheetError, ValueError):
+    """An expression or a placeholder that does not parse, or that meets values it is not made for."""
 
 
 def evaluate(expression: str, scope: Any) -> Any:

@@ -7,11 +7,15 @@ from typing import Any
 from ..errors import CallsheetError
 from .clean import lines, one_line
 
+MOST = 25  # details that a person reads; the JSON form has them all
+
 
 def describe_error(error: CallsheetError) -> str:
     """`error: ...`, `  - detail` for each further fact, the trace id, `hint: ...`; no final line break."""
     described = [f"error: {lines(error.message)}"]
-    described += [f"  - {one_line(detail)}" for detail in error.details]
+    described += [f"  - {one_line(detail)}" for detail in error.details[:MOST]]
+    if len(error.details) > MOST:
+        described.append(f"  - and {len(error.details) - MOST} more")
     if error.trace_id:
         described.append(f"  - trace id: {one_line(error.trace_id)}")
     if error.hint:
