@@ -27,9 +27,9 @@ class Functions(functions.Functions):
     def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
         arguments = list(resolved_args)
         if function_name not in _OF_UNKNOWN:
-            for argument in arguments:
-                if hasattr(argument, "plus"):
-                    return argument
+            for part in (part for a in arguments for part in (a if isinstance(a, list) else [a])):
+                if hasattr(part, "plus"):
+                    return part
         return super().call_function(function_name, arguments)
 
     @functions.signature(_TEXT)
@@ -66,6 +66,11 @@ class Functions(functions.Functions):
     def _func_split(self, text: str, separator: str) -> list[str]:
         """The pieces of a text without surrounding white space; empty ones are left out."""
         return [piece.strip() for piece in text.split(separator) if piece.strip()]
+
+    @functions.signature(_ANY, _ANY)
+    def _func_chosen(self, items: Any, ids: Any) -> Any:
+        """The items with one of these ids; all of them without ids."""
+        return [item for item in items or [] if not ids or str(item.get("id")) in ids]
 
     @functions.signature(_TEXT)
     def _func_filename(self, text: str) -> str:

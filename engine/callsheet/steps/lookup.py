@@ -54,7 +54,7 @@ class Lookups:
             raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
-            return Match(Unknown(f'{lookup.get("value", "id")} of "{word}"'))
+            return Match(_unknown(lookup.get("value", "@"), lookup, word))
         return _choose(lookup, word, candidates)
 
     def _keyword_value(
@@ -64,7 +64,7 @@ class Lookups:
             return None
         answer = self._ask(keyword, {**scope, "word": word}, every=False)
         value = keyword.get("value", lookup.get("value", "@"))
-        return Unknown(f'{value} of "{word}"') if answer is None else evaluate(value, answer)
+        return _unknown(value, lookup, word) if answer is None else evaluate(value, answer)
 
     def _candidates(self, lookup: dict[str, Any], scope: Mapping[str, Any]) -> list[Any] | None:
         """None in a dry run that does not ask."""
@@ -85,6 +85,11 @@ class Lookups:
         if key not in self._answers:
             self._answers[key] = self.wire.answer(table["call"], request, EVERY_PAGE if every else ONE_PAGE)
         return self._answers[key]
+
+
+def _unknown(value: str, lookup: dict[str, Any], word: str) -> Unknown:
+    """`<accountId of "Robin Sample">`"""
+    return Unknown(f'{lookup["title"] if value == "@" else value} of "{word}"')
 
 
 def _keyword(lookup: dict[str, Any], word: str) -> dict[str, Any] | None:
@@ -134,9 +139,9 @@ def _texts(value: Any) -> list[str]:
 
 
 def _label(lookup: dict[str, Any], item: Any) -> str:
-    value = to_text(evaluate(lookup.get("value", "@"), item))
+    value = to_text(evaluate(lookup["value"], item)) if "value" in lookup else ""
     label = to_text(evaluate(lookup["label"], item)) if "label" in lookup else ""
-    return f"{label} ({value})" if label and label != value else value
+    return f"{label} ({value})" if value and label and label != value else label or value
 
 
 def _several(lookup: dict[str, Any], word: str, items: list[Any]) -> UsageError:
