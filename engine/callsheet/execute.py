@@ -116,7 +116,7 @@ def items(context: Context, request: Request, plan: Plan, extent: Extent) -> Ite
         yield from page.items
         if not extent.all and most is None:
             break
-    if page is not None and page.next is not None and not extent.all:
+    if page is not None and page.next is not None and not extent.all and most is None:
         _tell_more(context, page)
 
 

@@ -100,6 +100,8 @@ _PARSER = Parser()
 def parse(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
     parsed = _PARSER.parse(expression)
+    if _negates_a_root(parsed.parsed):
+        raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
     for name in _called(parsed.parsed):
         if name not in Functions.FUNCTION_TABLE:
             near = did_you_mean(name, Functions.FUNCTION_TABLE)
@@ -113,3 +115,11 @@ def _called(node: Any) -> Iterator[str]:
     for child in node["children"]:
         if isinstance(child, dict):
             yield from _called(child)
+
+
+def _negates_a_root(node: Any) -> bool:
+    """`!` binds tighter than the dot, which nobody expects; such an expression is always null."""
+    children = [child for child in node["children"] if isinstance(child, dict)]
+    if node["type"] == "subexpression" and children and children[0]["type"] == "not_expression":
+        return True
+    return any(_negates_a_root(child) for child in children)

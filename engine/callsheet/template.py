@@ -40,10 +40,12 @@ def compile_expression(expression: str) -> Callable[[Any], Any]:
 
 
 def _follow(keys: list[str], value: Any) -> Any:
+    """As JMESPath does it: whatever has a `get` has parts."""
     for key in keys:
-        if not isinstance(value, Mapping):
+        get = getattr(value, "get", None)
+        if get is None:
             return None
-        value = value.get(key)
+        value = get(key)
     return value
 
 

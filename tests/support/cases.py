@@ -4,7 +4,8 @@
     name   = "what it shows"
     argv   = ["op", "call", "getIssue", "--param", "issueIdOrKey=DEMO-1"]
     stdin  = "..."                       # absent: an empty input that is no terminal
-    env    = { SUITE_DEPLOYMENT = "datacenter" }
+    on     = "datacenter"                # a site with two addresses that have context paths, /tracker and /docs
+    env    = { SUITE_OUTPUT = "json" }
     files  = { "body.json" = "{}" }      # written to the directory the case runs in
     [[case.exchange]]                    # see support.server
     [case.expect]
@@ -12,7 +13,7 @@
     stdout = "..."                       # exact; with stdout_has / stderr_has: these texts occur
     written = { "out.bin" = "..." }      # files afterwards
 
-In expectations `{url}` stands for the server's address.
+In `argv` and expectations `{url}` stands for the server's address.
 """
 
 from __future__ import annotations
@@ -57,6 +58,24 @@ def environment(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def datacenter(home: Path, url: str) -> dict[str, str]:
+    """A site with two products, each below a context path of its own."""
+    home.mkdir(parents=True, exist_ok=True)
+    profiles = f"""
+site = "dc"
+[sites.dc]
+deployment = "datacenter"
+base_url = "{url}/tracker"
+token_env = "CASE_TOKEN"
+[sites.dc.services.confluence]
+base_url = "{url}/docs"
+token_env = "CASE_TOKEN"
+"""
+    (home / "profiles.toml").write_text(profiles, encoding="utf-8")
+    common = {name: text for name, text in environment(home, url).items() if not name.startswith("SUITE_")}
+    return {**common, "CASE_TOKEN": TOKEN}
+
+
 def run_program(program: str, argv: list[str], environ: dict[str, str], stdin: str = "") -> Done:
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
     code = run(program, argv, environ=environ, stdin=io.StringIO(stdin), stdout=out, stderr=err)
@@ -74,8 +93,10 @@ def run_case(case: dict[str, Any], directory: Path, program: str = "suite") -> D
     os.chdir(directory)
     try:
         with serve(load_exchanges(case.get("exchange", ()))) as server:
-            environ = {**environment(home, server.url), **case.get("env", {})}
-            done = run_program(program, case["argv"], environ, case.get("stdin", ""))
+            site = datacenter if case.get("on") == "datacenter" else environment
+            environ = {**site(home, server.url), **case.get("env", {})}
+            argv = [word.replace("{url}", server.url) for word in case["argv"]]
+            done = run_program(program, argv, environ, case.get("stdin", ""))
             url = server.url
     finally:
         os.chdir(before)

@@ -53,9 +53,8 @@ class Output:
         setting = Setting(text, id, clock)
         asked = split(columns) if isinstance(columns, str) else columns
         self._layout = _layout(Columns(view, asked, setting), view, setting, self._stream)
-        self._bare_layout = (
-            _layout(Columns(None, asked, setting), None, setting, self._stream) if view else self._layout
-        )
+        # Made when it is needed: a column that only the view knows is no expression.
+        self._bare_layout = lambda: _layout(Columns(None, asked, setting), None, setting, self._stream)
 
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""
@@ -86,7 +85,7 @@ class Output:
         if not found:
             return
         result = found[0] if len(found) == 1 else found
-        layout = self._layout if _is_part(result, value) else self._bare_layout
+        layout = self._layout if _is_part(result, value) else self._bare_layout()
         renderer = RENDERERS[self._format]
         self._write(renderer.items(result, layout) if isinstance(result, list) else renderer.one(result, layout))
 

@@ -196,9 +196,13 @@ def _true(value: Any) -> bool:
 
 
 def lay(under: Any, over: Any) -> Any:
-    """`over` laid over `under`, table by table; null is nothing."""
-    if over is None:
+    """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false."""
+    if over is None or over is False:
         return under
     if isinstance(under, dict) and isinstance(over, dict):
-        return {**under, **{key: lay(under[key], value) if key in under else value for key, value in over.items()}}
+        return {**under, **{key: _inside(under.get(key), value) for key, value in over.items()}}
     return over
+
+
+def _inside(under: Any, over: Any) -> Any:
+    return lay(under, over) if isinstance(under, dict) and isinstance(over, dict) else over
