@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import UsageError, did_you_mean
@@ -54,7 +55,10 @@ class Output:
         asked = split(columns) if isinstance(columns, str) else columns
         self._layout = _layout(Columns(view, asked, setting), view, setting, self._stream)
         # Made when it is needed: a column that only the view knows is no expression.
-        self._bare_layout = lambda: _layout(Columns(None, asked, setting), None, setting, self._stream)
+        self._bare_layout = partial(self._bare, asked, setting)
+
+    def _bare(self, asked: Sequence[str] | None, setting: Setting) -> Layout:
+        return _layout(Columns(None, asked, setting), None, setting, self._stream)
 
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""

@@ -88,7 +88,7 @@ class Lookups:
 
 
 def _unknown(value: str, lookup: dict[str, Any], word: str) -> Unknown:
-    """`<accountId of "Robin Sample">`"""
+    """What a dry run shows, as in `<accountId of "Robin Sample">`."""
     return Unknown(f'{lookup["title"] if value == "@" else value} of "{word}"')
 
 
