@@ -1,0 +1,181 @@
+"""The document format: JSON nodes and marks, read into the neutral tree and written from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote, unquote
+
+from callsheet.errors import UsageError
+
+from .rules import Form, Rules
+from .tree import MAX_DEPTH, Losses, Mark, Node, text
+
+Json = dict[str, Any]
+
+
+@cache
+def address_pattern(address: str) -> re.Pattern[str]:
+    """A pattern for an address template such as `scheme:{a}/{b}`; its fields are percent-encoded."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/?#\\s]*)", re.escape(address)))
+
+
+def read(document: Any, rules: Rules, losses: Losses) -> Node:
+    """The tree of a document; raises UsageError when it is none."""
+    if not isinstance(document, dict) or document.get("type") not in {form.type for form in rules.forms["doc"]}:
+        raise UsageError('not a rich-text document: expected an object with "type": "doc"')
+    if not isinstance(document.get("content", []), list):
+        raise UsageError('not a rich-text document: "content" must be a list')
+    return Node("doc", {}, Reader(rules, losses).children(document, 1))
+
+
+class Reader:
+    def __init__(self, rules: Rules, losses: Losses) -> None:
+        self.rules = rules
+        self.losses = losses
+
+    def children(self, raw: Json, depth: int) -> list[Node]:
+        content = raw.get("content")
+        if not isinstance(content, list):
+            return []
+        if depth >= MAX_DEPTH:
+            self.losses.add(f"more than {MAX_DEPTH} levels: what is deeper became text")
+            return [text(all_text(raw))]
+        return [node for child in content for node in self.node(child, depth + 1)]
+
+    def node(self, raw: Any, depth: int) -> list[Node]:
+        if not isinstance(raw, dict):
+            self.losses.add("something that is no node was left out")
+            return []
+        form = self._form(raw, mark=False)
+        if form is None:
+            return self._unknown(raw, depth)
+        if form.kind == "text":
+            return [text(str(raw["text"]), self.marks(raw))] if raw.get("text") else []
+        attrs = self.attrs(form, raw.get("attrs"))
+        return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
+
+    def _unknown(self, raw: Json, depth: int) -> list[Node]:
+        self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
+        words = raw.get("text") or _first_text(raw.get("attrs"))
+        return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
+
+    def _form(self, raw: Json, *, mark: bool) -> Form | None:
+        name = raw.get("type")
+        forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
+        attrs = raw.get("attrs")
+        attrs = attrs if isinstance(attrs, dict) else {}
+        fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
+        return next((form for form in fitting if _complete(form, attrs)), fitting[-1] if fitting else None)
+
+    def attrs(self, form: Form, raw: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, value in raw.items() if isinstance(raw, dict) else ():
+            field = form.known.get(name)
+            if field and field.valid(value):
+                result |= field.read(value)
+            elif name not in form.fixed and value is not None:
+                self.losses.add(f"{form.type}: attribute {name!r} is unknown or out of range")
+        if form.address:
+            parts = re.findall(r"\{(\w+)\}", form.address)
+            result["url"] = form.address.format(**{part: quote(result.pop(part, ""), safe="") for part in parts})
+        return result
+
+    def marks(self, raw: Json) -> tuple[Mark, ...]:
+        found = raw.get("marks")
+        result = []
+        for mark in found if isinstance(found, list) else ():
+            form = self._form(mark, mark=True) if isinstance(mark, dict) else None
+            if form is None or not _complete(form, mark.get("attrs") or {}):
+                self.losses.add(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
+                continue
+            result.append(Mark(form.kind, self.attrs(form, mark.get("attrs"))))
+        return tuple(result)
+
+
+def _complete(form: Form, attrs: Mapping[str, Any]) -> bool:
+    return isinstance(attrs, dict) and all(
+        field.default is not None or (field.outer in attrs and field.valid(attrs[field.outer]))
+        for field in form.fields
+        if field.needed
+    )
+
+
+def _first_text(attrs: Any) -> str:
+    """What an unknown node says of itself."""
+    for name in ("text", "title", "url", "alt", "shortName"):
+        if isinstance(attrs, dict) and isinstance(attrs.get(name), str):
+            return str(attrs[name])
+    return ""
+
+
+def all_text(raw: Any) -> str:
+    """Every text below a node, whatever its depth."""
+    words: list[str] = []
+    pending = [raw]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            if isinstance(found.get("text"), str):
+                words.append(found["text"])
+            content = found.get("content")
+            pending.extend(reversed(content) if isinstance(content, list) else ())
+    return " ".join(words)
+
+
+class Writer:
+    """Writes trees that `fit` has made valid; ids that the format demands are counted."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.counts: dict[str, int] = {}
+
+    def document(self, root: Node) -> Json:
+        return {"version": 1, "type": "doc", "content": [self.node(child) for child in root.content]}
+
+    def node(self, node: Node) -> Json:
+        if node.kind == "text":
+            result: Json = {"type": "text", "text": node.text}
+        else:
+            form, attrs = self.form_of(node)
+            if node.kept and not node.attrs and form.table.get("bare"):
+                attrs = {}
+            result = {"type": form.type}
+            if attrs or (form.has_attrs and form.table.get("attrs_needed")):
+                result["attrs"] = self._counted(node.kind, attrs)
+            if node.content or form.table.get("holds"):
+                result["content"] = [self.node(child) for child in node.content]
+        if node.marks:
+            result["marks"] = [self.mark(mark) for mark in node.marks]
+        return result
+
+    def _counted(self, kind: str, attrs: Json) -> Json:
+        for name, value in attrs.items():
+            if isinstance(value, str) and value.endswith("{count}"):
+                self.counts[kind] = self.counts.get(kind, 0) + 1
+                attrs[name] = value.replace("{count}", str(self.counts[kind]))
+        return attrs
+
+    def mark(self, mark: Mark) -> Json:
+        form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
+        return {"type": form.type, "attrs": attrs} if attrs else {"type": form.type}
+
+    def form_of(self, node: Node) -> tuple[Form, Json]:
+        return form_of(self.rules, node.kind, node.attrs) or (self.rules.forms[node.kind][0], {})
+
+
+def form_of(rules: Rules, kind: str, attrs: Mapping[str, Any]) -> tuple[Form, Json] | None:
+    """The first form that can say these attributes, and how; None when none can."""
+    for form in rules.forms.get(kind, ()):
+        given: Mapping[str, Any] = attrs
+        if form.address:
+            match = address_pattern(form.address).fullmatch(str(attrs.get("url", "")))
+            if not match:
+                continue
+            given = {**attrs, **{name: unquote(value) for name, value in match.groupdict().items()}}
+        written = {field.outer: field.write(given) for field in form.fields}
+        if all(written[field.outer] is not None for field in form.fields if field.needed):
+            return form, {**form.fixed, **{name: value for name, value in written.items() if value is not None}}
+    return None

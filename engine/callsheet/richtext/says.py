@@ -1,0 +1,39 @@
+"""What a node says as plain text, by its definition's `says`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .rules import Rules
+from .tree import Node, walk
+
+PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def says(node: Node, rules: Rules) -> str:
+    """The text a reader of the node sees: its own, or the template's with `{a|b.c}` the first attribute that is set."""
+    if node.kind == "text":
+        return node.text
+    if node.kind == "break":
+        return "\n"
+    template = rules.get(node.kind, "says")
+    if template is None:
+        return "".join(says(child, rules) for child in node.content)
+    return PLACEHOLDER.sub(lambda match: _first(node.attrs, match[1].split("|")), template)
+
+
+def _first(attrs: Mapping[str, Any], names: list[str]) -> str:
+    for name in names:
+        value: Any = attrs
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value not in (None, ""):
+            return str(value)
+    return ""
+
+
+def plain_text(root: Node, rules: Rules) -> str:
+    """Everything a tree says, in order."""
+    return "".join(says(node, rules) for node in walk(root) if not node.content)

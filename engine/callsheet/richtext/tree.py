@@ -1,0 +1,117 @@
+"""The neutral tree every format is read into and written from.
+
+Kinds of nodes are the ids of `node` definitions. Inline text is flat: a run of text carries all its marks, so that
+crossing and nesting styles need no case of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as slot
+from typing import Any, NamedTuple
+
+MAX_DEPTH = 100  # nodes above one another; what is deeper is read as content of the deepest
+
+
+class Mark(NamedTuple):
+    kind: str
+    attrs: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Node:
+    kind: str
+    attrs: dict[str, Any] = slot(default_factory=dict)
+    content: list[Node] = slot(default_factory=list)
+    text: str = ""
+    marks: tuple[Mark, ...] = ()
+    kept: bool = slot(default=False, compare=False)  # restored as it was found: nothing is put into it
+
+    def having(self, content: list[Node]) -> Node:
+        """The same node around other content."""
+        return Node(self.kind, self.attrs, content, self.text, self.marks, self.kept)
+
+
+def text(value: str, marks: tuple[Mark, ...] = ()) -> Node:
+    return Node("text", {}, [], value, marks)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(reversed(found.content))
+
+
+def merged(nodes: list[Node]) -> list[Node]:
+    """Neighbouring runs of text with the same marks made one; empty ones left out."""
+    result: list[Node] = []
+    for node in nodes:
+        if node.kind != "text":
+            result.append(node)
+        elif result and result[-1].kind == "text" and result[-1].marks == node.marks:
+            result[-1] = text(result[-1].text + node.text, node.marks)
+        elif node.text:
+            result.append(node)
+    return result
+
+
+def trimmed(nodes: list[Node]) -> list[Node]:
+    """Inline content without white space and line breaks at its edges."""
+    result = merged(nodes)
+    while result and _blank(result[0]):
+        result.pop(0)
+    while result and _blank(result[-1]):
+        result.pop()
+    if result and result[0].kind == "text":
+        result[0] = text(result[0].text.lstrip(" \t\n"), result[0].marks)
+    if result and result[-1].kind == "text":
+        result[-1] = text(result[-1].text.rstrip(" \t\n"), result[-1].marks)
+    return result
+
+
+def _blank(node: Node) -> bool:
+    return node.kind == "break" or (node.kind == "text" and not node.text.strip(" \t\n"))
+
+
+def spaces_out(nodes: list[Node]) -> list[Node]:
+    """White space at the edges of marked text left out of the marks that start or end there: signs would not take it."""
+    result: list[Node] = []
+    for index, node in enumerate(nodes):
+        if node.kind != "text" or not node.marks or any(mark.kind == "codespan" for mark in node.marks):
+            result.append(node)
+            continue
+        before = _shared(node, nodes[index - 1] if index else None)
+        after = _shared(node, nodes[index + 1] if index + 1 < len(nodes) else None)
+        core = node.text.strip()
+        if not core:
+            result.append(text(node.text, tuple(mark for mark in before if mark in after)))
+            continue
+        start = node.text[: len(node.text) - len(node.text.lstrip())]
+        result += [text(start, before), text(core, node.marks), text(node.text[len(start) + len(core) :], after)]
+    return merged(result)
+
+
+def _shared(node: Node, other: Node | None) -> tuple[Mark, ...]:
+    """The marks that go on from a node to its neighbour."""
+    if other is None:
+        return ()
+    same = 0
+    while same < min(len(node.marks), len(other.marks)) and node.marks[same] == other.marks[same]:
+        same += 1
+    return node.marks[:same]
+
+
+class Losses:
+    """What a conversion could not say, each once, in the order met."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, None] = {}
+
+    def add(self, what: str) -> None:
+        self._found[what] = None
+
+    def list(self) -> list[str]:
+        return list(self._found)
