@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote, unquote
 
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -35,7 +36,10 @@ def date_to_milliseconds(value: str) -> str | None:
     return str((day - EPOCH) // timedelta(milliseconds=1))
 
 
-CODECS = {"milliseconds": (milliseconds_to_date, date_to_milliseconds)}
+CODECS: dict[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
+    "milliseconds": (milliseconds_to_date, date_to_milliseconds),
+    "percent": (lambda value: quote(value, safe=""), unquote),
+}
 
 
 class Field:

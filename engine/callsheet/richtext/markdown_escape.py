@@ -7,7 +7,7 @@ import re
 from .markdown_patterns import Patterns
 
 SPECIAL = re.compile(
-    r"\\|`|\*"
+    r"\\|`|(?<!\s)\*|\*(?!\s)|\*$"
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word is none of emphasis
     r"|\[(?=[~!])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
@@ -15,7 +15,7 @@ SPECIAL = re.compile(
 )
 BRACKETS = re.compile(r"[\[\]]")
 LINE_START = re.compile(
-    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)|\[(?=(?: |x|X|![A-Za-z]+)\])|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
+    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
 ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
@@ -73,11 +73,11 @@ def _odd(match: re.Match[str]) -> str:
 
 def target(href: str) -> str:
     """A link's target as it stands in parentheses."""
-    if href and not re.search(r"[\s()<>\\&\x00-\x1f]", href):
+    if href and not re.search(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)", href):
         return href
     safe = re.sub(r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href)
     if not href or "(" in safe or ")" in safe or "<" in safe or ">" in safe or "\\" in safe or "&" in safe:
-        return "<" + re.sub(r"([<>\\&])", r"\\\1", safe) + ">" if href else "<>"
+        return "<" + re.sub(r"[<>\\]|&(?=#|\w+;)", r"\\\g<0>", safe) + ">" if href else "<>"
     return safe
 
 

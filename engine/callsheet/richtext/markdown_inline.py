@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from markdown_it.token import Token
 
@@ -79,7 +80,7 @@ class InlineReader:
         for kind, said in self._links.items():
             sign = said.get("before", "")
             if href.startswith(said["scheme"]) and before.endswith(sign):
-                attrs = {said["attr"]: href.removeprefix(said["scheme"]), **({said["label"]: label} if label else {})}
+                attrs = {said["attr"]: unquote(href.removeprefix(said["scheme"])), **({said["label"]: label} if label else {})}
                 return Node(kind, attrs), len(sign)
         return None
 

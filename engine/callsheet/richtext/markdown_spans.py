@@ -9,12 +9,13 @@ from __future__ import annotations
 import html
 import re
 from typing import Any
+from urllib.parse import quote
 
 from . import carry
 from .markdown_escape import escape, paragraph_lines, target, title
 from .markdown_inline import InlineReader
 from .rules import Rules
-from .says import says
+from .says import named, says
 from .tree import Losses, Mark, Node, merged, spaces_out, text
 
 SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
@@ -77,7 +78,7 @@ class SpanWriter:
             return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
             return [Node(node.kind, node.attrs, [], "", ())]
-        self.losses.add(f"{node.kind} became text")
+        self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
         href = node.attrs.get("url") if node.kind == "card" else None
         return [text(words, (*marks, Mark("link", {"href": words})) if href and words == href else marks)] if words else list(node.content)
@@ -89,7 +90,7 @@ class SpanWriter:
         if said and isinstance(node.attrs.get(said["attr"]), str):
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
-                where = target(said["scheme"] + node.attrs[said["attr"]])
+                where = target(said["scheme"] + quote(node.attrs[said["attr"]], safe="/:@-._~+!$',;="))
                 return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
         return found[0] if found else None
 
@@ -127,8 +128,8 @@ class SpanWriter:
         if mark.kind == "link" and (level < CARRY_LEVEL or set(mark.attrs) <= {"href"}):
             if opening:
                 return "["
-            named = mark.attrs.get("title")
-            return f"]({target(mark.attrs.get('href', ''))}{title(named) if named else ''})"
+            words = mark.attrs.get("title")
+            return f"]({target(mark.attrs.get('href', ''))}{title(words) if words else ''})"
         if mark.kind in SIGNS and level < TAG_LEVEL:
             return (SIGNS if level == SIGN_LEVEL else UNDERLINE)[mark.kind]
         if mark.kind in self.tags and not mark.attrs:
@@ -154,9 +155,9 @@ class SpanWriter:
         """An image, or a figure with its caption for a title; a link on it goes around."""
         image = next((child for child in node.content if child.kind == "image"), node)
         caption = " ".join(says(child, self.rules) for child in node.content if child.kind == "caption")
-        named = caption or str(image.attrs.get("title") or "")
+        words = caption or str(image.attrs.get("title") or "")
         alt = escape(str(image.attrs.get("alt") or ""), self.reader.patterns, linked=True)
-        return f"![{alt}]({target(str(image.attrs.get('url') or ''))}{title(named) if named.strip() else ''})"
+        return f"![{alt}]({target(str(image.attrs.get('url') or ''))}{title(words) if words.strip() else ''})"
 
 
 def code_span(words: str) -> str:

@@ -17,7 +17,7 @@ from .markdown_blocks import BlockReader
 from .markdown_spans import SpanWriter
 from .markdown_tables import html_table, plain_table
 from .rules import Rules
-from .says import says
+from .says import named, says
 from .tree import Losses, Node, text
 
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
@@ -97,17 +97,16 @@ class BlockWriter:
             if node.kind in self._writers or node.kind in self.rules.inline or not _of_blocks(node, self.rules):
                 result.append(node)
             else:
-                self.losses.add(f"{node.kind} cannot be said in Markdown: only what it holds is kept")
+                self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
                 result.extend(self._lifted(node.content))
         return result
 
     def _checked(self, node: Node) -> str:
         """A block that reads back exactly, carried whole where it must be."""
         words = self.block(node)
-        back = fit(self.reader.read(words), self.rules, Losses())
-        marker, node.text = node.text, "" if node.kind != "text" else node.text
-        same = back.content == [node]
-        node.text = marker
+        back = self.reader.read(words)
+        plain = _unmarked(node)
+        same = back.content == [plain] or fit(back, self.rules, Losses()).content == [plain]
         return words if same else carry.comment(carry.flat(_unmarked(node)))
 
     def block(self, node: Node) -> str:
@@ -238,10 +237,10 @@ class BlockWriter:
         if node.kind in self.rules.inline:
             return self.spans.write([node])
         if node.content:
-            self.losses.add(f"{node.kind} cannot be said in Markdown: only what it holds is kept")
+            self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
             return self.spans.write(node.content)
         words = says(node, self.rules)
-        self.losses.add(f"{node.kind} cannot be said in Markdown" + (": its text is kept" if words else " and is left out"))
+        self.losses.add(f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out"))
         url = node.attrs.get("url")
         from .tree import Mark
 

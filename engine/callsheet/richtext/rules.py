@@ -82,7 +82,7 @@ class Rules:
 
     def _spelt(self, forms: Iterable[Form]) -> frozenset[str]:
         named = {name for form in forms for name in form.table.get("holds", ())}
-        return frozenset(named - {"inline"} | (self.inline - {"image"} if "inline" in named else set()))
+        return frozenset(named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set()))
 
     @cached_property
     def excluded(self) -> dict[str, frozenset[str]]:

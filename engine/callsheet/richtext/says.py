@@ -34,6 +34,12 @@ def _first(attrs: Mapping[str, Any], names: list[str]) -> str:
     return ""
 
 
+def named(node: Node) -> str:
+    """A node in a message: its kind, and its name where it has one of its own."""
+    name = node.attrs.get("name") if node.kind == "macro" else node.attrs.get("extensionKey")
+    return f"{node.kind} {name!r}" if name else node.kind
+
+
 def plain_text(root: Node, rules: Rules) -> str:
     """Everything a tree says, in order."""
     return "".join(says(node, rules) for node in walk(root) if not node.content)
