@@ -17,6 +17,7 @@ BUILTINS: dict[str, str] = {
     "config set": "callsheet.builtin.config:set_key",
     "config use": "callsheet.builtin.config:use",
     "config view": "callsheet.builtin.config:view",
+    "convert": "callsheet.builtin.convert:convert",
     "definitions check": "callsheet.builtin.definitions:check",
     "definitions import": "callsheet.builtin.definitions_import:import_definitions",
     "definitions path": "callsheet.builtin.definitions:path",
@@ -51,9 +52,11 @@ HANDLERS: dict[str, str] = {
 }
 
 CONVERTERS: dict[str, str] = {
-    "adf": "callsheet.steps.convert:plain",
+    "adf": "callsheet.richtext.converters:adf",
     "json": "callsheet.steps.convert:from_json",
+    "storage": "callsheet.richtext.converters:storage",
     "text": "callsheet.steps.convert:plain",
+    "wiki": "callsheet.richtext.converters:wiki",
 }
 
 # What completes an option or argument besides the ids of a kind of definition; called with catalog and environment.

@@ -7,9 +7,40 @@ import random
 from .document_schema import document
 
 WORDS = [
-    "plain", "two words", "a*b*c", "my_var_name", "2 * 3 * 4", "[x](y)", "1. one", "# no heading", "- dash", "`tick`", "a|b",
-    "<b>no tag</b>", "&amp; entity", "日本語", "naïve", "~~x~~", "https://example.org/a?b=1", ":smile:", "---", "\\", "> q",
-    " edge ", "tail*", "_lead", "!", "[ ] box", "{status:red|X}", "*", "a\\b", "=", "+ plus", "3) three", "@someone", "e.g. this",
+    "plain",
+    "two words",
+    "a*b*c",
+    "my_var_name",
+    "2 * 3 * 4",
+    "[x](y)",
+    "1. one",
+    "# no heading",
+    "- dash",
+    "`tick`",
+    "a|b",
+    "<b>no tag</b>",
+    "&amp; entity",
+    "日本語",
+    "naïve",
+    "~~x~~",
+    "https://example.org/a?b=1",
+    ":smile:",
+    "---",
+    "\\",
+    "> q",
+    " edge ",
+    "tail*",
+    "_lead",
+    "!",
+    "[ ] box",
+    "{status:red|X}",
+    "*",
+    "a\\b",
+    "=",
+    "+ plus",
+    "3) three",
+    "@someone",
+    "e.g. this",
 ]
 MODES = ("a\nb", "\u00a0", "x" * 40)
 
@@ -52,7 +83,11 @@ class Maker:
 
     def choice(self, options, depth):
         if depth > self.deep:
-            leaves = [one for one in options if any(word in one.get("$ref", "") for word in ("paragraph_with_no", "text", "taskItem"))]
+            leaves = [
+                one
+                for one in options
+                if any(word in one.get("$ref", "") for word in ("paragraph_with_no", "text", "taskItem"))
+            ]
             return self.random.choice(leaves or options)
         return self.random.choice(options)
 
@@ -67,7 +102,11 @@ class Maker:
     def object(self, schema, depth):
         result = {}
         for name, said in schema.get("properties", {}).items():
-            if name in schema.get("required", ()) or self.random.random() < (0.15 if name == "localId" else 0.5) or name == "content":
+            if (
+                name in schema.get("required", ())
+                or self.random.random() < (0.15 if name == "localId" else 0.5)
+                or name == "content"
+            ):
                 result[name] = self.make(said, depth + (name == "content"), name)
         if not result.get("marks", True):
             del result["marks"]
@@ -78,7 +117,10 @@ class Maker:
     def array(self, schema, depth, key):
         items = schema.get("items", {})
         if isinstance(items, list):
-            return [self.make(part, depth) for part in items[: max(schema.get("minItems", 0), self.random.randint(1, len(items)))]]
+            return [
+                self.make(part, depth)
+                for part in items[: max(schema.get("minItems", 0), self.random.randint(1, len(items)))]
+            ]
         least, most = schema.get("minItems", 0), schema.get("maxItems", 3)
         made = [self.make(items, depth) for _ in range(self.random.randint(least, max(least, most)))] if items else []
         if key == "marks":
@@ -89,7 +131,9 @@ class Maker:
         if "pattern" in schema:
             return "#a1b2c3" if "neutral" not in schema["pattern"] else "green"
         if key in ("href", "url"):
-            return self.random.choice(["https://example.org/x", "https://example.org/a_b?c=1&d=2", "mailto:a@example.org"])
+            return self.random.choice(
+                ["https://example.org/x", "https://example.org/a_b?c=1&d=2", "mailto:a@example.org"]
+            )
         if key == "timestamp":
             return self.random.choice(["1769817600000", "1700000000123"])
         if key == "text" and schema.get("minLength"):

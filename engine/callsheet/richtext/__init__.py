@@ -2,20 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from callsheet.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from .rules import Rules
+    from .tree import Losses, Node
+
+Options = Mapping[str, Any]
 
 
 class Converted(NamedTuple):
+    """The result (a JSON value for the document format, text otherwise) and what it could not say."""
+
     value: Any
     losses: list[str]
 
 
-def markdown_to_adf(source: str, nodes: Mapping[str, Any]) -> Converted:
-    from . import adf, fit, markdown_blocks
-    from .rules import Rules
+def convert(
+    source: Any,
+    from_format: str,
+    to_format: str,
+    *,
+    nodes: Mapping[str, Any],
+    lossless: bool = False,
+    options: Options | None = None,
+) -> Converted:
+    """`source` in another format; `nodes` are the definitions of kind `node`.
+
+    A document may be given as JSON text or as its value. `lossless` carries what Markdown cannot say in comments that
+    reading it restores. Options: `soft_break` ("space", or "break" for a line break), `cards` (true: bare addresses
+    become cards). Raises UsageError with line and column for text that is not well-formed.
+    """
     from .tree import Losses
 
-    rules, losses = Rules(nodes), Losses()
-    tree = fit.fit(markdown_blocks.read(source, rules, losses), rules, losses)
-    return Converted(adf.Writer(rules).document(tree), losses.list())
+    read, write = _reader(from_format), _writer(to_format)
+    rules, losses = _rules(nodes), Losses()
+    tree = read(source, rules, losses, options or {})
+    return Converted(write(tree, rules, losses, lossless), losses.list())
+
+
+def to_adf(markdown: str, nodes: Mapping[str, Any]) -> Any:
+    """Markdown as a document; every input gives a valid one."""
+    return convert(markdown, "markdown", "adf", nodes=nodes).value
+
+
+def from_adf(document: Any, nodes: Mapping[str, Any]) -> str:
+    """A document as readable Markdown."""
+    return str(convert(document, "adf", "markdown", nodes=nodes).value)
+
+
+_last: tuple[Mapping[str, Any], Rules] | None = None
+
+
+def _rules(nodes: Mapping[str, Any]) -> Rules:
+    """The definitions made ready; those of the last call again where they are the same."""
+    global _last  # noqa: PLW0603 -- one entry is all that a batch needs
+    from .rules import Rules
+
+    if _last is None or _last[0] is not nodes:
+        _last = (nodes, Rules(nodes))
+    return _last[1]
+
+
+# --- formats ---
+
+
+def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) -> Node:
+    from .markdown_blocks import read
+
+    return read(source, rules, losses, soft_break=options.get("soft_break", "space"), cards=options.get("cards", False))
+
+
+def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options) -> Node:
+    from .adf import read
+
+    return read(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
+
+
+def _json(source: str | bytes) -> Any:
+    from callsheet.jsontext import parse
+
+    try:
+        return parse(source)
+    except RecursionError:
+        raise UsageError("not a rich-text document: nested too deeply") from None
+    except ValueError as error:
+        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+        place = f"{line}:{column}: " if line else ""
+        raise UsageError(f"not JSON: {place}{getattr(error, 'msg', error)}") from None
+
+
+def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
+    from .storage_read import read
+
+    return read(source, rules, losses)
+
+
+def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
+    from .wiki_read import read
+
+    return read(source, rules, losses)
+
+
+def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless: bool) -> str:
+    from .markdown_write import write
+
+    return write(tree, rules, losses, lossless=lossless)
+
+
+def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> Any:
+    from .adf import Writer
+    from .fit import fit
+
+    return Writer(rules).document(fit(tree, rules, losses))
+
+
+def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
+    from .storage_write import write
+
+    return write(tree, rules, losses)
+
+
+def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
+    from .wiki_write import write
+
+    return write(tree, rules, losses)
+
+
+READERS: dict[str, Callable[[Any, Rules, Losses, Options], Node]] = {
+    "markdown": _read_markdown,
+    "adf": _read_adf,
+    "storage": _read_storage,
+    "wiki": _read_wiki,
+}
+WRITERS: dict[str, Callable[[Node, Rules, Losses, bool], Any]] = {
+    "markdown": _write_markdown,
+    "adf": _write_adf,
+    "storage": _write_storage,
+    "wiki": _write_wiki,
+}
+
+
+def _reader(name: str) -> Callable[[Any, Rules, Losses, Options], Node]:
+    if name not in READERS:
+        raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, READERS)}")
+    return READERS[name]
+
+
+def _writer(name: str) -> Callable[[Node, Rules, Losses, bool], Any]:
+    if name not in WRITERS:
+        raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, WRITERS)}")
+    return WRITERS[name]

@@ -53,13 +53,13 @@ class Reader:
         if form is None:
             return self._unknown(raw, depth)
         if form.kind == "text":
-            return [text(str(raw["text"]), self.marks(raw))] if raw.get("text") else []
+            return [text(raw["text"], self.marks(raw))] if isinstance(raw.get("text"), str) and raw["text"] else []
         attrs = self.attrs(form, raw.get("attrs"))
         return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
 
     def _unknown(self, raw: Json, depth: int) -> list[Node]:
         self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
-        words = raw.get("text") or _first_text(raw.get("attrs"))
+        words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
         return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
 
     def _form(self, raw: Json, *, mark: bool) -> Form | None:

@@ -1,6 +1,6 @@
 """What Markdown cannot say, carried in HTML comments and attributes, and restored.
 
-    <!-- callsheet {"kind": ..., "attrs": ...} -->   before a block: what the block has besides what Markdown says
+    <!-- callsheet {"kind": ..., "attrs": ...} -->  before a block: what it has besides what Markdown says
     <!-- callsheet {...} --> blocks <!-- /callsheet -->   a container that Markdown has no construct for
     <span data-callsheet="{...}">words</span>   marks of the words, or one inline node in their place
 
@@ -93,5 +93,5 @@ def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
     return tuple(
         Mark(mark[0], mark[1])
         for mark in found
-        if isinstance(mark, list) and len(mark) == 2 and isinstance(mark[1], dict) and mark[0] in rules.marks  # noqa: PLR2004
+        if isinstance(mark, list) and len(mark) == 2 and isinstance(mark[1], dict) and mark[0] in rules.marks
     )

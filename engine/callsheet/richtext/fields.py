@@ -58,7 +58,9 @@ class Field:
 
     def valid(self, value: Any) -> bool:
         """Whether the format takes this value."""
-        if not isinstance(value, self.types) or (isinstance(value, bool) and bool not in self.types and self.types != (object,)):
+        if not isinstance(value, self.types) or (
+            isinstance(value, bool) and bool not in self.types and self.types != (object,)
+        ):
             return False
         rule = self.rule
         if isinstance(value, str):

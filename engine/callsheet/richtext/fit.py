@@ -30,7 +30,9 @@ class Fitter:
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
 
     def root(self, root: Node) -> Node:
-        content = [node for child in _wrapped(root, self.rules) for node in self.place(child, root) if not isinstance(node, Up)]
+        content = [
+            node for child in _wrapped(root, self.rules) for node in self.place(child, root) if not isinstance(node, Up)
+        ]
         return root.having(content or [Node(self.rules.get(root.kind, "empty"))])
 
     def place(self, child: Node, parent: Node, *, raised: bool = False) -> list[Node]:
@@ -50,7 +52,9 @@ class Fitter:
             elif attempt in rules.holds.get(parent.kind, ()):
                 return self.place(self._turned(child, attempt), parent)
         self._note(child, parent)
-        return [node for part in plain(child, rules) for node in self.place(part, parent)] if child.kind != "text" else []
+        return (
+            [node for part in plain(child, rules) for node in self.place(part, parent)] if child.kind != "text" else []
+        )
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
@@ -63,14 +67,16 @@ class Fitter:
         form = found[0] if found else self.rules.forms[node.kind][0]
         if found is None and form.fields:
             return False
-        held = sum(child.kind in self.rules.holds[node.kind] for child in node.content) if form.least or form.most else 0
+        held = (
+            sum(child.kind in self.rules.holds[node.kind] for child in node.content) if form.least or form.most else 0
+        )
         return not form.least or form.least <= held
 
     def _wrapper(self, child: Node, parent: Node) -> str | None:
         """The kind that `parent` is made of, when its definition says so and it can hold the child."""
         kind: str | None = self.rules.get(parent.kind, "empty")
         holds = self.rules.holds.get(kind or "", frozenset())
-        if kind is None or parent.kind == kind or child.kind == kind:
+        if kind is None or kind in {parent.kind, child.kind}:
             return None
         structural = self.rules.group(kind) == "part" and self.rules.group(child.kind) != "part"
         return kind if child.kind in holds or structural else None
@@ -197,7 +203,9 @@ class Fitter:
 
 def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
     """Whether a later mark rules this one out without being ruled out by it."""
-    return any(mark.kind in rules.excluded[other.kind] and other.kind not in rules.excluded[mark.kind] for other in node.marks)
+    return any(
+        mark.kind in rules.excluded[other.kind] and other.kind not in rules.excluded[mark.kind] for other in node.marks
+    )
 
 
 def _up(node: Node) -> Up:
@@ -250,7 +258,9 @@ def content(node: Node, rules: Rules) -> list[Node]:
 
 
 def plain(node: Node, rules: Rules) -> list[Node]:
-    words = says(node, rules) or " ".join(filter(None, (says(child, rules) for child in walk(node) if not child.content)))
+    words = says(node, rules) or " ".join(
+        filter(None, (says(child, rules) for child in walk(node) if not child.content))
+    )
     return [text(words, tuple(mark for mark in node.marks if mark.kind == "link"))] if words else []
 
 
@@ -272,7 +282,12 @@ def rows(node: Node, _rules: Rules) -> list[Node]:
         for cell in row.content:
             line += [text(" | ")] if line else []
             for found in walk(cell):
-                line += [found] if not found.content and found.kind in ("text", "break", "mention", "emoji", "date", "status", "card", "image") else []
+                line += (
+                    [found]
+                    if not found.content
+                    and found.kind in ("text", "break", "mention", "emoji", "date", "status", "card", "image")
+                    else []
+                )
         result.append(Node("paragraph", content=trimmed(line)))
     return result
 

@@ -30,16 +30,16 @@ OPEN = {
 ALERT = re.compile(r"\[!([A-Za-z]+)\][ \t]*(?:\n|$)")
 
 
-def read(source: str, rules: Rules, losses: Losses, *, soft_break: str = " ") -> Node:
-    return BlockReader(rules, losses, soft_break=soft_break).read(source.replace("\0", "\ufffd"))
+def read(source: str, rules: Rules, losses: Losses, *, soft_break: str = "space", cards: bool = False) -> Node:
+    return BlockReader(rules, losses, soft_break=soft_break, cards=cards).read(source.replace("\0", "\ufffd"))
 
 
 class BlockReader:
-    def __init__(self, rules: Rules, losses: Losses, *, soft_break: str = " ") -> None:
+    def __init__(self, rules: Rules, losses: Losses, *, soft_break: str = "space", cards: bool = False) -> None:
         self.rules = rules
         self.losses = losses
         self.parser = Parser()
-        self.inline = InlineReader(self.parser, rules, Patterns(rules), soft_break=soft_break)
+        self.inline = InlineReader(self.parser, rules, Patterns(rules, cards=cards), soft_break=soft_break)
         self.assembler = Assembler(rules, losses, self.inner)
         self.alerts = {
             name: (kind, attrs) for kind, named in rules.with_key("alerts").items() for name, attrs in named.items()
@@ -55,7 +55,7 @@ class BlockReader:
 
     def inner(self, source: str) -> list[Node]:
         """Blocks of Markdown that stands between HTML tags."""
-        if self._nested >= 10 or not source.strip():  # noqa: PLR2004 -- further in, it is text
+        if self._nested >= 10 or not source.strip():
             return self.assembler.literal(source)
         self._nested += 1
         try:
@@ -131,6 +131,8 @@ class BlockReader:
         if node.content and all(part.kind == "break" for part in node.content):
             node.content = node.content[1:]
             return [node]
+        if len(node.content) == 1 and node.content[0].kind == "card":
+            return [Node("blockcard", node.content[0].attrs)]
         return [node] if node.content or parent.kind == "item" else []
 
     def _list(self, node: Node) -> list[Node]:
@@ -147,7 +149,11 @@ class BlockReader:
     def _simple(self, item: Node, special: str) -> bool:
         """Whether all of an item is one paragraph and further lists of its kind."""
         rest = item.content[1:]
-        return item.content[:1] != [] and item.content[0].kind == "paragraph" and all(part.kind == special for part in rest)
+        return (
+            item.content[:1] != []
+            and item.content[0].kind == "paragraph"
+            and all(part.kind == special for part in rest)
+        )
 
     def _parts(self, item: Node, kind: str) -> list[Node]:
         return [Node(kind, dict(self.markers[item.text][1]), item.content[0].content), *item.content[1:]]
@@ -160,4 +166,3 @@ class BlockReader:
         first = item.content[0]
         first.content = [text(f"{sign} "), *first.content] if first.content else [text(sign)]
         item.text = ""
-

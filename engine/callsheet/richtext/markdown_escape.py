@@ -15,7 +15,8 @@ SPECIAL = re.compile(
 )
 BRACKETS = re.compile(r"[\[\]]")
 LINE_START = re.compile(
-    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
+    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)"
+    r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
 ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
@@ -57,7 +58,9 @@ def paragraph_lines(words: str, *, exact: bool) -> str:
     lines = words.split("\n")
     result = []
     for line in lines:
-        kept = EDGE_SPACE.sub(entity if exact else _odd, line.removesuffix("\\") if line.endswith("\\") and _breaks(line) else line)
+        kept = EDGE_SPACE.sub(
+            entity if exact else _odd, line.removesuffix("\\") if line.endswith("\\") and _breaks(line) else line
+        )
         result.append(start_of_line(kept) + ("\\" if _breaks(line) else ""))
     return "\n".join(result)
 
@@ -75,7 +78,9 @@ def target(href: str) -> str:
     """A link's target as it stands in parentheses."""
     if href and not re.search(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)", href):
         return href
-    safe = re.sub(r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href)
+    safe = re.sub(
+        r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href
+    )
     if not href or "(" in safe or ")" in safe or "<" in safe or ">" in safe or "\\" in safe or "&" in safe:
         return "<" + re.sub(r"[<>\\]|&(?=#|\w+;)", r"\\\g<0>", safe) + ">" if href else "<>"
     return safe

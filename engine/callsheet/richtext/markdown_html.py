@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +40,9 @@ class Assembler:
             for kind, tag in reversed(said.items())
             if isinstance(tag, str) and rules.group(kind) in ("block", "part")
         }
-        self.titled = frozenset(tag for tag, kind in self.tags.items() if rules.group(kind) == "block" and tag != "table")
+        self.titled = frozenset(
+            tag for tag, kind in self.tags.items() if rules.group(kind) == "block" and tag != "table"
+        )
         self._tag = re.compile(rf"<(/?)({'|'.join(self.tags) or '(?!)'})((?:\s[^<>]*)?)>", re.IGNORECASE)
 
     def assemble(self, nodes: list[Node]) -> list[Node]:
@@ -64,6 +67,8 @@ class Assembler:
             return [Piece("node" if not value.get("open") else "open", index, kept, "carry")]
         if re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
             return [Piece("node", index, Node("paragraph"))]
+        if re.fullmatch(r"<!--\s*-->", words):
+            return []  # what sets two lists apart
         if words == carry.END:
             return [Piece("close", index, node, "carry")]
         return self._tags(node, index)
@@ -78,7 +83,11 @@ class Assembler:
                 pieces.append(Piece("words", index, node, words[end : match.start()]))
             tag = match[2].lower()
             end = match.end()
-            attrs = {name: int(value) for name, value in tag_attributes(match[3]).items() if name in SPANS and value.isdigit()}
+            attrs: dict[str, Any] = {
+                name: int(value)
+                for name, value in tag_attributes(match[3]).items()
+                if name in SPANS and value.isdigit()
+            }
             if not match[1] and tag in self.titled and (summary := SUMMARY.match(words, end)):
                 attrs, end = {"title": " ".join(_unescaped(summary[1]).split())}, summary.end()
             pieces.append(Piece("close" if match[1] else "open", index, Node(self.tags[tag], attrs), tag))
@@ -108,7 +117,11 @@ class Assembler:
         return (wrong | {piece.block for piece in stack}) - raw
 
     def _takes_blocks(self, piece: Piece) -> bool:
-        return piece.source == "carry" or piece.source in self.titled or self.rules.group(piece.node.kind) == "part" and self.rules.get(piece.node.kind, "empty") == "paragraph"
+        return (
+            piece.source == "carry"
+            or piece.source in self.titled
+            or (self.rules.group(piece.node.kind) == "part" and self.rules.get(piece.node.kind, "empty") == "paragraph")
+        )
 
     def _in_place(self, piece: Piece, stack: list[Piece]) -> bool:
         """Rows stand in tables and cells in rows; a block stands where blocks may."""
@@ -128,7 +141,16 @@ class Assembler:
                     done.add(piece.block)
                     stack[-1].content.extend(self.literal(nodes[piece.block].text))
             elif piece.what == "open":
-                stack.append(Node(piece.node.kind, dict(piece.node.attrs), list(piece.node.content), "", piece.node.marks, piece.node.kept))
+                stack.append(
+                    Node(
+                        piece.node.kind,
+                        dict(piece.node.attrs),
+                        list(piece.node.content),
+                        "",
+                        piece.node.marks,
+                        piece.node.kept,
+                    )
+                )
             elif piece.what == "close":
                 closed = stack.pop()
                 stack[-1].content.append(self._closed(closed))
@@ -161,17 +183,17 @@ def _with_details(nodes: list[Node]) -> list[Node]:
         if node.kind == "doc" and node.kept:
             details = node
         elif details is not None:
-            result.append(Node(node.kind, node.attrs | details.attrs, node.content, node.text, details.marks or node.marks, True))
+            result.append(_detailed(node, details))
             details = None
         else:
             result.append(node)
     return result
 
 
+def _detailed(node: Node, details: Node) -> Node:
+    marks = details.marks or node.marks
+    return Node(node.kind, node.attrs | details.attrs, node.content, node.text, marks, kept=True)
+
+
 def _unescaped(words: str) -> str:
-    import html
-
     return html.unescape(words)
-
-
-__all__ = ["Any", "Assembler"]

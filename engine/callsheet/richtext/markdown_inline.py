@@ -25,7 +25,7 @@ def tag_attributes(words: str) -> dict[str, str]:
 
 
 class InlineReader:
-    def __init__(self, parser: Parser, rules: Rules, patterns: Patterns, *, soft_break: str = " ") -> None:
+    def __init__(self, parser: Parser, rules: Rules, patterns: Patterns, *, soft_break: str = "space") -> None:
         self.parser = parser
         self.rules = rules
         self.patterns = patterns
@@ -35,7 +35,7 @@ class InlineReader:
         for kind, said in rules.with_key("html").items():
             self._learn(kind, said)
         self._links = rules.with_key("link")
-        self._schemes = tuple(said["scheme"] for said in self._links.values())
+        self.schemes = tuple(said["scheme"] for said in self._links.values())
 
     def _learn(self, kind: str, said: Any) -> None:
         if self.rules.group(kind) == "mark":
@@ -75,12 +75,15 @@ class InlineReader:
 
     def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
-        if not href.startswith(self._schemes):
+        if not href.startswith(self.schemes):
             return None
         for kind, said in self._links.items():
             sign = said.get("before", "")
             if href.startswith(said["scheme"]) and before.endswith(sign):
-                attrs = {said["attr"]: unquote(href.removeprefix(said["scheme"])), **({said["label"]: label} if label else {})}
+                attrs = {
+                    said["attr"]: unquote(href.removeprefix(said["scheme"])),
+                    **({said["label"]: label} if label else {}),
+                }
                 return Node(kind, attrs), len(sign)
         return None
 
@@ -134,8 +137,10 @@ class _Run:
         """Handles a token that is no plain text; the index up to which tokens are used up."""
         kind = token.type
         if kind == "softbreak":
-            self.plain += "\n" if self.reader.soft_break == "\n" else " "
-            return index
+            if self.reader.soft_break == "space":
+                self.plain += " "
+                return index
+            kind = "hardbreak"
         self._flush()
         if kind == "text_special":
             self.found.append(text(token.content, self.current))
@@ -171,7 +176,7 @@ class _Run:
         href = str(token.attrGet("href") or "")
         title = " ".join(str(token.attrGet("title") or "").split())
         before = self.found[-1].text if self.found and self.found[-1].kind == "text" else ""
-        if self.reader._schemes and href.startswith(self.reader._schemes):
+        if self.reader.schemes and href.startswith(self.reader.schemes):
             end = next(i for i in range(index, len(self.tokens)) if self.tokens[i].type == "link_close")
             label = "".join(inner.content for inner in self.tokens[index + 1 : end])
             found = self.reader.linked(href, label, before)
@@ -200,11 +205,20 @@ class _Run:
             return index
         meaning = self.reader.tag(token.content)
         if isinstance(meaning, Node):
-            self.found.append(Node(meaning.kind, meaning.attrs, meaning.content, meaning.text, meaning.marks or self.current, meaning.kept))
+            self.found.append(
+                Node(
+                    meaning.kind,
+                    meaning.attrs,
+                    meaning.content,
+                    meaning.text,
+                    meaning.marks or self.current,
+                    meaning.kept,
+                )
+            )
             return self.pairs.get(index, index)
         if meaning is not None and index in self.pairs:
             self._open(index, meaning)
-        elif token.content not in ("<!-- -->",):
+        elif token.content != "<!-- -->":
             self.found.append(text(token.content, self.current))
         return index
 

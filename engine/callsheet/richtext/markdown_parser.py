@@ -22,7 +22,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Takes all lines of a container at the limit as one paragraph of literal text."""
     if state.level < MAX_DEPTH or silent:
         return False
-    lines = state.getLines(start, end, state.blkIndent, False).strip()
+    lines = " ".join(state.getLines(start, end, state.blkIndent, keepLastLF=False).split())
     state.line = end
     state.push("paragraph_open", "p", 1)
     token = state.push("inline", "", 0)

@@ -57,7 +57,8 @@ class Template:
 
 
 class Patterns:
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, *, cards: bool = False) -> None:
+        self.cards = cards
         self.templates: list[Template] = []
         for kind, found in rules.with_key("text").items():
             known = rules.get(kind, "known", {})
@@ -77,7 +78,7 @@ class Patterns:
         for match in self._regex.finditer(words) if not self.signs.isdisjoint(words) else ():
             if match.start() < end:
                 continue
-            found = _link(match[0], marks) if match[1] else self._node(match, marks)
+            found = self._link(match[0], marks) if match[1] else self._node(match, marks)
             if found is None or (match[1] and linked):
                 continue
             node, length = found
@@ -104,6 +105,12 @@ class Patterns:
         attrs = template.attrs(match.groups()[number : number + len(template.fields)])
         return None if attrs is None else (Node(template.kind, attrs, marks=marks), len(match[0]))
 
+    def _link(self, found: str, marks: tuple[Mark, ...]) -> tuple[Node, int]:
+        url = trimmed_address(found)
+        return (Node("card", {"url": url}) if self.cards else text(url, (*marks, Mark("link", {"href": url})))), len(
+            url
+        )
+
     def write(self, kind: str, attrs: dict[str, Any]) -> tuple[str, list[str]] | None:
         """The words for a node and the attributes they say, by the first template that can."""
         for template in self.templates:
@@ -112,7 +119,7 @@ class Patterns:
         return None
 
 
-def _link(url: str, marks: tuple[Mark, ...]) -> tuple[Node, int]:
+def trimmed_address(url: str) -> str:
     """A bare address without the punctuation that ends its sentence."""
     shorter = None
     while shorter != url:
@@ -120,4 +127,4 @@ def _link(url: str, marks: tuple[Mark, ...]) -> tuple[Node, int]:
         url = TAIL.sub("", url)
         while url.endswith(")") and url.count(")") > url.count("("):
             url = url[:-1]
-    return text(url, (*marks, Mark("link", {"href": url}))), len(url)
+    return url

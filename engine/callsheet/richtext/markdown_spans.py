@@ -22,6 +22,7 @@ SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
 UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
+LONG = 20_000  # plain text beyond it is not read back
 PLAIN = re.compile(r"[\w ,.;()?%/'\"-]*")
 
 
@@ -40,6 +41,8 @@ class SpanWriter:
         nodes = merged(content) if self.lossless else self._readable(content)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and PLAIN.fullmatch(nodes[0].text):
             return self._lines(nodes[0].text, single=single)
+        if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
+            return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
         words = ""
@@ -50,7 +53,11 @@ class SpanWriter:
         return words
 
     def _lines(self, words: str, *, single: bool) -> str:
-        return paragraph_lines(words, exact=self.lossless).replace("\n", " ") if single else paragraph_lines(words, exact=self.lossless)
+        return (
+            paragraph_lines(words, exact=self.lossless).replace("\n", " ")
+            if single
+            else paragraph_lines(words, exact=self.lossless)
+        )
 
     def _shape(self, node: Node) -> Any:
         """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
@@ -81,7 +88,11 @@ class SpanWriter:
         self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
         href = node.attrs.get("url") if node.kind == "card" else None
-        return [text(words, (*marks, Mark("link", {"href": words})) if href and words == href else marks)] if words else list(node.content)
+        return (
+            [text(words, (*marks, Mark("link", {"href": words})) if href and words == href else marks)]
+            if words
+            else list(node.content)
+        )
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""
@@ -148,7 +159,10 @@ class SpanWriter:
         if node.kind in ("image", "figure") and (level < CARRY_LEVEL):
             return self.image(node)
         if level == CARRY_LEVEL:
-            return carry.span(carry.flat(Node(node.kind, node.attrs, node.content, node.text, node.marks)), html.escape(says(node, self.rules)).replace("\n", " "))
+            return carry.span(
+                carry.flat(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
+                html.escape(says(node, self.rules)).replace("\n", " "),
+            )
         return self._constructed(node) or escape(says(node, self.rules), self.reader.patterns, linked=linked)
 
     def image(self, node: Node) -> str:

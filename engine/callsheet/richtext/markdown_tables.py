@@ -14,14 +14,21 @@ def plain_table(table: Node, spans: SpanWriter) -> str | None:
     """A table with bars; None where it cannot say the table."""
     rows = [row.content for row in table.content]
     width = len(rows[0]) if rows else 0
-    if not width or any(len(row) != width for row in rows) or not _headed(rows) or not all(map(_simple, sum(rows, []))):
+    if (
+        not width
+        or any(len(row) != width for row in rows)
+        or not _headed(rows)
+        or not all(_simple(cell) for row in rows for cell in row)
+    ):
         return None
     lines = [_line([_cell(cell, spans) for cell in row]) for row in rows]
     return "\n".join([lines[0], _line(["---"] * width), *lines[1:]])
 
 
 def _headed(rows: list[list[Node]]) -> bool:
-    return all(cell.kind == "header" for cell in rows[0]) and all(cell.kind == "cell" for row in rows[1:] for cell in row)
+    return all(cell.kind == "header" for cell in rows[0]) and all(
+        cell.kind == "cell" for row in rows[1:] for cell in row
+    )
 
 
 def _simple(cell: Node) -> bool:
@@ -31,7 +38,11 @@ def _simple(cell: Node) -> bool:
         return True
     child = cell.content[0]
     if child.kind == "paragraph":
-        return not child.attrs and not child.marks and not (child.content and all(part.kind == "break" for part in child.content))
+        return (
+            not child.attrs
+            and not child.marks
+            and not (child.content and all(part.kind == "break" for part in child.content))
+        )
     return False
 
 

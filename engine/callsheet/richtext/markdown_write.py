@@ -125,7 +125,7 @@ class BlockWriter:
         said = SAID.get(node.kind, frozenset())
         attrs = {name: value for name, value in node.attrs.items() if name not in said}
         start = node.attrs.get("start", 1)
-        if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= 999_999_999):  # noqa: PLR2004
+        if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= 999_999_999):
             attrs["start"] = start
         if node.kind == "code" and not LANGUAGE.fullmatch(str(node.attrs.get("language", "x"))):
             attrs["language"] = node.attrs["language"]
@@ -145,7 +145,11 @@ class BlockWriter:
         )
 
     def _must_carry_part(self, part: Node) -> bool:
-        return any(self._unsaid(child) or self._must_carry_part(child) for child in part.content if self.rules.group(child.kind) == "part")
+        return any(
+            self._unsaid(child) or self._must_carry_part(child)
+            for child in part.content
+            if self.rules.group(child.kind) == "part"
+        )
 
     def _tell(self, node: Node, unsaid: dict[str, Any]) -> None:
         if not self.lossless:
@@ -161,7 +165,7 @@ class BlockWriter:
         opening = carry.comment({**carry.flat(Node(node.kind, node.attrs, marks=node.marks)), "open": 1})
         inline = node.content[0].kind in self.rules.inline
         inner = self.spans.write(node.content) if inline else self._carried_children(node)
-        return "\n\n".join([opening, inner, carry.END])
+        return f"{opening}\n\n{inner}\n\n{carry.END}"
 
     def _carried_children(self, node: Node) -> str:
         if any(self.rules.group(child.kind) == "part" or child.kind not in self._writers for child in node.content):
@@ -194,7 +198,9 @@ class BlockWriter:
         name = self._alert(node)
         if name is None:
             self.losses.add(f"a panel of type {node.attrs.get('type')!r} became another one")
-            near = [one["to"] for one in self.rules.get(node.kind, "alike", ()) if one["from"].items() <= node.attrs.items()]
+            near = [
+                one["to"] for one in self.rules.get(node.kind, "alike", ()) if one["from"].items() <= node.attrs.items()
+            ]
             name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
         inner = self.blocks(node.content) if node.content != [Node("paragraph")] else ""
         title = node.attrs.get("title")
@@ -212,7 +218,9 @@ class BlockWriter:
 
     def _expand(self, node: Node) -> str:
         title = node.attrs.get("title")
-        head = "<details>" + (f"\n<summary>{html.escape(' '.join(title.split()), quote=False)}</summary>" if title is not None else "")
+        head = "<details>" + (
+            f"\n<summary>{html.escape(' '.join(title.split()), quote=False)}</summary>" if title is not None else ""
+        )
         return "\n\n".join(filter(None, [head, self.blocks(node.content), "</details>"]))
 
     def _table(self, node: Node) -> str:
@@ -240,17 +248,23 @@ class BlockWriter:
             self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
             return self.spans.write(node.content)
         words = says(node, self.rules)
-        self.losses.add(f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out"))
+        self.losses.add(
+            f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
+        )
         url = node.attrs.get("url")
         from .tree import Mark
 
-        return self.spans.write([text(words, (Mark("link", {"href": words}),) if words and words == url else ())]) if words else ""
+        return (
+            self.spans.write([text(words, (Mark("link", {"href": words}),) if words and words == url else ())])
+            if words
+            else ""
+        )
 
     def _list(self, node: Node) -> str:
         ordered = node.kind == "numbers"
         bullet = node.text or ("." if ordered else "-")
         number = node.attrs.get("start", 1)
-        number = number if isinstance(number, int) and 0 <= number <= 999_999_999 - len(node.content) else 1  # noqa: PLR2004
+        number = number if isinstance(number, int) and 0 <= number <= 999_999_999 - len(node.content) else 1
         lines: list[str] = []
         for item in node.content:
             if self.rules.group(item.kind) != "part":
@@ -263,7 +277,9 @@ class BlockWriter:
         return ("\n\n" if loose else "\n").join(lines)
 
     def _item(self, item: Node, sign: str) -> str:
-        marker = next((m for m, attrs in self.markers.get(item.kind, {}).items() if attrs.items() <= item.attrs.items()), None)
+        marker = next(
+            (m for m, attrs in self.markers.get(item.kind, {}).items() if attrs.items() <= item.attrs.items()), None
+        )
         if item.kind == "blocktask":
             item = self._one_paragraph(item)
             marker = next(m for m, attrs in self.markers["task"].items() if attrs.items() <= item.attrs.items())

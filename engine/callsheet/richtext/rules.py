@@ -50,7 +50,7 @@ class Rules:
         self.marks = frozenset(kind for kind, group in self.groups.items() if group == "mark")
 
     def group(self, kind: str) -> str:
-        return self.groups.get(kind, "block")
+        return str(self.groups.get(kind, "block"))
 
     def get(self, kind: str, key: str, default: Any = None) -> Any:
         return self.nodes.get(kind, {}).get(key, default)
@@ -82,11 +82,13 @@ class Rules:
 
     def _spelt(self, forms: Iterable[Form]) -> frozenset[str]:
         named = {name for form in forms for name in form.table.get("holds", ())}
-        return frozenset(named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set()))
+        return frozenset(
+            named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set())
+        )
 
     @cached_property
     def excluded(self) -> dict[str, frozenset[str]]:
-        """Mark → marks that cannot stand with it; the first of a text's marks wins, one with `excludes` first of all."""
+        """Mark → marks that cannot stand with it."""
         return {kind: frozenset(self.nodes[kind].get("excludes", ())) for kind in self.marks}
 
     def with_key(self, key: str) -> dict[str, Any]:

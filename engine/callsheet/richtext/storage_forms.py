@@ -57,7 +57,9 @@ class StorageForm:
         if self.macro is not None:
             given = self.parameters(element)
             _read(self.params, given, result)
-            left = {k: v for k, v in given.items() if k not in self.fixed and not any(f.outer == k for f in self.params)}
+            left = {
+                k: v for k, v in given.items() if k not in self.fixed and not any(f.outer == k for f in self.params)
+            }
             other = {k: v for k, v in element.attrs.items() if k != self.frame["name"]}
             return result | ({"params": left} if left else {}) | ({"attributes": other} if other else {})
         _read(self.attrs, element.attrs, result)
@@ -86,7 +88,9 @@ class StorageForm:
 
 
 def _has(field: Field, attrs: dict[str, str]) -> bool:
-    return not field.rule.get("required") or (field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer]))))
+    return not field.rule.get("required") or (
+        field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer])))
+    )
 
 
 def _read(among: list[Field], given: dict[str, str], result: dict[str, Any]) -> None:
@@ -145,7 +149,9 @@ class StorageForms:
     @cached_property
     def skipped(self) -> frozenset[str]:
         """Elements that only group what others say."""
-        return frozenset(name for forms in self.by_kind.values() for form in forms for name in form.table.get("skip", ()))
+        return frozenset(
+            name for forms in self.by_kind.values() for form in forms for name in form.table.get("skip", ())
+        )
 
     def reading(self, element: Element) -> StorageForm | None:
         return next((form for form in self.by_element.get(element.name, ()) if form.matches(element)), None)

@@ -92,7 +92,10 @@ class StorageReader:
         return [item.having(trimmed(inner)), *lists]
 
     def _image(self, node: Node, element: Element) -> list[Node]:
-        caption = next((child for child in element.elements() if (form := self.forms.reading(child)) and form.kind == "caption"), None)
+        caption = next(
+            (child for child in element.elements() if (form := self.forms.reading(child)) and form.kind == "caption"),
+            None,
+        )
         if caption is None:
             return [node]
         words = [inner for block in self.blocks(caption, "item") for inner in block.content]
@@ -116,7 +119,9 @@ class StorageReader:
             return self.children(element, marks)
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
         content = [node for body in bodies for node in self.blocks(body, "doc")]
-        words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or ("" if element.name == frame.get("element") else element.text().strip())
+        words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
+            "" if element.name == frame.get("element") else element.text().strip()
+        )
         if words:
             content.append(Node("paragraph", content=[text(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)

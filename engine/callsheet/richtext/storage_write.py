@@ -83,12 +83,16 @@ class StorageWriter:
             return self._macro(node, form)
         attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **_others(node.attrs)}
         if form.inner:
-            return tag(form.element, attrs, tag(form.inner, form.said(form.inner_attrs, node.attrs)) + self._label(node, form))
+            return tag(
+                form.element, attrs, tag(form.inner, form.said(form.inner_attrs, node.attrs)) + self._label(node, form)
+            )
         if form.table.get("says"):
             return tag(form.element, attrs, escaped(str(node.attrs[form.table["says"]])))
         inner = self._inside(node, form)
         if not inner and form.element in ("p", "li", "td", "th", "blockquote", "pre"):
-            return f"<{form.element}></{form.element}>" if not attrs else tag(form.element, attrs, "\0").replace("\0", "")
+            return (
+                f"<{form.element}></{form.element}>" if not attrs else tag(form.element, attrs, "\0").replace("\0", "")
+            )
         return tag(form.element, attrs, inner)
 
     def _inside(self, node: Node, form: StorageForm) -> str:
@@ -116,7 +120,7 @@ class StorageWriter:
         for child in node.content:
             words = self.block(child)
             end = self._tail(parts[-1]) if child.kind in self.items and parts else 0
-            if end:
+            if end > 0:
                 parts[-1] = parts[-1][:end] + words + parts[-1][end:]
             else:
                 parts.append(words)
@@ -124,18 +128,31 @@ class StorageWriter:
 
     def _tail(self, item: str) -> int:
         """Where in a written item its body ends."""
-        bodies = [form.table["body"] for kind in self.items.values() for form in self.forms.by_kind.get(kind, ()) if "body" in form.table]
+        bodies = [
+            form.table["body"]
+            for kind in self.items.values()
+            for form in self.forms.by_kind.get(kind, ())
+            if "body" in form.table
+        ]
         return max((item.rfind(f"</{name}>") for name in bodies), default=0)
 
     def _label(self, node: Node, form: StorageForm) -> str:
         caption = "".join(self.block(child) for child in node.content if child.kind == "caption")
         label = node.attrs.get("label")
-        return caption + (tag(form.table["label"]["plain"], {}, cdata(label)) if label and "label" in form.table else "")
+        return caption + (
+            tag(form.table["label"]["plain"], {}, cdata(label)) if label and "label" in form.table else ""
+        )
 
     def _macro(self, node: Node, form: StorageForm) -> str:
         frame = form.frame
-        params = {**form.fixed, **form.said(form.params, node.attrs), **{k: str(v) for k, v in node.attrs.get("params", {}).items()}}
-        inner = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in params.items())
+        params = {
+            **form.fixed,
+            **form.said(form.params, node.attrs),
+            **{k: str(v) for k, v in node.attrs.get("params", {}).items()},
+        }
+        inner = "".join(
+            tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in params.items()
+        )
         body = form.table.get("body")
         if body == "plain":
             inner += tag(frame["plain"], {}, cdata("".join(child.text for child in node.content)))
@@ -148,19 +165,24 @@ class StorageWriter:
         if node.kind in ("figure", "gallery"):
             return self._figures(node)
         for attempt in self.rules.get(node.kind, "unfit", ()):
-            if attempt in self.forms.by_kind and attempt not in ("paragraph",):
+            if attempt in self.forms.by_kind and attempt != "paragraph":
                 return self._turned(node, attempt)
         if node.content:
             self.losses.add(f"{named(node)} cannot be said in storage format: only what it holds is kept")
             nodes = FLATTEN["titled"](node, self.rules)
             return self.content(node.having(nodes)) if node.kind != "caption" else tag("p", {}, self.content(node))
         words = says(node, self.rules)
-        self.losses.add(f"{named(node)} cannot be said in storage format" + (": its text is kept" if words else " and is left out"))
+        self.losses.add(
+            f"{named(node)} cannot be said in storage format" + (": its text is kept" if words else " and is left out")
+        )
         inner = escaped(words)
         return tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
 
     def _turned(self, node: Node, kind: str) -> str:
-        sign = next((s for s, attrs in self.rules.get(node.kind, "bullets", {}).items() if attrs.items() <= node.attrs.items()), "")
+        sign = next(
+            (s for s, attrs in self.rules.get(node.kind, "bullets", {}).items() if attrs.items() <= node.attrs.items()),
+            "",
+        )
         if node.kind not in ("expand", "nestedexpand"):
             self.losses.add(f"{node.kind} became {kind} in storage format")
         return self.block(Node(kind, node.attrs, [*([text(sign + " ")] if sign else []), *node.content]))
@@ -169,7 +191,9 @@ class StorageWriter:
         caption = [child for child in node.content if child.kind == "caption"]
         images = [child for child in node.content if child.kind == "image"]
         marks = tuple(mark for mark in node.marks if mark.kind == "link")
-        return "".join(self.inline([Node(image.kind, image.attrs, caption, "", image.marks or marks)]) for image in images)
+        return "".join(
+            self.inline([Node(image.kind, image.attrs, caption, "", image.marks or marks)]) for image in images
+        )
 
 
 def _others(attrs: dict[str, Any]) -> dict[str, str]:

@@ -56,7 +56,7 @@ def parse(source: str) -> Element:
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.words
     try:
-        parser.Parse(ROOT + ENTITY.sub(_entity, source) + "</fragment>", True)
+        parser.Parse(ROOT + ENTITY.sub(_entity, source) + "</fragment>", True)  # noqa: FBT003 -- expat takes it by position
     except expat.ExpatError as error:
         raise UsageError(f"storage format: {_position(source, error)}: {expat.ErrorString(error.code)}") from None
     return builder.root

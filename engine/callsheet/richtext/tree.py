@@ -77,7 +77,7 @@ def _blank(node: Node) -> bool:
 
 
 def spaces_out(nodes: list[Node]) -> list[Node]:
-    """White space at the edges of marked text left out of the marks that start or end there: signs would not take it."""
+    """White space at the edges of marked text left out of the marks that start or end there."""
     result: list[Node] = []
     for index, node in enumerate(nodes):
         if node.kind != "text" or not node.marks or any(mark.kind == "codespan" for mark in node.marks):

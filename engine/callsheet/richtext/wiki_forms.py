@@ -101,4 +101,7 @@ class WikiForms:
             self.macros.append(WikiMacro(kind, form, body=self.rules.group(kind) != "inline"))
 
     def macro(self, node: Node) -> WikiMacro | None:
-        return next((macro for macro in self.macros if macro.kind == node.kind and macro.set.items() <= node.attrs.items()), None)
+        return next(
+            (macro for macro in self.macros if macro.kind == node.kind and macro.set.items() <= node.attrs.items()),
+            None,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from .markdown_patterns import URL
 from .tree import Mark, Node, merged, text
 from .wiki_forms import WikiForms, WikiMacro, parameters
 
+ENTITY = re.compile(r"&#\d{1,6};")
 LINKED = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\^|www\.)\S")
 TRAIL = re.compile(r"[?!.,:;*_~'\")\]]+$")
 
@@ -26,6 +28,10 @@ class Sign:
     closes: bool
     paired: bool = False
 
+    @property
+    def end(self) -> int:
+        return self.place + len(self.sign)
+
 
 class WikiInline:
     def __init__(self, forms: WikiForms) -> None:
@@ -39,7 +45,8 @@ class WikiInline:
         parts = {
             "break": "|".join(re.escape(sign) + r"(?=\s|$|[^\\])" for sign in forms.breaks) or "(?!)",
             "escape": r"\\[!-/:-@\[-`{-~]",
-            "code": f"{re.escape(code[0])}(.+?){re.escape(code[1])}",
+            "entity": r"&#\d{1,6};",
+            "code": f"{re.escape(code[0])}(?:.{{1,1000}}?){re.escape(code[1])}",
             "span": rf"\{{(?:{'|'.join(spanning) or '(?!)'})(?::[^{{}}\n]*)?\}}",
             "single": rf"\{{(?:{'|'.join(single) or '(?!)'})(?::[^{{}}\n]*)?\}}",
             "braced": rf"\{{[{signs}]\}}",
@@ -55,7 +62,8 @@ class WikiInline:
             "break": lambda _words: [Node("break")],
             "newline": lambda _words: [Node("break")],
             "escape": lambda words: [text(words[1:])],
-            "code": lambda words: [text(words[len(code[0]) : -len(code[1])], (Mark("codespan", {}),))],
+            "entity": lambda words: [text(html.unescape(words))],
+            "code": lambda words: [text(_decoded(words[len(code[0]) : -len(code[1])]), (Mark("codespan", {}),))],
             "single": self._single,
             "template": self._template,
             "link": self._link,
@@ -84,11 +92,18 @@ class WikiInline:
         if match.lastgroup == "span":
             name, _, argument = match[0][1:-1].partition(":")
             macro: WikiMacro = self.forms.by_name[name][0]
-            return Sign(match.start(), macro.kind, match[0], Mark(macro.kind, macro.read(argument)), bool(argument), not argument)
+            return Sign(
+                match.start(),
+                macro.kind,
+                match[0],
+                Mark(macro.kind, macro.read(argument)),
+                bool(argument),
+                not argument,
+            )
         sign = match[0].strip("{}")
         kind = self.forms.mark_kinds[sign]
         if match.lastgroup == "braced":
-            return Sign(match.start(), kind, match[0], Mark(kind, {}), True, True)
+            return Sign(match.start(), kind, match[0], Mark(kind, {}), opens=True, closes=True)
         before = words[match.start() - 1 : match.start()] or " "
         after = words[match.end() : match.end() + 1] or " "
         opens = not before.isalnum() and not after.isspace() and before != "\\"
@@ -100,7 +115,7 @@ class WikiInline:
         closing: dict[int, Sign] = {}
         for part in parts:
             if isinstance(part, Sign):
-                if part.closes and waiting.get(part.kind):
+                if part.closes and waiting.get(part.kind) and waiting[part.kind][-1].end < part.place:
                     opener = waiting[part.kind].pop()
                     opener.paired, closing[part.place] = True, opener
                 elif part.opens:
@@ -134,7 +149,11 @@ class WikiInline:
         label, bar, rest = words[1:-1].partition("|")
         label, rest = (label, rest) if bar else ("", label)
         if not label:
-            return [text(rest, (Mark("link", {"href": rest}),))] if LINKED.match(rest) else [text("["), *self._parts(words[1:])]
+            return (
+                [text(rest, (Mark("link", {"href": rest}),))]
+                if LINKED.match(rest)
+                else [text("["), *self._parts(words[1:])]
+            )
         target, _, title = rest.partition("|")
         mark = Mark("link", {"href": target.strip(), **({"title": title} if title else {})})
         return [Node(node.kind, node.attrs, node.content, node.text, (mark, *node.marks)) for node in self.read(label)]
@@ -143,9 +162,17 @@ class WikiInline:
         url, _, rest = inner.partition("|")
         if not re.search(r"[./]", url):
             return [text(words[:1]), *self._parts(words[1:])]
-        given = {name: value for name, value in parameters(rest.replace(",", "|")).items() if name in ("alt", "title", "width", "height")}
+        given = {
+            name: value
+            for name, value in parameters(rest.replace(",", "|")).items()
+            if name in ("alt", "title", "width", "height")
+        }
         return [Node("image", {"url": url, **given})]
 
     def _url(self, words: str) -> list[Node | Sign]:
         url = TRAIL.sub("", words)
         return [text(url, (Mark("link", {"href": url}),)), text(words[len(url) :])]
+
+
+def _decoded(words: str) -> str:
+    return ENTITY.sub(lambda match: html.unescape(match[0]), words)

@@ -37,11 +37,13 @@ class WikiReader:
         while match := self._macro.search(source, position):
             position = match.end()
             end = -1 if match[1] in unclosed else source.find("{" + match[1] + "}", match.end())
-            if end < 0 or self._depth >= 10:  # noqa: PLR2004 -- further in, it is text
+            if end < 0 or self._depth >= 10:
                 unclosed.add(match[1])
                 continue
             result += self._lines(source[start : match.start()])
-            macro = next((m for m in self.forms.by_name[match[1]] if m.matches(match[2] or "")), self.forms.by_name[match[1]][-1])
+            macro = next(
+                (m for m in self.forms.by_name[match[1]] if m.matches(match[2] or "")), self.forms.by_name[match[1]][-1]
+            )
             result.append(self._node(macro, match[2] or "", source[match.end() : end]))
             position = start = end + len(match[1]) + 2
         return result + self._lines(source[start:])
@@ -129,7 +131,11 @@ class WikiReader:
         """Cells by their bars; bars in links, macros and after a backslash are text."""
         bars = "|".join(map(re.escape, self._bars))
         pieces = re.findall(rf"\\.|\[[^\[\]\n]*\]|\{{[^{{}}\n]*\}}|![^\s!|][^!\n]*!|(?P<bar>{bars})|.", row)
-        places = [m for m in re.finditer(rf"\\.|\[[^\[\]\n]*\]|\{{[^{{}}\n]*\}}|(?P<bar>{bars})|.", row) if m["bar"]] if pieces else []
+        places = (
+            [m for m in re.finditer(rf"\\.|\[[^\[\]\n]*\]|\{{[^{{}}\n]*\}}|(?P<bar>{bars})|.", row) if m["bar"]]
+            if pieces
+            else []
+        )
         cells: list[Node] = []
         for index, bar in enumerate(places):
             end = places[index + 1].start() if index + 1 < len(places) else len(row)

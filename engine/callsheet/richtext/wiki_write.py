@@ -12,7 +12,9 @@ from .tree import Losses, Mark, Node, merged, spaces_out, text
 from .wiki_forms import WikiForms
 from .wiki_inline import WikiInline
 
-ALWAYS = re.compile(r"[\\{}\[\]|]")
+ALWAYS = re.compile(r"[{}\[\]|]|&(?=#)")
+BACKSLASH = re.compile(r"\\(?![\w\s])")  # one that would escape what follows, or break the line
+CODE = re.compile(r"[{}|]|&(?=#)")
 LINE_START = re.compile(r"(?:h[1-6]|bq)(?=\. )|[*#-]+(?= )|-{4,}$|\|")
 
 
@@ -49,7 +51,10 @@ class WikiWriter:
             return "\n".join(self._row(row) for row in node.content)
         if macro := self.forms.macro(node):
             return self._macro(node, macro.opening(node.attrs), macro.name, plain=macro.plain)
-        prefix = next((p for p, kind, attrs in self.forms.prefixes if kind == node.kind and attrs.items() <= node.attrs.items()), None)
+        prefix = next(
+            (p for p, kind, attrs in self.forms.prefixes if kind == node.kind and attrs.items() <= node.attrs.items()),
+            None,
+        )
         if prefix:
             return prefix + self.inline(node.content, single=True)
         line = next((line for line, kind in self.forms.lines.items() if kind == node.kind), None)
@@ -73,11 +78,13 @@ class WikiWriter:
             if attempt in self.signs or (attempt in ("expand", "paragraph") and node.kind != "paragraph"):
                 return self.block(Node(attempt, node.attrs, node.content))
         if node.content:
-            if node.kind not in ("figure",):
+            if node.kind != "figure":
                 self.losses.add(f"{named(node)} cannot be said in wiki markup: only what it holds is kept")
             return self.blocks(FLATTEN["titled"](node, self.rules))
         words = says(node, self.rules)
-        self.losses.add(f"{named(node)} cannot be said in wiki markup" + (": its text is kept" if words else " and is left out"))
+        self.losses.add(
+            f"{named(node)} cannot be said in wiki markup" + (": its text is kept" if words else " and is left out")
+        )
         return self.inline([text(words)]) if words else ""
 
     # --- lists and tables ---
@@ -94,21 +101,24 @@ class WikiWriter:
     def _item(self, item: Node, signs: str) -> list[str]:
         if item.kind in self.items:
             return self._list(Node("bullets", {}, item.content), signs)
-        sign = next((s for s, attrs in self.rules.get(item.kind, "bullets", {}).items() if attrs.items() <= item.attrs.items()), "")
+        sign = next(
+            (s for s, attrs in self.rules.get(item.kind, "bullets", {}).items() if attrs.items() <= item.attrs.items()),
+            "",
+        )
         if self.rules.get(item.kind, "markers"):
             self.losses.add(f"{item.kind} became an ordinary item in wiki markup")
             words = f"{sign} {self.inline(item.content)}".strip()
             return [f"{signs} {words}"]
         lines: list[str] = []
-        words = []
+        blocks: list[str] = []
         for child in item.content:
             if child.kind in self.signs or child.kind in self.items:
                 lines += self._list(child if child.kind in self.signs else Node("bullets", {}, child.content), signs)
             else:
-                words.append(self.block(child))
-        if len(words) > 1:
+                blocks.append(self.block(child))
+        if len(blocks) > 1:
             self.losses.add("blocks of one list item became its lines in wiki markup")
-        return [f"{signs} " + "\n".join(filter(None, words)).replace("\n\n", "\n"), *lines]
+        return [f"{signs} " + "\n".join(filter(None, blocks)).replace("\n\n", "\n"), *lines]
 
     def _row(self, row: Node) -> str:
         bars = {kind: bar for bar, kind in self.forms.bars.items()}
@@ -128,22 +138,39 @@ class WikiWriter:
         words = ""
         for hard in (False, True):
             words = self._spans(nodes, hard=hard)
-            if [(node.kind, node.text, [mark.kind for mark in node.marks]) for node in self.reader.read(words)] == wanted:
+            if [
+                (node.kind, node.text, [mark.kind for mark in node.marks]) for node in self.reader.read(words)
+            ] == wanted:
                 break
         words = words.replace("\n", "\\\\ ") if single else words
-        return "\n".join(LINE_START.sub(_escaped, line.strip(), count=1) if LINE_START.match(line.strip()) else line for line in words.split("\n")).strip()
+        return "\n".join(
+            LINE_START.sub(_escaped, line.strip(), count=1) if LINE_START.match(line.strip()) else line
+            for line in words.split("\n")
+        ).strip()
 
     def _sayable(self, node: Node) -> list[Node]:
         marks = []
         for mark in node.marks:
-            if mark.kind in self.forms.marks or mark.kind in self.forms.pairs or any(m.kind == mark.kind for m in self.forms.macros):
+            if (
+                mark.kind in self.forms.marks
+                or mark.kind in self.forms.pairs
+                or any(m.kind == mark.kind for m in self.forms.macros)
+            ):
                 marks.append(mark)
             else:
                 self.losses.add(f"{mark.kind} cannot be said in wiki markup: the words are kept")
         if node.kind == "figure":
             return [Node("image", child.attrs, marks=tuple(marks)) for child in node.content if child.kind == "image"]
         if node.kind in ("text", "break", "image") or self._said(node) is not None:
-            return [Node(node.kind, node.attrs, node.content, node.text, tuple(marks) if node.kind in ("text", "image") else ())]
+            return [
+                Node(
+                    node.kind,
+                    node.attrs,
+                    node.content,
+                    node.text,
+                    tuple(marks) if node.kind in ("text", "image") else (),
+                )
+            ]
         words = says(node, self.rules)
         if node.kind not in ("emoji", "date"):
             self.losses.add(f"{named(node)} became text in wiki markup")
@@ -153,7 +180,10 @@ class WikiWriter:
         macro = self.forms.macro(node)
         if macro and not macro.body:
             return macro.opening(node.attrs)
-        return next((said for kind, one in self._texts if kind == node.kind and (said := one.write(node.attrs)) is not None), None)
+        return next(
+            (said for kind, one in self._texts if kind == node.kind and (said := one.write(node.attrs)) is not None),
+            None,
+        )
 
     def _spans(self, nodes: list[Node], *, hard: bool) -> str:
         parts: list[str] = []
@@ -192,9 +222,13 @@ class WikiWriter:
             return self._said(node) or ""
         opening, closing = self.forms.pairs["codespan"]
         if code:
-            return opening + node.text.replace(closing, "} }") + closing
-        words = ALWAYS.sub(_escaped, node.text).replace("\n", " ")
+            return opening + CODE.sub(_entity, node.text).replace("\n", " ") + closing
+        words = ALWAYS.sub(_escaped, BACKSLASH.sub("\0", node.text)).replace("\0", "&#92;").replace("\n", " ")
         return self._marks.sub(_escaped, words) if hard else words
+
+
+def _entity(match: re.Match[str]) -> str:
+    return f"&#{ord(match[0])};"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, listener, steps
+from . import access, listener, richtext, steps
 from .commands import Command, Group, Program, View
 from .rest import Operation, Paginator, Parameter, Product, Schema, Service
 
@@ -21,5 +21,6 @@ KINDS: dict[str, Any] = {
     "command": Command,
     **access.KINDS,
     **listener.KINDS,
+    **richtext.KINDS,
     **steps.KINDS,
 }

@@ -1,0 +1,66 @@
+"""Every example of the CommonMark specification: valid, whole, of the right structure, and stable."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+
+import pytest
+
+from support import document_schema, html_outline
+from support.richtext import squeezed, to_adf, to_markdown, visible
+
+pytestmark = [
+    pytest.mark.published,
+    pytest.mark.skipif(not document_schema.present(), reason="the published examples are not here"),
+]
+TAGS = re.compile(r"</?(?:p|h\d|ul|ol|li|blockquote|pre|code|hr|em|strong|a|br)\b[^>]*>")
+
+
+@pytest.fixture(scope="module")
+def examples():
+    with open(os.path.join(document_schema.FOLDER, "commonmark.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def test_every_example_is_valid_by_both_schemas(examples) -> None:
+    broken = [(one["example"], found) for one in examples if (found := document_schema.problems(to_adf(one["markdown"])))]
+    assert broken == []
+
+
+def test_every_example_keeps_its_text(examples) -> None:
+    lost = []
+    for one in examples:
+        seen = visible(to_adf(one["markdown"]))
+        shown = TAGS.sub(" ", re.sub(r'<img[^>]*alt="([^"]*)"[^>]*>', r" \1 ", one["html"]))
+        missing = [word for word in html.unescape(shown).split() if squeezed(word) not in seen]
+        lost += [(one["example"], missing)] if missing else []
+    # HTML's own tag for struck-out words is taken for what it means; an empty comment says nothing.
+    assert lost == [(168, ["<del>", "</del>"]), (308, ["<!--", "-->"]), (309, ["<!--", "-->"])]
+
+
+def test_structure_is_that_of_the_specifications_html(examples) -> None:
+    wrong, compared = [], 0
+    for one in examples:
+        try:
+            expected = html_outline.of_html(one["html"], one["markdown"])
+        except html_outline.RawHtml:
+            continue
+        compared += 1
+        if expected != html_outline.of_document(to_adf(one["markdown"])):
+            wrong.append(one["example"])
+    assert compared > 500
+    # Bare addresses become links, which the specification leaves to extensions.
+    assert wrong == [602, 608, 611]
+
+
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_round_trip_changes_nothing(examples, lossless: bool) -> None:
+    changed = []
+    for one in examples:
+        document = to_adf(one["markdown"])
+        if to_adf(to_markdown(document, lossless=lossless)) != document:
+            changed.append(one["example"])
+    assert changed == []

@@ -1,0 +1,58 @@
+"""Random documents made from the vendor's schema: to Markdown and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from support import document_schema
+from support.random_document import Maker
+from support.readable import readable, skeleton
+from support.richtext import converted, texts, to_adf, to_markdown, visible
+
+pytestmark = [
+    pytest.mark.published,
+    pytest.mark.skipif(not document_schema.present(), reason="the published schemas are not here"),
+]
+COUNT = 250
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return [Maker(seed).document() for seed in range(COUNT)]
+
+
+def test_they_are_valid(documents) -> None:
+    assert [found for one in documents if (found := document_schema.problems(one))] == []
+
+
+def test_readable_markdown_keeps_text_and_structure(documents) -> None:
+    invalid, lost, same = [], [], 0
+    for number, one in enumerate(documents):
+        back = to_adf(to_markdown(one))
+        invalid += document_schema.problems(back)
+        seen = visible(back)
+        lost += [(number, text) for text in texts(one) if text not in seen]
+        same += skeleton(readable(one)) == skeleton(back)
+    assert (invalid, lost) == ([], [])
+    assert same / COUNT >= 0.98
+
+
+def test_lossless_markdown_restores_them_exactly(documents) -> None:
+    exact = sum(to_adf(to_markdown(one, lossless=True)) == one for one in documents)
+    assert exact / COUNT >= 0.95
+
+
+def test_newer_documents_are_restored_too() -> None:
+    newer = [Maker(seed, document_schema.NAMES[0]).document() for seed in range(80)]
+    exact = sum(to_adf(to_markdown(one, lossless=True)) == one for one in newer)
+    assert exact / len(newer) >= 0.95
+
+
+@pytest.mark.parametrize("target", ["storage", "wiki"])
+def test_every_document_has_a_form_elsewhere(documents, target: str) -> None:
+    for one in documents[:100]:
+        written = converted(one, "adf", target).value
+        back = converted(written, target, "adf").value
+        assert document_schema.problems(back) == []
+        seen = visible(back)
+        assert [text for text in texts(one) if text not in seen] == []

@@ -1,0 +1,48 @@
+"""What readable Markdown says of a document: the part of it that must read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callsheet.richtext import adf, fit
+from callsheet.richtext.rules import Rules
+from callsheet.richtext.tree import Losses, Node, text
+
+from .richtext import nodes
+
+LIFTED = {"layout", "column", "bodied", "syncbody", "syncblock"}
+INLINE = {
+    "text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "placeholder", "inlineExtension", "mediaInline",
+}  # fmt: skip
+
+
+def readable(document: Any) -> Any:
+    """The document without the containers, cards and captions that Markdown has no construct for."""
+    rules = Rules(nodes())
+    tree = adf.read(document, rules, Losses())
+    return adf.Writer(rules).document(fit.fit(_plain(tree), rules, Losses()))
+
+
+def _plain(node: Node) -> Node:
+    return node.having([part for child in node.content for part in _part(_plain(child))])
+
+
+def _part(node: Node) -> list[Node]:
+    if node.kind in LIFTED:
+        return node.content
+    if node.kind == "gallery":
+        return [Node("figure", content=[image]) for image in node.content]
+    if node.kind == "blocktask":
+        return [Node("task", node.attrs, [text("x")])]
+    if node.kind in ("extension", "blockcard", "embed"):
+        words = node.attrs.get("text" if node.kind == "extension" else "url")
+        return [Node("paragraph", content=[text(words)])] if words else []
+    if node.kind == "caption":
+        return [node] if any(child.kind not in ("break", "card") for child in node.content) else []
+    return [node]
+
+
+def skeleton(node: Any) -> Any:
+    """Types of blocks, nested."""
+    inner = [found for child in node.get("content", ()) if (found := skeleton(child))]
+    return None if node["type"] in INLINE else [node["type"], *inner]
