@@ -26,7 +26,9 @@ def examples():
 
 
 def test_every_example_is_valid_by_both_schemas(examples) -> None:
-    broken = [(one["example"], found) for one in examples if (found := document_schema.problems(to_adf(one["markdown"])))]
+    broken = [
+        (one["example"], found) for one in examples if (found := document_schema.problems(to_adf(one["markdown"])))
+    ]
     assert broken == []
 
 

@@ -68,7 +68,10 @@ class Outline(HTMLParser):
         if runs or kind == "pre" or kind.startswith("h"):
             inner = any(part in ("li", "blockquote") for part in self.path)
             if kind.startswith("h") and inner:
-                kind, runs = "p", tuple((text, marks if "code" in marks else marks | {"strong"}) for text, marks in runs)
+                kind, runs = (
+                    "p",
+                    tuple((text, marks if "code" in marks else marks | {"strong"}) for text, marks in runs),
+                )
             if runs or kind != "p":
                 self.found.append((path_of(self.path, kind), kind, tidy(list(runs), keep=kind == "pre")))
         self.runs = []

@@ -12,8 +12,17 @@ from .richtext import nodes
 
 LIFTED = {"layout", "column", "bodied", "syncbody", "syncblock"}
 INLINE = {
-    "text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "placeholder", "inlineExtension", "mediaInline",
-}  # fmt: skip
+    "text",
+    "hardBreak",
+    "mention",
+    "emoji",
+    "date",
+    "status",
+    "inlineCard",
+    "placeholder",
+    "inlineExtension",
+    "mediaInline",
+}
 
 
 def readable(document: Any) -> Any:

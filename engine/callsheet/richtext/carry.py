@@ -1,10 +1,10 @@
 """What Markdown cannot say, carried in HTML comments and attributes, and restored.
 
-    <!-- callsheet {"kind": ..., "attrs": ...} -->  before a block: what it has besides what Markdown says
+    <!-- callsheet {...} -->   before a block: what the block has besides what Markdown says of it
     <!-- callsheet {...} --> blocks <!-- /callsheet -->   a container that Markdown has no construct for
     <span data-callsheet="{...}">words</span>   marks of the words, or one inline node in their place
 
-JSON here never holds `<`, `>`, `&`, a quote of its own or two hyphens, so it can end neither a comment nor an attribute.
+JSON here never holds `<`, `>`, `&` or two hyphens, so it can end neither a comment nor an attribute.
 """
 
 from __future__ import annotations

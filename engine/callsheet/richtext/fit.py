@@ -58,7 +58,7 @@ class Fitter:
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
-            self.losses.add(f"{child.kind} cannot stand in {parent.kind}: only what it holds is kept")
+            self.losses.add(f"{child.kind} cannot stand in {parent.kind}: only its content is kept")
 
     def _sayable(self, node: Node) -> bool:
         if node.kind == "text":
@@ -165,6 +165,9 @@ class Fitter:
     def _with_marks(self, node: Node, parent: Node) -> Node:
         if not node.marks:
             return node
+        if any(mark.attrs and not form_of(self.rules, mark.kind, mark.attrs) for mark in node.marks):
+            said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
+            return self._with_marks(Node(node.kind, node.attrs, node.content, node.text, said, node.kept), parent)
         key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
         if key not in self._marks:
             self._marks[key] = self._allowed(node, parent)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from . import carry
+from .adf import address_pattern
 from .markdown_escape import escape, paragraph_lines, target, title
 from .markdown_inline import InlineReader
 from .rules import Rules
@@ -87,12 +88,9 @@ class SpanWriter:
             return [Node(node.kind, node.attrs, [], "", ())]
         self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
-        href = node.attrs.get("url") if node.kind == "card" else None
-        return (
-            [text(words, (*marks, Mark("link", {"href": words})) if href and words == href else marks)]
-            if words
-            else list(node.content)
-        )
+        if node.kind == "card" and words:
+            marks = (*marks, Mark("link", {"href": words}))
+        return [text(words, marks)] if words else list(node.content)
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""
@@ -170,8 +168,15 @@ class SpanWriter:
         image = next((child for child in node.content if child.kind == "image"), node)
         caption = " ".join(says(child, self.rules) for child in node.content if child.kind == "caption")
         words = caption or str(image.attrs.get("title") or "")
-        alt = escape(str(image.attrs.get("alt") or ""), self.reader.patterns, linked=True)
+        alt = escape(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
         return f"![{alt}]({target(str(image.attrs.get('url') or ''))}{title(words) if words.strip() else ''})"
+
+    def _unnamed(self, image: Node) -> str:
+        """What stands for an attachment that has no description."""
+        url = str(image.attrs.get("url") or "")
+        forms = self.rules.forms.get("image", ())
+        known = any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
+        return "attachment" if known and not self.lossless else ""
 
 
 def code_span(words: str) -> str:

@@ -16,28 +16,13 @@ from .fit import fit
 from .markdown_blocks import BlockReader
 from .markdown_spans import SpanWriter
 from .markdown_tables import html_table, plain_table
+from .markdown_unsaid import LANGUAGE, MOST, must_be_carried, unsaid
 from .rules import Rules
 from .says import named, says
 from .tree import Losses, Node, text
 
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
-LANGUAGE = re.compile(r"[^\s`~]+")
-# What each construct of Markdown says of its node.
-SAID: dict[str, frozenset[str]] = {
-    "heading": frozenset({"level"}),
-    "numbers": frozenset({"start"}),
-    "code": frozenset({"language"}),
-    "panel": frozenset({"type"}),
-    "expand": frozenset({"title"}),
-    "nestedexpand": frozenset({"title"}),
-    "cell": frozenset({"colspan", "rowspan"}),
-    "header": frozenset({"colspan", "rowspan"}),
-    "task": frozenset({"done"}),
-    "decision": frozenset({"state"}),
-    "image": frozenset({"url", "alt"}),
-    "figure": frozenset({"layout"}),
-}
 
 
 def write(root: Node, rules: Rules, losses: Losses, *, lossless: bool = False) -> str:
@@ -110,50 +95,22 @@ class BlockWriter:
         return words if same else carry.comment(carry.flat(_unmarked(node)))
 
     def block(self, node: Node) -> str:
-        unsaid = self._unsaid(node)
-        if self.lossless and self._must_carry(node):
+        left = unsaid(node)
+        if self.lossless and (
+            must_be_carried(node, self.rules, self._writers) or (node.kind == "panel" and self._alert(node) is None)
+        ):
             return self.carried(node)
-        if unsaid or node.marks:
-            self._tell(node, unsaid)
+        if (left or node.marks) and node.kind in self._writers:
+            self._tell(node, left)
         writer = self._writers.get(node.kind)
         words = writer(node) if writer else self._other(node)
-        if self.lossless and (unsaid or node.marks):
-            return carry.comment(carry.flat(Node("doc", unsaid, marks=node.marks))) + "\n\n" + words
+        if self.lossless and (left or node.marks):
+            return carry.comment(carry.flat(Node("doc", left, marks=node.marks))) + "\n\n" + words
         return words
 
-    def _unsaid(self, node: Node) -> dict[str, Any]:
-        said = SAID.get(node.kind, frozenset())
-        attrs = {name: value for name, value in node.attrs.items() if name not in said}
-        start = node.attrs.get("start", 1)
-        if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= 999_999_999):
-            attrs["start"] = start
-        if node.kind == "code" and not LANGUAGE.fullmatch(str(node.attrs.get("language", "x"))):
-            attrs["language"] = node.attrs["language"]
-        if node.kind == "figure" and node.attrs.get("layout", "center") != "center":
-            attrs["layout"] = node.attrs["layout"]
-        return attrs
-
-    def _must_carry(self, node: Node) -> bool:
-        """Whether the node or one of its parts has no construct, or details that cannot stand before it."""
-        if self.rules.group(node.kind) == "inline":
-            return False
-        if node.kind not in self._writers or (not node.attrs and self.rules.forms[node.kind][0].table.get("bare")):
-            return True
-        parts = [child for child in node.content if self.rules.group(child.kind) == "part"]
-        return any(self._unsaid(part) or part.marks or self._must_carry_part(part) for part in parts) or (
-            node.kind == "panel" and self._alert(node) is None
-        )
-
-    def _must_carry_part(self, part: Node) -> bool:
-        return any(
-            self._unsaid(child) or self._must_carry_part(child)
-            for child in part.content
-            if self.rules.group(child.kind) == "part"
-        )
-
-    def _tell(self, node: Node, unsaid: dict[str, Any]) -> None:
+    def _tell(self, node: Node, left: dict[str, Any]) -> None:
         if not self.lossless:
-            for name in unsaid:
+            for name in left:
                 self.losses.add(f"{node.kind}: {name} cannot be said in Markdown")
             for mark in node.marks:
                 self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in Markdown")
@@ -251,11 +208,12 @@ class BlockWriter:
         self.losses.add(
             f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
         )
-        url = node.attrs.get("url")
         from .tree import Mark
 
         return (
-            self.spans.write([text(words, (Mark("link", {"href": words}),) if words and words == url else ())])
+            self.spans.write(
+                [text(words, (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ())]
+            )
             if words
             else ""
         )
@@ -264,7 +222,7 @@ class BlockWriter:
         ordered = node.kind == "numbers"
         bullet = node.text or ("." if ordered else "-")
         number = node.attrs.get("start", 1)
-        number = number if isinstance(number, int) and 0 <= number <= 999_999_999 - len(node.content) else 1
+        number = number if isinstance(number, int) and 0 <= number <= MOST - len(node.content) else 1
         lines: list[str] = []
         for item in node.content:
             if self.rules.group(item.kind) != "part":

@@ -73,7 +73,7 @@ class Rules:
         for kind, forms in self.forms.items():
             for form in forms:
                 found.setdefault((kind in self.marks, form.type), []).append(form)
-        return found
+        return {key: sorted(forms, key=lambda form: -len(form.fixed)) for key, forms in found.items()}
 
     @cached_property
     def holds(self) -> dict[str, frozenset[str]]:

@@ -21,6 +21,7 @@ class WikiMacro:
         self.params: list[Field] = fields(table.get("params", {}), named=True)
         self.set: dict[str, Any] = table.get("set", {})
         self.fixed: dict[str, str] = table.get("fixed", {})
+        self.words: dict[str, Any] = table.get("words", {})
         self.plain = table.get("body") == "plain"
         self.body = body
 
@@ -35,7 +36,7 @@ class WikiMacro:
             if field is not None:
                 result |= {key: found for key, found in field.read(value).items() if key == field.name}
             elif not name and self.argument:
-                result[self.argument] = value
+                result[self.argument] = self.words.get(value.lower(), value)
         return result
 
     def opening(self, attrs: dict[str, Any]) -> str:

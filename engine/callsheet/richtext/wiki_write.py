@@ -95,7 +95,7 @@ class WikiWriter:
         if node.attrs.get("start", 1) != 1:
             self.losses.add("a numbered list starts at 1 in wiki markup")
         for item in node.content:
-            lines += self._item(item, signs)
+            lines += self._item(item if self.rules.group(item.kind) == "part" else Node("item", content=[item]), signs)
         return lines
 
     def _item(self, item: Node, signs: str) -> list[str]:

@@ -104,6 +104,7 @@ class Wiki(Shape, total=False):
     text: Annotated[str, Field(description="The words, fields in braces.")]
     macro: str
     argument: Annotated[str, Field(description="The neutral attribute that stands first, without a name.")]
+    words: Annotated[dict[str, Any], Field(description="Word given for the argument → what it stands for.")]
     params: Attributes
     set: dict[str, Any]
     fixed: dict[str, str]
