@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from .catalog import Catalog, open_catalog
@@ -102,8 +103,19 @@ class Context:
             columns=self.option("columns"),
             jq=self.option("jq"),
             query=self.option("query"),
+            rich=self._readable,
             color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
         )
+
+    def _readable(self, value: Any, format: str) -> str:
+        from .richtext import convert
+
+        return str(convert(value, format, "markdown", nodes=self.rich_text).value)
+
+    @cached_property
+    def rich_text(self) -> dict[str, dict[str, Any]]:
+        """The definitions that rich text is converted by."""
+        return self.catalog.all("node")
 
     def note(self, text: str) -> None:
         """A remark beside the result, on standard error."""

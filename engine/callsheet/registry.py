@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 BUILTINS: dict[str, str] = {
+    "alias list": "callsheet.builtin.alias:list_aliases",
+    "alias remove": "callsheet.builtin.alias:remove_alias",
+    "alias set": "callsheet.builtin.alias:set_alias",
     "api": "callsheet.builtin.api:api",
     "auth login": "callsheet.builtin.auth:login",
     "auth logout": "callsheet.builtin.auth:logout",
@@ -38,6 +41,7 @@ BUILTINS: dict[str, str] = {
     "op search": "callsheet.builtin.op:search",
     "op skeleton": "callsheet.builtin.op:skeleton",
     "trigger": "callsheet.builtin.trigger:trigger",
+    "open": "callsheet.builtin.open:open_in_browser",
     "version": "callsheet.builtin.version:version",
     "webhook check": "callsheet.builtin.webhook_check:check",
 }
@@ -61,6 +65,7 @@ CONVERTERS: dict[str, str] = {
 
 # What completes an option or argument besides the ids of a kind of definition; called with catalog and environment.
 COMPLETERS: dict[str, str] = {
+    "alias": "callsheet.builtin.alias:alias_names",
     "site": "callsheet.profiles.read:site_names",
 }
 

@@ -99,7 +99,16 @@ class DefinedGroup(click.Group):
             return args[0], command, args[1:]
         if args[0].startswith("-"):
             self.make_parser(ctx).parse_args(args)
+        expanded = args if self.path else self._expanded(args)
+        if expanded != args:
+            return self.resolve_command(ctx, expanded)
         raise self._unknown(ctx, args[0])
+
+    def _expanded(self, args: list[str]) -> list[str]:
+        """Only a word that is no command can be an alias, so no other start reads the file."""
+        from .aliases import expand, read_aliases
+
+        return expand(read_aliases(self.context.environ), args)
 
     def _unknown(self, ctx: click.Context, word: str) -> UsageError:
         names = {name: name for name in self.children}

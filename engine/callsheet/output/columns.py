@@ -52,7 +52,7 @@ class Columns:
         self._known: dict[str, Column] = {}
         self._standard: list[Column] = []
         for definition in view["columns"] if view else ():
-            column = _from_view(definition)
+            column = from_definition(definition)
             self._known.setdefault(column.name.casefold(), column)
             if not definition.get("wide"):
                 self._standard.append(column)
@@ -66,6 +66,11 @@ class Columns:
     def are_given(self) -> bool:
         """Whether a view or the person says what the columns are."""
         return bool(self._standard or self._asked)
+
+    @property
+    def every(self) -> list[Column]:
+        """Those of the view, the ones only shown when asked for included."""
+        return list(self._known.values())
 
     @property
     def need_sample(self) -> bool:
@@ -116,7 +121,7 @@ class Columns:
         return ", ".join(column.name for column in self._known.values())
 
 
-def _from_view(definition: Mapping[str, Any]) -> Column:
+def from_definition(definition: Mapping[str, Any]) -> Column:
     name = definition.get("format")
     return Column(
         definition["name"],

@@ -18,6 +18,7 @@ class Setting(NamedTuple):
     text: str | None = None  # expression: the name of any object
     id: str | None = None  # expression: the id of any object
     clock: Callable[[], float] | None = None  # seconds since 1970; absent: the system's
+    rich: Callable[[Any, str], str] | None = None  # rich text of a named format → readable text
 
 
 Format = Callable[[Any, Setting], str]
@@ -174,7 +175,23 @@ def first_line(value: Any, setting: Setting) -> str:
     return stripped.splitlines()[0] if stripped else ""
 
 
+def document(value: Any, setting: Setting) -> str:
+    """A rich-text document as Markdown; text stays as it is."""
+    return setting.rich(value, "adf") if setting.rich and isinstance(value, dict) else plain(value, setting)
+
+
+def storage(value: Any, setting: Setting) -> str:
+    """Storage XHTML as Markdown."""
+    return setting.rich(value, "storage") if setting.rich and isinstance(value, str) else plain(value, setting)
+
+
+def document_line(value: Any, setting: Setting) -> str:
+    return first_line(document(value, setting), setting)
+
+
 FORMATS: dict[str, Format] = {
+    "adf": document,
+    "adf-line": document_line,
     "age": age,
     "bytes": size,
     "count": count,
@@ -182,6 +199,7 @@ FORMATS: dict[str, Format] = {
     "duration": duration,
     "line": first_line,
     "list": joined,
+    "storage": storage,
     "time": local_time,
     "yes": yes,
 }

@@ -10,6 +10,7 @@ from ..errors import UsageError, did_you_mean
 from ..jsontext import dump
 from .clean import escaped, lines
 from .columns import Columns, split
+from .detail import detail, sections_of
 from .formats import Setting
 from .render import RENDERERS, Layout
 from .stream import Stream
@@ -24,10 +25,10 @@ class Output:
 
     `view` gives the columns and the id, `id` and `text` are the program's expressions where no view does; `columns`,
     `jq` and `query` are the person's wishes. `width` cuts tables also where there is no terminal; `clock`
-    gives the seconds since 1970 for ages.
+    gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format.
     """
 
-    __slots__ = ("_bare_layout", "_filter", "_format", "_layout", "_raw", "_stream")
+    __slots__ = ("_bare_layout", "_filter", "_format", "_layout", "_raw", "_sections", "_stream")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Output:
         color: bool = True,
         width: int | None = None,
         clock: Callable[[], float] | None = None,
+        rich: Callable[[Any, str], str] | None = None,
     ) -> None:
         if format not in RENDERERS:
             near = did_you_mean(format, RENDERERS)
@@ -51,9 +53,10 @@ class Output:
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filter = _filter(jq, query)
-        setting = Setting(text, id, clock)
+        setting = Setting(text, id, clock, rich)
         asked = split(columns) if isinstance(columns, str) else columns
         self._layout = _layout(Columns(view, asked, setting), view, setting, self._stream)
+        self._sections = sections_of(view) if not asked else []
         # Made when it is needed: a column that only the view knows is no expression.
         self._bare_layout = partial(self._bare, asked, setting)
 
@@ -76,6 +79,9 @@ class Output:
             self.items(value)
         elif self._filter is not None:
             self._write_filtered(value, self._filter)
+        elif self._sections and self._format == "table":
+            layout = self._layout
+            self._write(detail(value, layout.columns.every, self._sections, layout.setting, layout.width))
         else:
             self._write(RENDERERS[self._format].one(value, self._layout))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import access, listener, richtext, steps
-from .commands import Command, Group, Program, View
+from .commands import Address, Command, Group, Program, View
 from .rest import Operation, Paginator, Parameter, Product, Schema, Service
 
 KINDS: dict[str, Any] = {
@@ -19,6 +19,7 @@ KINDS: dict[str, Any] = {
     "view": View,
     "group": Group,
     "command": Command,
+    "address": Address,
     **access.KINDS,
     **listener.KINDS,
     **richtext.KINDS,

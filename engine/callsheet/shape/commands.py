@@ -55,11 +55,39 @@ class Column(Shape, total=False):
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
 
 
+class Detail(Shape, total=False):
+    """A part of one thing that is shown in full: a heading, and for each item a line and a text."""
+
+    title: Required[str]
+    items: Annotated[Expression, Field(description="What stands below the heading. Default: the thing itself.")]
+    line: Annotated[list[Column], Field(description="The parts of an item's line.")]
+    text: Annotated[Expression, Field(description="The text below the line.")]
+    format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
+
+
 class View(Shape, total=False):
     """Output columns, and what identifies an item."""
 
     id: Expression
     columns: Required[list[Column]]
+    detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
+
+
+class AddressHere(Shape, total=False):
+    """What an address's table may say differently for one deployment."""
+
+    pattern: str
+    url: Template
+
+
+class Address(Shape, total=False):
+    """Where a thing of a site is shown in the browser."""
+
+    title: Required[str]
+    pattern: Required[Annotated[str, Field(description="Regular expression: such a word stands for the thing.")]]
+    service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
+    url: Required[Annotated[Template, Field(description="Path and query; sees `word`.")]]
+    on: Annotated[dict[str, AddressHere], Field(description="Deployment → what differs there.")]
 
 
 class Group(Shape, total=False):
@@ -107,4 +135,4 @@ class Command(CommandHere, total=False):
     on: Annotated[dict[str, CommandHere], Field(description="Deployment → what differs there.")]
 
 
-__all__ = ["Column", "Command", "Group", "Param", "Program", "View"]
+__all__ = ["Address", "Column", "Command", "Group", "Param", "Program", "View"]

@@ -1,0 +1,74 @@
+"""One thing in full: its columns as lines, then what belongs to it under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..template import TemplateError, evaluate
+from .clean import lines, one_line
+from .columns import Column, from_definition
+from .formats import FORMATS, Format, Setting, plain
+
+_INDENT = "  "
+
+
+class Section(NamedTuple):
+    """A heading, the things below it, and of each a line and a text."""
+
+    title: str
+    items: Callable[[Any], list[Any]]
+    line: Sequence[Column]
+    text: Callable[[Any], Any] | None
+    format: Format
+
+
+def sections_of(view: Mapping[str, Any] | None) -> list[Section]:
+    return [_section(definition) for definition in (view or {}).get("detail", ())]
+
+
+def _section(definition: Mapping[str, Any]) -> Section:
+    text = definition.get("text")
+    return Section(
+        definition["title"],
+        lambda thing: _listed(_value(definition.get("items", "[@]"), thing)),
+        [from_definition(column) for column in definition.get("line", ())],
+        (lambda item: _value(text, item)) if text else None,
+        FORMATS[definition["format"]] if "format" in definition else plain,
+    )
+
+
+def _value(expression: str, thing: Any) -> Any:
+    try:
+        return evaluate(expression, thing)
+    except TemplateError:
+        return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def detail(
+    thing: Any, columns: Sequence[Column], sections: Sequence[Section], setting: Setting, width: int | None
+) -> Iterator[str]:
+    from .table import table
+
+    rows = ((one_line(column.name), one_line(column.format(column.value(thing), setting))) for column in columns)
+    yield from table(None, ([name, text] for name, text in rows if text), width=width)
+    for section in sections:
+        body = [part for item in section.items(thing) for part in _item(item, section, setting)]
+        if body:
+            yield f"\n{section.title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
+
+
+def _item(item: Any, section: Section, setting: Setting) -> Iterator[str]:
+    cells = [one_line(column.format(column.value(item), setting)) for column in section.line]
+    if any(cells):
+        yield "  ".join(cell for cell in cells if cell)
+    text = section.text(item) if section.text else None
+    if text is not None:
+        inner = _INDENT if section.line else ""
+        yield from (f"{inner}{line}" for line in lines(section.format(text, setting)).strip("\n").split("\n"))
+        if section.line:
+            yield ""
