@@ -15,7 +15,11 @@ from support.cases import Done, environment, run_program
     ("line", "given", "expected"),
     [
         ("issues list --mine", ["--all"], ["issues", "list", "--mine", "--all"]),
-        ("issues transition $1 --to 'In Progress'", ["A-1", "-o", "id"], "issues|transition|A-1|--to|In Progress|-o|id"),
+        (
+            "issues transition $1 --to 'In Progress'",
+            ["A-1", "-o", "id"],
+            "issues|transition|A-1|--to|In Progress|-o|id",
+        ),
         ("issues link $2 blocks $1", ["A-1", "A-2"], ["issues", "link", "A-2", "blocks", "A-1"]),
         ("search --jira $@ --max 1", ["a b", "c"], ["search", "--jira", "a b", "c", "--max", "1"]),
         ("issues list --jql 'project = $1'", ["DEMO"], ["issues", "list", "--jql", "project = DEMO"]),

@@ -41,10 +41,6 @@ class Functions(functions.Functions):
     def _func_lower(self, text: str) -> str:
         return text.lower()
 
-    @functions.signature(_TEXT)
-    def _func_upper(self, text: str) -> str:
-        return text.upper()
-
     @functions.signature(_ANY, _ANY)
     def _func_add(self, left: Any, right: Any) -> Any:
         """The sum of two numbers; null with null."""
@@ -84,13 +80,6 @@ class Functions(functions.Functions):
         from .moments import written
 
         return written(text, form)
-
-    @functions.signature(_ANY)
-    def _func_json(self, value: Any) -> str | None:
-        """The value as JSON text; null for null."""
-        from .jsontext import dump
-
-        return None if value is None else dump(value)
 
 
 OPTIONS = Options(custom_functions=Functions())
