@@ -55,7 +55,7 @@ def check_alias(name: str, line: str, commands: list[str]) -> None:
 
 
 def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
-    """The arguments with the alias in front replaced; `$1` to `$9` and `$@` take those that follow, else they come last.
+    """The arguments with the alias in front replaced; those that follow take `$1` to `$9` and `$@`, or come last.
 
     An alias may use another one. Raises `UsageError` when that goes round in circles or an argument is missing.
     """
