@@ -21,6 +21,7 @@ class Param(Shape, total=False):
     default: Any
     required: bool
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]
+    split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
     also: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: str

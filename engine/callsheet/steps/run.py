@@ -60,7 +60,7 @@ class Run:
         self.wire = Wire(context)
         self.lookups = Lookups(context, self.wire)
         self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
-        self.scope = scope_of(context, values)
+        self.scope = scope_of(context, self.params, values)
         self.answer: Any = None
         self.shown = False
         self.answered = False

@@ -18,9 +18,11 @@ def identifier(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
-def scope_of(context: Context, values: dict[str, Any]) -> dict[str, Any]:
+def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
     """The plain values by name, the same once more under `given`, and the site."""
     plain = {identifier(name): None if value == [] else value for name, value in values.items()}
+    for name in (identifier(param["name"]) for param in params if param.get("split")):
+        plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
     site = context.site()
     about = {"name": site.name, "deployment": site.deployment, "project": site.project}
     return {**plain, "given": dict(plain), "site": about}
