@@ -61,6 +61,7 @@ CONVERTERS: dict[str, str] = {
     "storage": "callsheet.richtext.converters:storage",
     "text": "callsheet.steps.convert:plain",
     "wiki": "callsheet.richtext.converters:wiki",
+    "wiki-of-adf": "callsheet.richtext.converters:wiki_of_adf",
 }
 
 # What completes an option or argument besides the ids of a kind of definition; called with catalog and environment.

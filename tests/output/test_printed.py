@@ -69,7 +69,11 @@ def test_printed(case: dict) -> None:
 @pytest.mark.parametrize("case", CELLS, ids=lambda case: case["format"])
 def test_cells(case: dict) -> None:
     form = FORMATS.get(case["format"], plain)
-    setting = Setting(text=TEXT, clock=lambda: NOW)
+    setting = Setting(
+        text=TEXT,
+        clock=lambda: NOW,
+        rich=lambda _, name: f"{name} as text\nand more" if "line" in case["format"] else f"{name} as text",
+    )
     found = [[value, form(value, setting)] for value, _ in case["cells"]]
     assert found == case["cells"]
 

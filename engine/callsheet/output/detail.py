@@ -58,6 +58,8 @@ def detail(
     yield from table(None, ([name, text] for name, text in rows if text), width=width)
     for section in sections:
         body = [part for item in section.items(thing) for part in _item(item, section, setting)]
+        while body and not body[-1]:
+            body.pop()
         if body:
             yield f"\n{section.title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
 

@@ -22,8 +22,13 @@ def wiki(context: Context, text: str) -> Any:
     return _converted(context, text, "wiki")
 
 
-def _converted(context: Context, text: str, target: str) -> Any:
-    done = convert(text, "markdown", target, nodes=context.catalog.all("node"))
+def wiki_of_adf(context: Context, text: str) -> Any:
+    """An exact document for a service that takes wiki markup."""
+    return _converted(context, text, "wiki", source="adf")
+
+
+def _converted(context: Context, text: str, target: str, source: str = "markdown") -> Any:
+    done = convert(text, source, target, nodes=context.rich_text)
     for loss in done.losses:
         context.note(loss)
     return done.value
