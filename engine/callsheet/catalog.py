@@ -95,8 +95,9 @@ class Catalog:
 
     @property
     def path(self) -> str:
-        """Where the compiled file lies: one per program and set of directories."""
-        key = crc32("\n".join(layer.directory for layer in self.layers).encode())
+        """Where the compiled file lies: one per program and set of directories that exist."""
+        present = [layer.directory for layer in self.layers if os.path.isdir(layer.directory)]
+        key = crc32("\n".join(present).encode())
         return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
 
     def _open(self) -> sqlite3.Connection:
