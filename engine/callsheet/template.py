@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from .errors import CallsheetError
+from .jsontext import dump
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
@@ -98,7 +98,7 @@ def to_text(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return dump(value)
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST = "http://127.0.0.1:8080"
 TIME_LIMIT = 20.0
+LEARNING = 12
 _ERRORS: dict[int, type[CallsheetError]] = {
     401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: RateLimited, 503: RateLimited,
 }  # fmt: skip
@@ -34,7 +36,7 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     with _maker(context, values, definition, body) as make, _client() as client:
         for _ in range(values["count"]):
             id = uuid.uuid4().hex
-            _send(client, url, make(id))
+            _send_until_known(client, url, make(id), LEARNING if values.get("jwt-key") else 0)
             context.streams.out.write(f"{id}\n")
 
 
@@ -98,6 +100,18 @@ def _client() -> httpx.Client:
     return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False)
 
 
+def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patience: int) -> None:
+    """A listener that asked for the key set before it was served asks again within some seconds."""
+    for _ in range(patience):
+        try:
+            _send(client, url, delivery)
+        except NotAllowed:
+            time.sleep(1)
+        else:
+            return
+    _send(client, url, delivery)
+
+
 def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
     import httpx
 
@@ -113,5 +127,5 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
         ) from None
     if not answer.is_success:
         kind = _ERRORS.get(answer.status_code, CallsheetError)
-        hint = "the listener expects another secret or key set" if kind is NotAllowed else None
+        hint = "the listener expects another secret, or the key set of another address" if kind is NotAllowed else None
         raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code, hint=hint)

@@ -102,6 +102,8 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
 
 
 def _decode(segment: bytes, what: str) -> bytes:
+    if b"=" in segment:
+        raise not_genuine("token_malformed", f"the token's {what} is padded")
     try:
         return binascii.a2b_base64(segment.translate(_URL_SAFE) + b"=" * (-len(segment) % 4), strict_mode=True)
     except binascii.Error:

@@ -28,6 +28,9 @@ Wanted = tuple[str | None, str]
 REFRESH_AHEAD = 0.8
 COOLDOWN = 15.0
 BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 25.0)
+# An attempt that fails at once costs next to nothing, so the next one need not wait for long.
+QUICK = 1.0
+BACKOFF_QUICK = 5.0
 MOST_UNKNOWN = 1024
 MOST_WAITING = 256
 
@@ -129,11 +132,12 @@ class KeySet:
 
     async def _refresh(self) -> None:
         self.fetches += 1
+        started = self._clock()
         try:
             text = await self._fetch()
             keys = read_keys(text, self.algorithms)
         except (OSError, ValueError) as error:
-            self._failed(str(error))
+            self._failed(str(error), self._clock() - started)
             return
         self._accept(keys, self._wall())
         if self._copy:
@@ -150,9 +154,11 @@ class KeySet:
         self._next_attempt = 0.0
         self._unknown.clear()
 
-    def _failed(self, problem: str) -> None:
+    def _failed(self, problem: str, took: float) -> None:
         self.problem = problem
         wait = BACKOFF[min(self.failures, len(BACKOFF) - 1)]
+        if took < QUICK:
+            wait = min(wait, BACKOFF_QUICK)
         self.failures += 1
         self._next_attempt = self._clock() + wait
         serving = f"keys of {self.age:.0f} s ago serve" if self.age <= self.grace else "no token can be proved"

@@ -88,10 +88,12 @@ class Program(Base):
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
     if process.stdin is None:
         return
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read
+    # It need not read; that its end is closed is a RuntimeError in uvloop.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
         process.stdin.write(data)
         await process.stdin.drain()
-    process.stdin.close()
+    with contextlib.suppress(RuntimeError):
+        process.stdin.close()
 
 
 async def _read(process: asyncio.subprocess.Process) -> bytes:

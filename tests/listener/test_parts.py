@@ -1,0 +1,197 @@
+"""The small parts of the listener: expressions, the index of routes, what was seen, gates, addresses, lines."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.errors import UsageError
+from callsheet.listener.address import Address, bind, parse_address, urls
+from callsheet.listener.duration import seconds
+from callsheet.listener.expression import compile_fast, condition, first_names
+from callsheet.listener.gate import Gate, Saturated, Turns
+from callsheet.listener.index import Index
+from callsheet.listener.lines import Lines, escape
+from callsheet.listener.seen import Seen
+from callsheet.template import TemplateError, compile_expression
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "b"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3),
+    max_leaves=6,
+)
+EXPRESSIONS = [
+    "a", "a.b", "a.b.c", "a || b", "a.b || b.c", "a && b", "!a", "a == b", "a != b", "a < b", "a >= `1`", "a == 'a'",
+    "a == `1`", "a == `true`", "a.b == `1` && c", "c && a == 'a'", "'a' == b", "(a || b).c", "@", "a[0]", "a[?b]",
+    "not_null(a, b)", "a == `null`", "!a == b", "a == `[]`", "a < 'b'",
+]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(expression=st.sampled_from(EXPRESSIONS), scope=st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES))
+def test_a_compiled_expression_means_what_the_library_says(expression: str, scope: Any) -> None:
+    try:
+        wanted = compile_expression(expression)(scope)
+    except (TemplateError, TypeError):
+        return  # where the library fails there is nothing to agree with
+    found = compile_fast(expression)(scope)
+    assert repr(found) == repr(wanted)
+
+
+def test_an_expression_that_does_not_parse_is_refused() -> None:
+    with pytest.raises(TemplateError):
+        compile_fast("a.[")
+
+
+def test_a_condition_that_fails_is_not_met() -> None:
+    assert not condition("contains(a, 'x')")({"a": None})
+    assert condition("a")({"a": 0})
+    assert not condition("a")({"a": []})
+    assert first_names('payload.a || headers."x-b"') >= {"payload", "headers"}
+
+
+CONDITIONS = [
+    None,
+    "a == `1`",
+    "a == `2`",
+    "a == 'a'",
+    "b.c == `1` && a",
+    "a && b == 'b'",
+    "a < `2`",
+    "a == `true`",
+    "a == b",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    scope=st.dictionaries(st.sampled_from(["a", "b"]), VALUES), whens=st.lists(st.sampled_from(CONDITIONS), max_size=12)
+)
+def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | None]) -> None:
+    wanted = [place for place, when in enumerate(whens) if when is None or condition(when)(scope)]
+    assert Index((when, place) for place, when in enumerate(whens)).matching(scope) == wanted
+
+
+def test_what_was_seen_is_bounded_in_number_and_time() -> None:
+    seen = Seen(3, 10)
+    for number in range(5):
+        seen.done(str(number), number)
+    assert [seen.is_done(str(number), 5) for number in range(5)] == [False, False, True, True, True]
+    assert not seen.is_done("2", 12.5)
+    assert len(seen) == 2
+    for number in range(10):
+        seen.attempt(f"failed {number}").succeeded.add("x")
+    assert seen.attempt("failed 9").succeeded == {"x"}
+    assert not seen.attempt("failed 0").succeeded
+
+
+def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
+    async def play() -> None:
+        gate = Gate(2, 2)
+        await gate.enter()
+        await gate.enter()
+        first, second = asyncio.create_task(gate.enter()), asyncio.create_task(gate.enter())
+        await asyncio.sleep(0)
+        with pytest.raises(Saturated):
+            await gate.enter()
+        first.cancel()
+        await asyncio.sleep(0)
+        gate.leave()
+        await second
+        assert (gate.running, gate.waiting) == (2, 0)
+        third = asyncio.create_task(gate.enter())
+        await asyncio.sleep(0)
+        gate.leave()
+        third.cancel()  # just when its turn came
+        await asyncio.gather(third, return_exceptions=True)
+        gate.leave()
+        assert gate.running == 0
+
+    asyncio.run(play())
+
+
+def test_turns_of_one_key_follow_each_other_and_leave_nothing_behind() -> None:
+    async def play() -> None:
+        turns, log = Turns(), []
+
+        async def work(key: str, number: int) -> None:
+            async with turns.turn(key):
+                log.append((key, number, "in"))
+                await asyncio.sleep(0)
+                log.append((key, number, "out"))
+
+        await asyncio.gather(*(work(key, number) for number in range(5) for key in "ab"))
+        for key in "ab":
+            own = [(number, what) for who, number, what in log if who == key]
+            assert own == [(number, what) for number in range(5) for what in ("in", "out")]
+        assert turns._gates == {}
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (":8080", Address(("127.0.0.1", "::1"), 8080)),
+        ("8080", Address(("127.0.0.1", "::1"), 8080)),
+        ("localhost:1", Address(("127.0.0.1", "::1"), 1)),
+        ("127.0.0.1:0", Address(("127.0.0.1",), 0)),
+        ("0.0.0.0:80", Address(("0.0.0.0",), 80)),
+        ("[::1]:80", Address(("::1",), 80)),
+        ("unix:/run/x", Address(path="/run/x")),
+    ],
+)
+def test_addresses(text: str, wanted: Address) -> None:
+    assert parse_address(text) == wanted
+    assert wanted.is_public == (text == "0.0.0.0:80")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=30))
+def test_any_address_is_read_or_refused(text: str) -> None:
+    try:
+        found = parse_address(text)
+    except UsageError:
+        return
+    assert found.path or (found.hosts and 0 <= found.port < 65536)
+
+
+def test_a_port_alone_is_both_loopback_addresses() -> None:
+    sockets = bind(parse_address(":0"))
+    try:
+        ports = {opened.getsockname()[1] for opened in sockets}
+        assert len(ports) == 1
+        assert urls(sockets, "http")[0] == f"http://127.0.0.1:{ports.pop()}"
+        assert all(opened.family in (socket.AF_INET, socket.AF_INET6) for opened in sockets)
+    finally:
+        for opened in sockets:
+            opened.close()
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("250ms", 0.25), ("10s", 10), ("1.5m", 90), ("1h", 3600), ("2d", 172800)])
+def test_durations(text: str, wanted: float) -> None:
+    assert seconds(text) == wanted
+
+
+@settings(max_examples=200)
+@given(st.text())
+def test_an_escaped_text_is_one_line_without_controls(text: str) -> None:
+    found = escape(text)
+    assert len(found.splitlines()) <= 1
+    assert not any(character < " " or "\x7f" <= character < "\xa0" for character in found)
+    found.encode()
+
+
+def test_lines_are_written_whole_and_in_order() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    for number in range(500):
+        lines.write(str(number))
+    lines.close()
+    assert stream.getvalue() == "".join(f"{number}\n" for number in range(500))

@@ -1,0 +1,110 @@
+"""`webhook trigger` and `webhook events` as a person at the shell sees them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.listening import SECRET, listening, run, until
+
+TYPES = [
+    "assignment_created",
+    "assignment_updated",
+    "assignment_deleted",
+    "submission_created",
+    "submission_updated",
+    "grade_change",
+    "enrollment_created",
+    "enrollment_updated",
+    "enrollment_deleted",
+    "user_created",
+    "user_updated",
+    "course_created",
+    "course_updated",
+    "course_completed",
+    "discussion_topic_created",
+    "discussion_entry_created",
+    "quiz_submitted",
+    "conversation_created",
+    "conversation_message_created",
+]
+
+
+def test_events_are_listed_in_order_in_every_format(tmp_path: Path) -> None:
+    found = json.loads(run(tmp_path, "events", "-o", "json").stdout)
+    assert [each["type"] for each in found] == TYPES
+    assert list(dict.fromkeys(each["category"] for each in found)) == [
+        "Assignment", "Submission", "Enrollment", "User", "Course", "Discussion", "Quiz", "Conversation",
+    ]  # fmt: skip
+    assert run(tmp_path, "events", "-o", "id").stdout.split() == TYPES
+    assert run(tmp_path, "events", "-o", "csv").stdout.splitlines()[:2] == [
+        "TYPE,CATEGORY",
+        "assignment_created,Assignment",
+    ]
+    assert [line.split()[0] for line in run(tmp_path, "events").stdout.splitlines()] == ["TYPE", *TYPES]
+    assert len(run(tmp_path, "events", "-o", "ndjson").stdout.splitlines()) == 19
+    assert "type: grade_change" in run(tmp_path, "events", "-o", "yaml").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
+    with listening(tmp_path, "--log", environ={"LMS_SECRET": SECRET}) as listener:
+        to = ("--to", f"http://127.0.0.1:{listener.port}/webhook")
+        sent = run(tmp_path, "trigger", "grade_change", *to, "--secret", SECRET, "--set", "body.score=55.10", "--set",
+                   "body.note=a b", "--count", "3")  # fmt: skip
+        assert sent.returncode == 0, sent.stderr
+        until(lambda: listener.out.count("Body: ") == 3, "three events")
+        assert all(id in listener.out for id in sent.stdout.split())
+        assert '"score": 55.10' in listener.out
+        assert '"note": "a b"' in listener.out
+        own = run(tmp_path, "trigger", "quiz_submitted", *to, "--data", '{"q": 1}', LMS_SECRET=SECRET)
+        assert own.returncode == 0, own.stderr
+        until(lambda: '"body": {"q": 1}' in listener.out, "the event")
+        refused = run(tmp_path, "trigger", "grade_change", *to, "--secret", "wrong")
+        assert refused.returncode == 3
+        assert "401" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["grade_chnage"], 2, "did you mean 'grade_change'?"),
+        (["grade_change", "--to", "http://127.0.0.1:9/webhook"], 7, "is a listener running there?"),
+        (["grade_change", "--set", "nonsense"], 2, "PATH=VALUE"),
+        (["grade_change", "--data", "{"], 2, "not JSON"),
+        (["grade_change", "--count", "0"], 2, "--count"),
+        (["grade_change", "--secret", " x"], 2, "whitespace"),
+        (["grade_change", "--to", "x"], 2, "--to"),
+        (["push", "--source", "github", "--jwt-key", "k.pem"], 2, "no signed tokens"),
+    ],
+)
+def test_what_cannot_be_sent_says_why(arguments: list[str], code: int, words: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "trigger", *arguments)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("source", "type", "variable"),
+    [
+        ("github", "push", "GITHUB_WEBHOOK_SECRET"),
+        ("standard", "user.created", "STANDARD_WEBHOOKS_SECRET"),
+        ("stripe", "invoice.paid", "STRIPE_WEBHOOK_SECRET"),
+        ("jira", "jira:issue_created", "JIRA_WEBHOOK_SECRET"),
+    ],
+)
+def test_other_senders_by_definition_alone(source: str, type: str, variable: str, tmp_path: Path) -> None:
+    secret = {variable: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+    routes = f'[route.r]\nsource = ["{source}"]\non = ["{type}"]\ndo = [{{ handler = "append", file = "got" }}]\n'
+    with listening(tmp_path, "--source", "lms", "--source", source, routes=routes, environ=secret) as listener:
+        to = ("--to", f"http://127.0.0.1:{listener.port}/{source}")
+        sent = run(tmp_path, "trigger", type, *to, "--source", source, **secret)
+        assert sent.returncode == 0, sent.stderr
+        assert listener.post(b"{}", path=f"/{source}").status == 401
+    got = json.loads((tmp_path / "got").read_text(encoding="utf-8"))
+    assert (got["event_type"], got["id"], got["source"]) == (type, sent.stdout.strip(), source)

@@ -1,0 +1,185 @@
+"""A real listener process, and what its senders send."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATIENCE = 30.0
+SECRET = "it is a secret"
+HEADER = "X-Lms-Signature"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def signature(body: bytes, secret: str = SECRET) -> str:
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def event(id: Any = "1", type: str = "grade_change", **body: Any) -> bytes:
+    return json.dumps({"id": id, "event_type": type, "event_time": "2026-01-02T03:04:05Z", "body": body}).encode()
+
+
+def until(holds: Callable[[], Any], what: str = "it") -> Any:
+    """What `holds` returns as soon as that is true; there is no fixed time in which it has to be."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := holds():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not happen within {PATIENCE:g} s")
+
+
+class Listener:
+    """`out` and `err` grow while the process writes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self._lines: dict[str, list[str]] = {"out": [], "err": []}
+        self._threads = [threading.Thread(target=self._collect, args=(name,)) for name in self._lines]
+        for thread in self._threads:
+            thread.start()
+        self.port = 0
+
+    def _collect(self, name: str) -> None:
+        stream = self.process.stdout if name == "out" else self.process.stderr
+        assert stream is not None
+        for line in stream:
+            self._lines[name].append(line.decode())
+        stream.close()
+
+    @property
+    def out(self) -> str:
+        return "".join(self._lines["out"])
+
+    @property
+    def err(self) -> str:
+        return "".join(self._lines["err"])
+
+    def wait_ready(self) -> None:
+        until(lambda: " ready\n" in self.err or self.process.poll() is not None, "ready")
+        assert self.process.poll() is None, self.err
+        found = re.search(r"http.?://127\.0\.0\.1:(\d+)", self.err)
+        self.port = int(found[1]) if found else 0
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+
+    def post(self, body: bytes, headers: Mapping[str, str] | None = None, path: str = "/webhook") -> Answer:
+        return self.request("POST", path, body, {"Content-Type": "application/json", **(headers or {})})
+
+    def send(self, body: bytes, secret: str = SECRET) -> Answer:
+        return self.post(body, {HEADER: signature(body, secret)})
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def logged(self, text: str) -> str:
+        """The first line of the log with this text, once there is one."""
+        found: str = until(
+            lambda: next((line for line in self._lines["err"] if text in line), None), f"{text!r} in the log"
+        )
+        return found
+
+    def memory(self) -> int:
+        """Resident bytes of the process (Linux)."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        found = re.search(r"VmRSS:\s+(\d+) kB", text)
+        return int(found[1]) * 1024 if found else 0
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.finish()
+
+    def finish(self) -> int:
+        code = self.process.wait(PATIENCE)
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        return code
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("LMS_", "SUITE_", "CALLSHEET"))}
+    return {**plain, "CALLSHEET_HOME": str(folder / "home"), "CALLSHEET_CACHE": CACHE, **more}
+
+
+# One for the whole run, so that the definitions are compiled once and not for every process.
+CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"callsheet-tests-{os.getppid()}-{os.getpid()}")
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "callsheet", "lms", "webhook", *arguments]
+
+
+def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment(folder, **environ),
+        timeout=PATIENCE * 2,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def listening(
+    folder: Path,
+    *arguments: str,
+    routes: str | None = None,
+    definitions: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    address: Sequence[str] = ("--addr", ":0"),
+) -> Iterator[Listener]:
+    """`routes` becomes a routes file, `definitions` an overlay of the person's own."""
+    given = [*arguments]
+    if routes is not None:
+        (folder / "routes.toml").write_text(routes, encoding="utf-8")
+        given += ["--routes", str(folder / "routes.toml")]
+    more = dict(environ or {})
+    if definitions is not None:
+        (folder / "own").mkdir(exist_ok=True)
+        (folder / "own" / "own.toml").write_text(definitions, encoding="utf-8")
+        more["LMS_DEFINITIONS"] = str(folder / "own")
+    process = subprocess.Popen(
+        command("listen", *address, *given),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment(folder, **more),
+    )
+    listener = Listener(process, folder)
+    try:
+        listener.wait_ready()
+        yield listener
+    finally:
+        if process.poll() is None:
+            process.kill()
+        listener.finish()
