@@ -1,8 +1,9 @@
 -- Sends the requests of a file, made and signed beforehand, one after the other.
--- Arguments: file, and the fraction of it to start at.
-local requests, count, position = {}, 0, 0
+-- Arguments: the file, and milliseconds between two requests of a connection (0: none).
+local requests, count, position, pause = {}, 0, 0, 0
 
 function init(args)
+  pause = tonumber(args[2] or "0")
   local file = assert(io.open(args[1], "rb"))
   while true do
     local size = file:read(8)
@@ -11,9 +12,17 @@ function init(args)
     requests[count] = file:read(tonumber(size))
   end
   file:close()
+  if pause > 0 then
+    function delay() return pause end
+  end
 end
 
 function request()
   position = position % count + 1
   return requests[position]
+end
+
+function done(summary, latency, calls)
+  local failed = summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout
+  print(string.format("RESULT %d %d %d %d %d", summary.requests, summary.duration, latency:percentile(99), summary.errors.status, failed))
 end

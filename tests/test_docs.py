@@ -38,6 +38,16 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
     assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
 
 
+def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
+    shown = blocks(ROOT / "docs" / "listener.md", "toml")
+    assert len(shown) >= 3
+    for number, text in enumerate(shown):
+        (tmp_path / f"{number}.toml").write_text(text, encoding="utf-8")
+    definitions = load([*layers("lms", {"CALLSHEET_HOME": str(tmp_path / "home")}), Layer(str(tmp_path))])
+    check(definitions, {"operation": qualified_names(definitions)}, registry.names())
+    assert {name for kind, name in definitions if kind == "route"} == {"low-grades"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
@@ -45,7 +55,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
-@pytest.mark.parametrize("page", ["tutorial-own-api.md"])
+@pytest.mark.parametrize("page", ["tutorial-grade-change.md", "tutorial-own-api.md"])
 def test_a_tutorial_works_as_it_is_written(page: str, tmp_path: Path) -> None:
     scripts = str(Path(sys.executable).parent)
     environ = {"PATH": os.pathsep.join([scripts, os.environ["PATH"]]), "CALLSHEET_HOME": str(tmp_path / "home")}
