@@ -92,9 +92,9 @@ PIECES = [
 MARKDOWN = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=40).map("".join)
 
 
-def whole(document) -> None:
+def whole(document, names=document_schema.NAMES) -> None:
     if document_schema.present():
-        assert document_schema.problems(document) == []
+        assert document_schema.problems(document, names) == []
 
 
 @QUICK
@@ -171,7 +171,8 @@ def test_broken_documents_become_valid_ones(content) -> None:
     document = {"type": "doc", "version": 1, "content": content}
     whole(converted(document, "adf", "adf").value)
     whole(to_adf(to_markdown(document)))
-    whole(to_adf(to_markdown(document, lossless=True)))
+    # What is restored as it was may be what only the newer schema allows.
+    whole(to_adf(to_markdown(document, lossless=True)), document_schema.NAMES[:1])
 
 
 @QUICK

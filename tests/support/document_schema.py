@@ -64,6 +64,6 @@ def _may_be(branch, said, types):
     return found is None or said in found
 
 
-def problems(value):
-    """What either schema finds wrong with a document."""
-    return [f"{name}: {error.message[:400]}" for name in NAMES for error in validator(name).iter_errors(value)]
+def problems(value, names=NAMES):
+    """What the schemas find wrong with a document."""
+    return [f"{name}: {error.message[:400]}" for name in names for error in validator(name).iter_errors(value)]

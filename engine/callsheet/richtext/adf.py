@@ -14,6 +14,7 @@ from .rules import Form, Rules
 from .tree import MAX_DEPTH, Losses, Mark, Node, text
 
 Json = dict[str, Any]
+SPELLING = "spelling"
 
 
 @cache
@@ -53,8 +54,10 @@ class Reader:
         if form is None:
             return self._unknown(raw, depth)
         if form.kind == "text":
-            return [text(raw["text"], self.marks(raw))] if isinstance(raw.get("text"), str) and raw["text"] else []
-        attrs = self.attrs(form, raw.get("attrs"))
+            if not isinstance(raw.get("text"), str) or not raw["text"]:
+                return []
+            return [Node("text", spelling(raw, form), [], raw["text"], self.marks(raw))]
+        attrs = self.attrs(form, raw.get("attrs")) | spelling(raw, form)
         return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
 
     def _unknown(self, raw: Json, depth: int) -> list[Node]:
@@ -93,6 +96,28 @@ class Reader:
                 continue
             result.append(Mark(form.kind, self.attrs(form, mark.get("attrs"))))
         return tuple(result)
+
+
+def spelling(raw: Json, form: Form) -> Json:
+    """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
+    said = []
+    said += ["attrs"] if raw.get("attrs") == {} and form.fields else []
+    said += ["marks"] if raw.get("marks") == [] and form.marks else []
+    said += ["content"] if "content" not in raw and form.table.get("holds") else []
+    return {SPELLING: said} if said else {}
+
+
+def spelt(result: Json, node: Node, form: Form) -> Json:
+    """The node with its own way to say nothing."""
+    said = node.attrs.get(SPELLING)
+    for name in said if isinstance(said, list) else ():
+        if name == "attrs" and form.fields:
+            result.setdefault("attrs", {})
+        elif name == "marks" and form.marks:
+            result.setdefault("marks", [])
+        elif name == "content" and not node.content and not form.table.get("hollow"):
+            result.pop("content", None)
+    return result
 
 
 def _complete(form: Form, attrs: Mapping[str, Any]) -> bool:
@@ -140,7 +165,7 @@ class Writer:
             result: Json = {"type": "text", "text": node.text}
         else:
             form, attrs = self.form_of(node)
-            if node.kept and not node.attrs and form.table.get("bare"):
+            if node.kept and not node.attrs.keys() - {SPELLING} and form.table.get("bare"):
                 attrs = {}
             result = {"type": form.type}
             if attrs or (form.has_attrs and form.table.get("attrs_needed")):
@@ -149,7 +174,7 @@ class Writer:
                 result["content"] = [self.node(child) for child in node.content]
         if node.marks:
             result["marks"] = [self.mark(mark) for mark in node.marks]
-        return result
+        return spelt(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
 
     def _counted(self, kind: str, attrs: Json) -> Json:
         for name, value in attrs.items():

@@ -83,14 +83,25 @@ class SpanWriter:
             elif mark.kind == "link" and set(mark.attrs) - {"href", "title"}:
                 self.losses.add("a link has attributes that Markdown cannot say")
         if node.kind in ("text", "break", "image", "figure"):
+            self._tell(node, {"url", "alt", "title", "text", "layout"})
             return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
+            said = self.reader.patterns.write(node.kind, node.attrs)
+            form = self.links.get(node.kind, {})
+            self._tell(node, {*(said[1] if said else ()), form.get("attr"), form.get("label"), "text"})
             return [Node(node.kind, node.attrs, [], "", ())]
         self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
         if node.kind == "card" and words:
             marks = (*marks, Mark("link", {"href": words}))
         return [text(words, marks)] if words else list(node.content)
+
+    def _tell(self, node: Node, said: set[Any]) -> None:
+        for image in node.content:
+            self._tell(image, said)
+        for name in node.attrs:
+            if name not in said:
+                self.losses.add(f"{named(node)}: {name} cannot be said in Markdown")
 
     def _constructed(self, node: Node) -> str | None:
         """A node in the words that its definition gives it."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .adf import SPELLING
 from .rules import Rules
 from .tree import Node
 
@@ -46,7 +47,7 @@ def must_be_carried(node: Node, rules: Rules, constructs: Mapping[str, Any]) -> 
     """Whether the node or one of its parts has no construct, or details that cannot stand before it."""
     if rules.group(node.kind) == "inline":
         return False
-    bare = not node.attrs and any(form.table.get("bare") for form in rules.forms.get(node.kind, ()))
+    bare = not node.attrs.keys() - {SPELLING} and any(form.table.get("bare") for form in rules.forms.get(node.kind, ()))
     return node.kind not in constructs or bare or _a_part_must(node, rules)
 
 

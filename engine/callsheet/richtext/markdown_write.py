@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import carry
+from .adf import SPELLING
 from .fit import fit
 from .markdown_blocks import BlockReader
 from .markdown_spans import SpanWriter
@@ -19,7 +20,7 @@ from .markdown_tables import html_table, plain_table
 from .markdown_unsaid import LANGUAGE, MOST, must_be_carried, unsaid
 from .rules import Rules
 from .says import named, says
-from .tree import Losses, Node, text
+from .tree import Losses, Node, text, walk
 
 OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
@@ -58,6 +59,9 @@ class BlockWriter:
         }
 
     def document(self, root: Node) -> str:
+        if not self.lossless:
+            for node in walk(root):
+                node.attrs.pop(SPELLING, None)
         if len(root.content) == 1 and root.content[0] == Node("paragraph"):
             return ""
         return self.blocks(root.content, top=True)
@@ -91,7 +95,9 @@ class BlockWriter:
         words = self.block(node)
         back = self.reader.read(words)
         plain = _unmarked(node)
-        same = back.content == [plain] or fit(back, self.rules, Losses()).content == [plain]
+        fitted = fit(back, self.rules, Losses()).content
+        kept = fit(Node("doc", content=[_unmarked(node, kept=True)]), self.rules, Losses()).content
+        same = fitted == [plain] or (back.content == [plain] and fitted == kept)
         return words if same else carry.comment(carry.flat(_unmarked(node)))
 
     def block(self, node: Node) -> str:
@@ -224,6 +230,8 @@ class BlockWriter:
         number = node.attrs.get("start", 1)
         number = number if isinstance(number, int) and 0 <= number <= MOST - len(node.content) else 1
         lines: list[str] = []
+        if node.kind in self.items and node.content and node.content[0].kind in self.items:
+            lines.append(self._item(Node(self.items[node.kind]), bullet))  # a list in it needs an item before
         for item in node.content:
             if self.rules.group(item.kind) != "part":
                 lines.append(indented(self.block(item), 2))
@@ -283,7 +291,8 @@ def _of_blocks(node: Node, rules: Rules) -> bool:
     return bool(node.content) and (node.content[0].kind not in rules.inline or node.content[0].kind == "image")
 
 
-def _unmarked(node: Node) -> Node:
+def _unmarked(node: Node, *, kept: bool = False) -> Node:
     """The node without the notes the writer keeps on lists."""
     own = node.text if node.kind == "text" else ""
-    return Node(node.kind, node.attrs, [_unmarked(child) for child in node.content], own, node.marks)
+    content = [_unmarked(child, kept=kept) for child in node.content]
+    return Node(node.kind, node.attrs, content, own, node.marks, kept)
