@@ -230,12 +230,16 @@ class BlockWriter:
         number = node.attrs.get("start", 1)
         number = number if isinstance(number, int) and 0 <= number <= MOST - len(node.content) else 1
         lines: list[str] = []
+        other = False  # the list before in the same item had the first marker
         if node.kind in self.items and node.content and node.content[0].kind in self.items:
             lines.append(self._item(Node(self.items[node.kind]), bullet))  # a list in it needs an item before
         for item in node.content:
             if self.rules.group(item.kind) != "part":
+                item.text = OTHER if other else ""
+                other = not other
                 lines.append(indented(self.block(item), 2))
                 continue
+            other = False
             sign = f"{number}{')' if bullet == OTHER else '.'}" if ordered else bullet
             number += 1
             lines.append(self._item(item, sign))
