@@ -235,8 +235,8 @@ class BlockWriter:
             lines.append(self._item(Node(self.items[node.kind]), bullet))  # a list in it needs an item before
         for item in node.content:
             if self.rules.group(item.kind) != "part":
-                item.text = OTHER if other else ""
-                other = not other
+                if _list_sort(item, self.items):
+                    item.text, other = OTHER if other else "", not other
                 lines.append(indented(self.block(item), 2))
                 continue
             other = False
