@@ -74,20 +74,20 @@ def returned_url(
             ) from None
         listener = None
     with contextlib.closing(_Answers(listener, None if browser else typed)) as answers:
-        if not browser or not _opened(url):
-            say(f"open this page in a browser:\n{url}")
-        if not browser:
-            say("then wait here, or paste the address the browser was sent to:")
+        if browser:
+            # In a thread: a browser that runs in the terminal only returns when it is closed.
+            threading.Thread(target=_open, args=(url,), daemon=True).start()
+            say(f"your browser opens; if it does not, open this page:\n{url}")
+        else:
+            say(f"open this page in a browser:\n{url}\nthen wait here, or paste the address the browser was sent to:")
         return answers.wait(patience)
 
 
-def _opened(url: str) -> bool:
+def _open(url: str) -> None:
     import webbrowser
 
-    try:
-        return webbrowser.open(url)
-    except webbrowser.Error:
-        return False
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(url)
 
 
 class _Answers:
