@@ -17,7 +17,7 @@ from .model import Access, Profiles, SiteProfile
 from .read import known_words, profiles_path
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
+    from pydantic import BaseModel
     from tomlkit import TOMLDocument
 
 Keys = tuple[str, ...]
@@ -100,39 +100,40 @@ def remove_site(document: TOMLDocument, name: str) -> None:
 
 def typed(keys: Keys, text: str) -> Any:
     """A value as its key wants it: texts as they are, lists separated by commas or blanks, the rest as in TOML."""
-    expected = _annotation(keys)
-    if "list" in expected:
+    expected = _types(keys)
+    if "array" in expected:
         return [word for word in text.replace(",", " ").split() if word]
-    if not any(word in expected for word in ("bool", "float", "int")):
+    if "string" in expected or text == "":
         return text
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        wanted = "true or false" if "bool" in expected else "a number"
+        wanted = "true or false" if "boolean" in expected else "a number"
         raise UsageError(f"{'.'.join(keys)}: expected {wanted}, got {text!r}") from None
 
 
-def _annotation(keys: Keys) -> str:
-    """What a key may hold, as words; raises `UsageError` for a key that does not exist."""
-    fields = _fields(keys)
-    if keys[-1] not in fields:
+def _types(keys: Keys) -> set[str]:
+    """The types that a key takes, as JSON Schema calls them; raises `UsageError` for a key that does not exist."""
+    model = _model(keys)
+    found = model.model_json_schema()["properties"].get(keys[-1]) if model else None
+    if found is None:
         near = did_you_mean(keys[-1], keys_at(keys[:-1]))
         raise UsageError(f"{'.'.join(keys)}: no such key{near}", hint="see profiles.example.toml")
     if keys[-1] in ("sites", "services"):
         raise UsageError(f"{'.'.join(keys)}: that is a table; set one of its keys")
-    return str(fields[keys[-1]].annotation)
+    return {str(each.get("type")) for each in found.get("anyOf", [found])}
 
 
-def _fields(keys: Keys) -> dict[str, FieldInfo]:
+def _model(keys: Keys) -> type[BaseModel] | None:
     match keys:
         case (_,):
-            return Profiles.model_fields
+            return Profiles
         case ("sites", _, _):
-            return SiteProfile.model_fields
+            return SiteProfile
         case ("sites", _, "services", _, _):
-            return Access.model_fields
+            return Access
         case _:
-            return {}
+            return None
 
 
 def split_key(text: str) -> Keys:

@@ -1,0 +1,95 @@
+"""Writing in one step, and one writer at a time, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from callsheet.errors import CallsheetError
+from callsheet.files import locked, write_atomically
+
+# A program that is killed right before one of the steps of a writing.
+KILLED = """
+import os, signal, sys
+from callsheet.files import write_atomically
+step, path = sys.argv[1:]
+def killed(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if step == "write":
+    real = os.fdopen
+    def fdopen(*a, **k):
+        file = real(*a, **k)
+        file.write(b"ne")
+        file.flush()
+        killed()
+    os.fdopen = fdopen
+else:
+    setattr(os, step, killed)
+write_atomically(path, b"new")
+"""
+
+
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "replace"])
+def test_a_crash_at_any_step_leaves_the_old_content(tmp_path: Path, step: str) -> None:
+    path = tmp_path / "file"
+    write_atomically(str(path), b"old")
+    done = subprocess.run([sys.executable, "-c", KILLED, step, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"old"
+    assert all(stat.S_IMODE(left.stat().st_mode) == 0o600 for left in tmp_path.iterdir())
+    write_atomically(str(path), b"newer")
+    assert path.read_bytes() == b"newer"
+
+
+def test_a_failed_writing_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "file"
+    write_atomically(str(path), b"old")
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(CallsheetError, match="No space left on device"):
+        write_atomically(str(path), b"new")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "profiles.toml"
+    target.parent.mkdir()
+    target.write_bytes(b"old")
+    link = tmp_path / "profiles.toml"
+    link.symlink_to(target)
+    write_atomically(str(link), b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_the_mode_does_not_depend_on_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_atomically(str(tmp_path / "deep" / "file"), b"x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "deep" / "file").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "deep").stat().st_mode) == 0o700
+
+
+def test_a_lock_that_is_never_given_back_is_an_error(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    with locked(path), pytest.raises(CallsheetError, match="another process has been changing"), locked(path, 0.1):
+        pass
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    code = "import os, sys; from callsheet.files import locked\nwith locked(sys.argv[1]): os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, path], check=False)
+    with locked(path, 0.1):
+        pass
