@@ -27,11 +27,12 @@ def init(context: Context, values: dict[str, Any]) -> None:
     known = profiles(context).get("sites", {})
     way = {**known.get(name, {}), **answers.way()} if name else answers.way()
     found = _found(context, answers, way)
+    method = _method(context, answers, found.deployment)
     wanted = Wanted(
         name=name or _name_for(answers, found.base_url),
         base_url=found.base_url,
         deployment=found.deployment,
-        method=_method(context, answers, found.deployment),
+        method=method,
         service=answers.option("service") or found.service,
     )
     _confirm_replacing(context, wanted, known.get(wanted.name, {}))
