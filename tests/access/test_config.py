@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -178,3 +180,23 @@ def test_a_sites_own_defaults_are_used_until_said_otherwise(shell: Shell, site: 
 def test_sites_complete(sites: Shell) -> None:
     done = sites.process(_SUITE_COMPLETE="bash_complete", COMP_WORDS="suite config use d", COMP_CWORD="3")
     assert done.out.split() == ["plain,dot.ted", "plain,dc"]
+
+
+LOADED = """
+import sys
+from callsheet.main import run
+code = run("suite", sys.argv[1:])
+slow = {"pydantic", "pydantic_settings", "tomlkit", "tomllib", "keyring", "cryptography"}
+print(*sorted(slow & set(sys.modules)), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_a_checked_file_costs_no_check(shell: Shell) -> None:
+    shell.write_profiles('[sites.w]\nbase_url = "https://w.example.org"\nemail = "me"\ntoken_env = "T"\n')
+    command = [sys.executable, "-c", LOADED, "op", "call", "getCurrentUser", "--site", "w", "--dry-run"]
+    for expected in ({"pydantic", "tomllib"}, set()):
+        done = subprocess.run(command, env=shell.variables({"T": "t"}), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert expected <= set(done.stderr.split())
+    assert done.stderr.split() == []
