@@ -112,18 +112,24 @@ def _param(param: dict[str, Any], context: Context, prefix: str) -> click.Parame
 def _argument(param: dict[str, Any], context: Context) -> click.Argument:
     name = param["name"]
     settings = {"default": param["default"]} if "default" in param else {}
+    required = param.get("required", "default" not in param)
     argument = click.Argument(
         [name],
         type=_type(param),
-        required=param.get("required", "default" not in param),
+        required=required,
         nargs=-1 if param.get("multiple") else 1,
-        metavar=param.get("metavar", name.upper()) + ("..." if param.get("multiple") else ""),
+        metavar=argument_word(param) if required else f"[{argument_word(param)}]",
         shell_complete=_completer(param, context),
         **settings,
     )
     argument.name = name
-    argument.help = _help(param)  # only newer versions of click take it themselves
     return argument
+
+
+def argument_word(param: dict[str, Any]) -> str:
+    """How an argument stands in a line of usage."""
+    word: str = param.get("metavar", param["name"].upper())
+    return f"{word}..." if param.get("multiple") else word
 
 
 def _option(param: dict[str, Any], context: Context, prefix: str) -> click.Option:

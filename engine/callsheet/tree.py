@@ -11,7 +11,7 @@ from . import __version__
 from .catalog import Child
 from .context import Context
 from .errors import UsageError, closest
-from .options import click_params, global_params, values_of
+from .options import argument_word, click_params, global_params, values_of
 
 Runner = Callable[[Context, dict[str, Any], dict[str, Any]], None]
 
@@ -48,6 +48,16 @@ class DefinedCommand(click.Command):
             with formatter.indentation():
                 formatter.write_text(about.strip())
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments that need a word, then options; click's own way differs from version to version."""
+        params = self.definition.get("params", [])
+        arguments = [(argument_word(each), each["help"]) for each in params if _explained_argument(each)]
+        options = [param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        for heading, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         program = self.context.program
         if examples := self.definition.get("examples"):
@@ -56,6 +66,10 @@ class DefinedCommand(click.Command):
                     formatter.write(f"{' ' * formatter.current_indent}{program} {example}\n")
         formatter.write_paragraph()
         formatter.write_text(f"Global options ({program} --help) may stand here too.")
+
+
+def _explained_argument(param: dict[str, Any]) -> bool:
+    return param.get("kind") == "argument" and "help" in param
 
 
 class DefinedGroup(click.Group):
