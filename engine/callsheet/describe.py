@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 PLURAL = "list of {0}"
+FILES = {"image": "example.png"}  # where only some kinds of file are taken
 
 
 def describe(context: Context, id: str, operation: dict[str, Any]) -> str:
@@ -37,28 +38,45 @@ def facts(context: Context, id: str, operation: dict[str, Any]) -> dict[str, Any
 
 def example(context: Context, id: str, operation: dict[str, Any]) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
-    from .sample import body_sample, parameter_sample
+    from .sample import parameter_sample
 
     words = [context.program, "op", "call", id]
     for param in operation["params"]:
         if param.get("required"):
             words += ["--param", quote(f"{param['name']}={parameter_sample(param)}")]
     body = operation.get("body", {})
-    for name, part in body.get("parts", {}).items():
-        if part.get("required") or part.get("file"):
-            words += [
-                "--file" if part.get("file") else "--param",
-                quote(f"{name}={'example.txt' if part.get('file') else parameter_sample({**part, 'name': name})}"),
-            ]
-    if "schema" in body and "parts" not in body and not body.get("optional"):
-        from .jsontext import dump
-
-        words += ["-d", quote(dump(body_sample(context.catalog, body["schema"], required_only=True)))]
-    elif body and "parts" not in body and not body.get("optional"):
-        words += ["--file", "example.bin"]
+    if "parts" in body:
+        words += _example_parts(body["parts"])
+    elif "example" in body or (body and not body.get("optional")):
+        words += _example_body(context, body)
     if operation.get("reply") == "binary":
         words += ["--out", "answer.bin"]
     return " ".join(words)
+
+
+def _example_parts(parts: dict[str, Any]) -> Iterator[str]:
+    from .sample import parameter_sample
+
+    for name, part in parts.items():
+        if part.get("file"):
+            yield from ("--file", quote(f"{name}=example.txt"))
+        elif part.get("required"):
+            yield from ("--param", quote(f"{name}={parameter_sample({**part, 'name': name})}"))
+
+
+def _example_body(context: Context, body: dict[str, Any]) -> list[str]:
+    from .jsontext import dump
+    from .request.media import is_json, is_text
+    from .sample import ANYTHING, body_sample
+
+    media = body.get("media", "application/json")
+    if "example" in body:
+        return ["-d", quote(dump(body["example"]))]
+    if "schema" in body:
+        return ["-d", quote(dump(body_sample(context.catalog, body["schema"], required_only=True)))]
+    if is_json(media):
+        return ["-d", quote(dump(ANYTHING))]
+    return ["-d", "text"] if is_text(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
 
 
 def _warnings(operation: dict[str, Any]) -> list[str]:
@@ -73,13 +91,20 @@ def _titled(title: str, lines: list[str]) -> list[str]:
 def _parameter(param: dict[str, Any]) -> tuple[str, ...]:
     notes = [param.get("help", "")]
     if "enum" in param:
-        notes.append(f"one of: {', '.join(map(str, param['enum']))}")
+        notes.append(f"one of: {', '.join(map(_spelled, param['enum']))}")
     if "default" in param:
-        notes.append(f"default: {param['default']}")
+        notes.append(f"default: {_spelled(param['default'])}")
     notes += [f"{name}: {param[name]:g}" for name in ("minimum", "maximum") if name in param]
     notes += ["deprecated"] if param.get("deprecated") else []
     required = "required" if param.get("required") else ""
     return param["name"], param.get("in", "query"), type_words(param), required, "; ".join(filter(None, notes))
+
+
+def _spelled(value: Any) -> str:
+    """As it is typed: `true`, not `True`."""
+    from .jsontext import dump
+
+    return value if isinstance(value, str) else dump(value)
 
 
 def type_words(param: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ _PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "/
 _EMPTY: dict[str, Any] = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
+ANYTHING = {"key": "value"}  # where any JSON will do
 DEEPEST = 4  # objects inside objects, from where on only what is required is filled in
 
 
@@ -34,7 +35,7 @@ def body_sample(definitions: Definitions, schema: str, *, required_only: bool = 
 def parameter_sample(param: Mapping[str, Any]) -> str:
     """One value that a parameter takes, as it is typed."""
     kind = param.get("type", "string")
-    if "example" in param:
+    if "example" in param and _fits(param["example"], param):
         return _typed(param["example"])
     if kind == "array":
         return parameter_sample({**param, "type": param.get("items", "string")})
@@ -43,9 +44,24 @@ def parameter_sample(param: Mapping[str, Any]) -> str:
     if kind == "object":
         return '{"key": "value"}'
     if kind == "string":
-        text = _FORMATS.get(param.get("format", ""), str(param["name"]).upper())
+        text = _FORMATS.get(param.get("format", ""), _word(param["name"]))
         return _patterned(param["pattern"], text) if "pattern" in param else text
     return _typed(_number(param) if kind in ("integer", "number") else True)
+
+
+def _fits(example: Any, param: Mapping[str, Any]) -> bool:
+    """Whether the example of a name, whose operations differ, is one for this operation."""
+    import re
+
+    kind = param.get("items" if param.get("type") == "array" else "type", "string")
+    text = _typed(example)
+    right = isinstance(example, {"integer": int, "number": int | float, "boolean": bool}.get(kind, object))
+    return right and text in map(_typed, param.get("enum", [text])) and bool(re.search(param.get("pattern", ""), text))
+
+
+def _word(name: str) -> str:
+    """An id is a number more often than not; of anything else the name is all that is known."""
+    return "10000" if name[-2:].lower() == "id" else name.upper()
 
 
 def _typed(value: Any) -> str:

@@ -164,6 +164,7 @@ class Body(Shape, total=False):
     schema: Annotated[str, reference("schema", description="What a JSON body must look like.")]
     parts: Annotated[dict[str, Part], Field(description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
+    example: Annotated[Any, Field(description="A body that could be meant, for examples.")]
 
 
 class Paging(Shape, total=False):
