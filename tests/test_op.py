@@ -51,3 +51,98 @@ def test_skeletons_are_json_that_the_operation_accepts(tmp_path: Path) -> None:
     code, out, err = offline(tmp_path, "op", "call", "createIssue", "-d", f"@{tmp_path / 'body.json'}", "--dry-run")
     assert (code, err) == (0, "")
     assert out.startswith("curl -X POST http://127.0.0.1:9/rest/api/3/issue ")
+
+
+def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shlex
+
+    from callsheet.catalog import open_catalog
+    from callsheet.context import Context, Streams
+    from callsheet.describe import example
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("example.txt", "example.bin", "example.png"):
+        (tmp_path / name).write_bytes(b"x")
+    environ = environment(tmp_path / "home", "http://127.0.0.1:9")
+    context = Context("suite", environ, Streams())
+    examples = {
+        id: example(context, id, found) for id, found in open_catalog("suite", environ).all("operation").items()
+    }
+    context.close()
+    assert len(examples) == 1143
+    failed = {}
+    for id, line in examples.items():
+        program, *argv = shlex.split(line)
+        done = run_program(program, [*argv, "--dry-run"], environ)
+        if done.exit != 0 or not done.stdout.startswith(b"curl "):
+            failed[id] = line, done.stderr
+    assert failed == {}
+
+
+@pytest.mark.parametrize(
+    ("id", "argument"),
+    [
+        ("getIssue", "--param issueIdOrKey=DEMO-1"),
+        ("createIssue", '"project": {"key": "DEMO"}'),
+        ("setIssueProperty", '-d \'{"key": "value"}\''),
+        ("createProjectAvatar", "--param projectIdOrKey=DEMO --file example.png"),
+        ("addAttachment", "--file file=example.txt"),
+        ("getAllSprints", "--param boardId=1"),
+    ],
+)
+def test_examples_are_of_the_kind_that_is_meant(id: str, argument: str, tmp_path: Path) -> None:
+    assert argument in offline(tmp_path, "op", "describe", id)[1].splitlines()[-1]
+
+
+def test_a_description_is_filtered_like_any_result(tmp_path: Path) -> None:
+    assert offline(tmp_path, "op", "describe", "getIssue", "--jq", ".http") == (
+        0,
+        "GET /rest/api/3/issue/{issueIdOrKey}\n",
+        "",
+    )
+    assert offline(tmp_path, "op", "describe", "getIssue", "-o", "id") == (0, "getIssue\n", "")
+    assert offline(tmp_path, "op", "describe", "getIssue", "--query", "product")[1] == "jira\n"
+    assert "default: false" in offline(tmp_path, "op", "describe", "getIssue")[1]
+
+
+def test_a_description_is_wrapped_for_a_terminal() -> None:
+    from callsheet.describe import describe
+
+    class Fake:
+        program = "suite"
+
+        class catalog:  # noqa: N801
+            @staticmethod
+            def get(kind: str, id: str) -> dict[str, Any]:
+                return {"title": "Shop"}
+
+    operation = {
+        "product": "shop",
+        "title": "Get",
+        "http": "GET /x",
+        "params": [{"name": "a", "help": "one two three four five six seven"}],
+    }
+    lines = describe(Fake(), "x", operation, 44).splitlines()  # type: ignore[arg-type]
+    assert max(map(len, lines)) <= 44
+    assert "  a  query  string  one two three four five" in lines
+    assert "                    six seven" in lines
+
+
+def test_a_skeleton_comes_in_the_format_that_is_asked_for(tmp_path: Path) -> None:
+    assert offline(tmp_path, "op", "skeleton", "addWatcher", "-o", "yaml")[1] == "string\n"
+    assert offline(tmp_path, "op", "skeleton", "createIssue", "--jq", "keys|length")[1] == "5\n"
+    assert offline(tmp_path, "op", "skeleton", "createIssue")[1].startswith('{\n  "fields": {')
+
+
+@pytest.mark.parametrize("command", [["op", "list"], ["op", "search", "sprint"]], ids=" ".join)
+def test_lists_of_operations_can_be_cut(command: list[str], tmp_path: Path) -> None:
+    assert len(offline(tmp_path, *command, "--max", "2", "-o", "id")[1].splitlines()) == 2
+    code, _, err = offline(tmp_path, *command, "--max", "0")
+    assert (code, err) == (2, "error: --max expects a number of at least 1, not 0\n")
+
+
+def test_the_version_comes_in_every_format(tmp_path: Path) -> None:
+    assert offline(tmp_path, "version")[1].startswith("suite ")
+    assert offline(tmp_path, "version", "--jq", ".program")[1] == "suite\n"
+    assert offline(tmp_path, "version", "-o", "yaml")[1].startswith("program: suite\n")
+    assert offline(tmp_path, "version", "--json")[1] == offline(tmp_path, "version", "-o", "json")[1]

@@ -10,19 +10,20 @@ if TYPE_CHECKING:
     from .context import Context
 
 PLURAL = "list of {0}"
+NARROWEST = 20  # columns of explanation; where less is left, the terminal may break lines itself
 FILES = {"image": "example.png"}  # where only some kinds of file are taken
 
 
-def describe(context: Context, id: str, operation: dict[str, Any]) -> str:
-    """Several paragraphs of plain text, ending with an example."""
+def describe(context: Context, id: str, operation: dict[str, Any], width: int | None = None) -> str:
+    """Several paragraphs of plain text, ending with an example. Explanations are wrapped to `width`."""
     product = context.catalog.get("product", operation["product"])
     method, _, path = operation["http"].partition(" ")
     blocks = [
         [f"{id}: {operation['title']}", *_warnings(operation)],
         [operation["help"]] if "help" in operation else [],
         [f"{method} {path}", f"{product['title']}" + (f", {operation['tag']}" if "tag" in operation else "")],
-        _titled("Parameters", _table([_parameter(param) for param in operation["params"]])),
-        _titled("Body", list(_body(context, operation.get("body")))),
+        _titled("Parameters", _table([_parameter(param) for param in operation["params"]], width=width)),
+        _titled("Body", list(_body(context, operation.get("body"), width))),
         _titled("Answer", list(_answer(operation))),
         _titled("Elsewhere", list(_elsewhere(context, operation, product))),
         _titled("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
@@ -114,7 +115,7 @@ def type_words(param: dict[str, Any]) -> str:
     return f"{kind} ({param['format']})" if "format" in param else str(kind)
 
 
-def _body(context: Context, body: dict[str, Any] | None) -> Iterator[str]:
+def _body(context: Context, body: dict[str, Any] | None, width: int | None) -> Iterator[str]:
     if not body:
         return
     yield f"  {body.get('media', 'application/json')}{', optional' if body.get('optional') else ''}"
@@ -123,7 +124,8 @@ def _body(context: Context, body: dict[str, Any] | None) -> Iterator[str]:
         yield f"    {name}  {'file' if part.get('file') else part.get('type', 'string')}  {', '.join(notes)}".rstrip()
     if "schema" in body and "parts" not in body:
         schema = context.catalog.get("schema", body["schema"])
-        yield from _table([_property(schema, name, each) for name, each in schema.get("properties", {}).items()], 4)
+        rows = [_property(schema, name, each) for name, each in schema.get("properties", {}).items()]
+        yield from _table(rows, 4, width)
 
 
 def _property(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
@@ -156,9 +158,24 @@ def _elsewhere(context: Context, operation: dict[str, Any], product: dict[str, A
             yield f"  {deployment}: below {here['base']}"
 
 
-def _table(rows: list[tuple[str, ...]], indent: int = 2) -> list[str]:
+def _table(rows: list[tuple[str, ...]], indent: int = 2, width: int | None = None) -> list[str]:
+    """Aligned columns; the last one goes on below itself where a line would be longer than `width`."""
     if not rows:
         return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     columns = [place for place, width in enumerate(widths) if width]
-    return [" " * indent + "  ".join(row[place].ljust(widths[place]) for place in columns).rstrip() for row in rows]
+    lines = []
+    for row in rows:
+        start = " " * indent + "".join(f"{row[place]:<{widths[place]}}  " for place in columns[:-1])
+        lines += _wrapped(start, row[columns[-1]], width)
+    return lines
+
+
+def _wrapped(start: str, text: str, width: int | None) -> list[str]:
+    room = width - len(start) if width else 0
+    if room < NARROWEST or len(text) <= room:
+        return [f"{start}{text}".rstrip()]
+    from textwrap import wrap
+
+    first, *more = wrap(text, room, break_long_words=False)
+    return [start + first, *(" " * len(start) + line for line in more)]

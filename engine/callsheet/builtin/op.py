@@ -6,6 +6,7 @@ from typing import Any
 
 from ..context import Context
 from ..errors import UsageError
+from ..execute import extent_of
 from ..search import list_operations, search_operations, suggestions
 
 
@@ -18,9 +19,13 @@ def list_operations_command(context: Context, values: dict[str, Any]) -> None:
         text=values.get("search"),
         deprecated=bool(values.get("include-deprecated") or not values.get("exclude-deprecated")),
     )
-    context.output(context.catalog.get("view", "operation")).items(rows)
+    context.output(context.catalog.get("view", "operation")).items(_first(rows, values))
     if not rows:
         context.note("no operation passes all filters")
+
+
+def _first(rows: list[dict[str, Any]], values: dict[str, Any]) -> list[dict[str, Any]]:
+    return rows[: extent_of(values).most]
 
 
 def search(context: Context, values: dict[str, Any]) -> None:
@@ -28,10 +33,9 @@ def search(context: Context, values: dict[str, Any]) -> None:
     found = search_operations(context.catalog, text, values.get("product"))
     for word, instead in found.corrected.items():
         context.note(f"no operation has the word {word!r}; looked for {instead!r}")
-    rows = found.rows[: values["max"]] if values.get("max") else found.rows
-    if not rows:
+    if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
-    context.output(context.catalog.get("view", "operation")).items(rows)
+    context.output(context.catalog.get("view", "operation")).items(_first(found.rows, values))
 
 
 def operation(context: Context, id: str) -> tuple[str, dict[str, Any]]:
@@ -47,16 +51,18 @@ def operation(context: Context, id: str) -> tuple[str, dict[str, Any]]:
 def describe(context: Context, values: dict[str, Any]) -> None:
     from ..describe import describe as describe_operation
     from ..describe import facts
+    from ..output.stream import Stream
 
     id, found = operation(context, values["id"])
-    if context.output_format in ("table", "id", "csv"):
-        context.streams.out.write(describe_operation(context, id, found))
+    filtered = any(context.option(name) for name in ("jq", "query", "columns"))
+    if context.output_format == "table" and not filtered:
+        width = Stream(context.streams.out).width
+        context.streams.out.write(describe_operation(context, id, found, width))
     else:
         context.output().one(facts(context, id, found))
 
 
 def skeleton(context: Context, values: dict[str, Any]) -> None:
-    from ..jsontext import dump
     from ..sample import body_sample
 
     id, found = operation(context, values["id"])
@@ -72,4 +78,6 @@ def skeleton(context: Context, values: dict[str, Any]) -> None:
             f"{id} takes no JSON body but {body.get('media', 'bytes')}", hint=f"give {form or '--file PATH'}"
         )
     sample = body_sample(context.catalog, body["schema"], required_only=bool(values.get("required")))
-    context.streams.out.write(dump(sample, indent=2) + "\n")
+    if context.option("output") is None:
+        context.options["output"] = "json"
+    context.output().one(sample)

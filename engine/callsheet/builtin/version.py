@@ -9,12 +9,12 @@ from ..context import Context
 
 
 def version(context: Context, values: dict[str, Any]) -> None:
-    if values.get("json") or context.output_format == "json":
-        import platform
-
-        from ..jsontext import dump
-
-        facts = {"program": context.program, "version": __version__, "python": platform.python_version()}
-        context.streams.out.write(dump(facts, indent=2) + "\n")
-    else:
+    wishes = any(context.option(name) for name in ("jq", "query", "columns"))
+    if context.output_format == "table" and not wishes and not values.get("json"):
         context.streams.out.write(f"{context.program} {__version__}\n")
+        return
+    import platform
+
+    if values.get("json"):
+        context.options["output"] = "json"
+    context.output().one({"program": context.program, "version": __version__, "python": platform.python_version()})
