@@ -92,7 +92,13 @@ def test_samples_pass_the_check_of_bodies(schema: str, only: bool) -> None:
 @pytest.mark.parametrize(
     ("param", "text"),
     [
-        ({"name": "issueId"}, "ISSUEID"),
+        ({"name": "issueId"}, "10000"),
+        ({"name": "colour"}, "COLOUR"),
+        ({"name": "key", "example": "DEMO-1"}, "DEMO-1"),
+        ({"name": "x", "type": "integer", "example": "no number"}, "1"),
+        ({"name": "x", "enum": ["a"], "example": "b"}, "a"),
+        ({"name": "x", "pattern": "^[0-9]+$", "example": "att1"}, "1"),
+        ({"name": "x", "type": "array", "example": "b"}, "b"),
         ({"name": "x", "type": "integer"}, "1"),
         ({"name": "x", "type": "integer", "minimum": 5}, "5"),
         ({"name": "x", "type": "boolean"}, "true"),
