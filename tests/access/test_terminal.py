@@ -42,7 +42,7 @@ class Terminal:
         os.write(self.screen, text.encode() + b"\n")
 
     def interrupt(self) -> None:
-        """Ctrl-C until it is taken: one that comes just before the program waits for a key is only seen with the key."""
+        """Ctrl-C until it is taken: one just before the program waits for a key is only seen with the key."""
         while self._read() is not None:
             os.write(self.screen, b"\x03")
             end = time.monotonic() + 3
