@@ -10,17 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from support.cases import environment
+from support.cases import environment, run_program
 from support.server import exchange, reply, serve
 
 pty = pytest.importorskip("pty")
 
+SUITE = [sys.executable, "-m", "callsheet", "suite"]
 
-def at_terminal(argv: list[str], environ: dict[str, str], answer: str) -> tuple[int, str]:
-    """Run the program at a pseudo terminal, type `answer` at its question; its exit code and all it printed."""
+
+def in_shell(line: str, environ: dict[str, str]) -> tuple[int, str]:
+    return at_terminal(["/bin/sh", "-c", line], environ, "")
+
+
+def at_terminal(command: list[str], environ: dict[str, str], answer: str) -> tuple[int, str]:
+    """Run a program at a pseudo terminal, type `answer` at its question; its exit code and all it printed."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "callsheet", "suite", *argv], {**os.environ, **environ})
+        os.execve(command[0], command, {**os.environ, **environ})
     shown, answered, deadline = b"", False, time.monotonic() + 60
     while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 1)
@@ -44,6 +50,39 @@ def test_a_deletion_is_asked_for(answer: str, code: int, sent: int, tmp_path: Pa
     delete = exchange("DELETE", "/rest/api/3/issue/DEMO-1", reply(204), repeat=None)
     with serve([delete]) as server:
         environ = {**environment(tmp_path / "home", server.url), "NO_COLOR": "1"}
-        exit_code, shown = at_terminal(["issues", "delete", "DEMO-1"], environ, answer)
+        exit_code, shown = at_terminal([*SUITE, "issues", "delete", "DEMO-1"], environ, answer)
         assert (exit_code, len(server.requests)) == (code, sent), shown
     assert "Delete issue DEMO-1? [y/N]" in shown
+
+
+def test_long_lists_show_a_bar_where_a_person_watches(tmp_path: Path) -> None:
+    pages = [
+        exchange(
+            "GET",
+            "/rest/api/3/project/search",
+            reply(
+                json={"startAt": at, "maxResults": 2, "total": 4, "values": [{"key": f"P{at}"}, {"key": f"P{at + 1}"}]}
+            ),
+            query=query,
+        )
+        for at, query in ((0, ["expand=lead"]), (2, ["expand=lead", "startAt=2"]))
+    ]
+    with serve(pages) as server:
+        environ = {**environment(tmp_path / "home", server.url), "NO_COLOR": "1", "TERM": "xterm"}
+        out = tmp_path / "out"
+        line = f"{sys.executable} -m callsheet suite projects list --all -o id > {out}"
+        code, shown = in_shell(line, environ)
+    assert (code, out.read_text(encoding="utf-8")) == (0, "P0\nP1\nP2\nP3\n")
+    assert "items" in shown
+    assert "4/4" in shown
+
+
+def test_nothing_is_shown_beside_the_result_where_nobody_watches(tmp_path: Path) -> None:
+    page = {"startAt": 0, "maxResults": 1, "total": 2, "values": [{"key": "P0"}]}
+    rest = {**page, "startAt": 1, "values": [{"key": "P1"}]}
+    script = [exchange("GET", "/rest/api/3/project/search", reply(json=each)) for each in (page, rest)]
+    with serve(script) as server:
+        done = run_program(
+            "suite", ["projects", "list", "--all", "-o", "id"], environment(tmp_path / "home", server.url)
+        )
+    assert (done.exit, done.stdout, done.stderr) == (0, b"P0\nP1\n", "")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import NotAllowed, UsageError
+from .progress import watched
 
 if TYPE_CHECKING:
     from .context import Context
@@ -112,7 +113,8 @@ def items(context: Context, request: Request, plan: Plan, extent: Extent) -> Ite
     most = extent.most
     page: Page | None = None
     settings: dict[str, Any] = {"size": extent.size, "most": most, "start": extent.start}
-    for page in pages(context.client().send, plan, request, **settings):
+    found = pages(context.client().send, plan, request, **settings)
+    for page in watched(context, found, most) if extent.all or most is not None else found:
         yield from page.items
         if not extent.all and most is None:
             break

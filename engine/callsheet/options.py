@@ -174,9 +174,11 @@ def _completer(param: dict[str, Any], context: Context) -> Completer | None:
     if kind is None:
         return None
 
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
+        if kind == "column":
+            return [CompletionItem(words) for words in _columns(ctx, context, incomplete)]
         if kind in COMPLETERS:
             found = resolve(COMPLETERS[kind])(context.catalog, context.environ)
         else:
@@ -184,3 +186,11 @@ def _completer(param: dict[str, Any], context: Context) -> Completer | None:
         return [CompletionItem(word) for word in found if word.startswith(incomplete)]
 
     return complete
+
+
+def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
+    """The columns of the command's view, after those that stand there already."""
+    before, comma, last = incomplete.rpartition(",")
+    view = getattr(ctx.command, "definition", {}).get("view")
+    names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
+    return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]

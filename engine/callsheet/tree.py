@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from .catalog import Child
 from .context import Context
 from .errors import UsageError, closest
 from .options import argument_word, click_params, global_params, values_of
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Runner = Callable[[Context, dict[str, Any], dict[str, Any]], None]
 
@@ -40,6 +43,15 @@ class DefinedCommand(click.Command):
         own, shared = values_of(self.params, ctx.params)
         self.context.options.update({name: value for name, value in shared.items() if value is not None})
         self.runner(self.context, self.definition, own)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The global options too, which the command's own help leaves out."""
+        from click.shell_completion import CompletionItem
+
+        shared = [name for param in self.params if getattr(param, "hidden", False) for name in param.opts]
+        asked = incomplete.startswith("-")
+        names = [name for name in shared if asked and name.startswith("--") and name.startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, names)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)
@@ -132,6 +144,16 @@ class DefinedGroup(click.Group):
         path = ctx.command_path
         hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """At the top a person's aliases too."""
+        from click.shell_completion import CompletionItem
+
+        from .builtin.alias import alias_names
+
+        own = alias_names(self.context.catalog, self.context.environ) if not self.path else []
+        found = super().shell_complete(ctx, incomplete)
+        return [*found, *(CompletionItem(name, help="alias") for name in own if name.startswith(incomplete))]
 
     def invoke(self, ctx: click.Context) -> Any:
         _, shared = values_of(self.params, ctx.params)
