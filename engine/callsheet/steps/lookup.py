@@ -43,6 +43,8 @@ class Lookups:
     def find(self, id: str, word: str, scope: Mapping[str, Any]) -> Match:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
+        if not word.strip():
+            raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
         if keyword is not None:
             return Match(self._keyword_value(lookup, keyword, word, scope))
