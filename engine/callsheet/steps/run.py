@@ -144,8 +144,7 @@ class Run:
             self.wire.print(step["call"], request, extent)
             return _HELD
         if "save" in step:
-            path = str(self.fill(step["save"], scope))
-            return {"file": path, "bytes": self.wire.save(request, path)}
+            return self.wire.save(request, str(self.fill(step["save"], scope)))
         plan = self.wire.plan(step["call"]) if final and self._streams(step) else None
         if plan is not None:
             self.wire.show(plan, request, extent, self.view)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UsageError
 from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
 
 if TYPE_CHECKING:
@@ -71,7 +74,24 @@ class Wire:
                 break
         return found
 
-    def save(self, request: Request, path: str) -> int:
+    def save(self, request: Request, path: str) -> dict[str, Any]:
+        """Write the answer to a file of this name; where one exists already, to `name (2)` and so on."""
         from ..http.download import save
 
-        return save(self.context.client(), request, path)
+        path = os.path.normpath(path)
+        make_directory(os.path.dirname(path))
+        free = free_name(path)
+        return {"file": free, "bytes": save(self.context.client(), request, free)}
+
+
+def make_directory(path: str) -> None:
+    try:
+        os.makedirs(path or ".", exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the directory {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def free_name(path: str) -> str:
+    root, ending = os.path.splitext(path)
+    names = chain([path], (f"{root} ({number}){ending}" for number in count(2)))
+    return next(name for name in names if not os.path.lexists(name))
