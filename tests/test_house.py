@@ -88,3 +88,47 @@ def loaded(arguments: list[str], environ: dict[str, str] | None = None) -> set[s
 def test_a_start_loads_nothing_slow(arguments: list[str]) -> None:
     loaded([*arguments[:1], "version"])  # compiles the catalog when that is still to be done
     assert sorted(loaded(arguments).intersection(SLOW)) == []
+
+
+def order() -> list[str]:
+    """The modules in the order of docs/decisions.md."""
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    section = text.partition("## Modules and their order")[2].partition("\n## ")[0]
+    listed = next(block for block in section.split("\n\n") if " · " in block)
+    return re.findall(r"[a-z_]+", listed)
+
+
+def imported(path: Path) -> set[str]:
+    """First parts of the engine's own modules that a module imports when it runs, wherever in it the import stands."""
+    package = path.relative_to(PACKAGE).parts[:-1]
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checked = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    only_types = {id(node) for block in checked for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if id(node) in only_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level:
+            above = package[: len(package) - node.level + 1]
+            full = [*above, *(node.module or "").split(".")] if node.module else [*above]
+            found |= {full[0]} if full else {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("callsheet"):
+            found.add((node.module or "").split(".")[1])
+    return found - {"__version__"}
+
+
+def test_the_order_of_modules_names_each_of_them_once() -> None:
+    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} - {"__init__", "__main__"}
+    assert sorted(order()) == sorted(there)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own == "__main__":
+        return
+    places = {name: place for place, name in enumerate(order())}
+    place = places.get(own, -1)
+    assert [name for name in imported(path) if name != own and places[name] >= place] == []

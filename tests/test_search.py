@@ -52,6 +52,35 @@ def test_several_words_are_all_looked_for_and_the_name_counts_most(catalog: Cata
     assert all(id.startswith("moveIssues") for id in first(catalog, "move issue", 3))
 
 
+@pytest.mark.parametrize(
+    ("phrase", "id"),
+    [
+        ("create issue", "createIssue"),
+        ("new ticket", "createIssue"),
+        ("list sprints", "getAllSprints"),
+        ("list boards", "getAllBoards"),
+        ("list projects", "searchProjects"),
+        ("add comment", "addComment"),
+        ("delete page", "deletePage"),
+        ("rename page", "updatePage"),
+        ("page history", "getPageVersions"),
+        ("assign issue", "assignIssue"),
+        ("find user", "findUsers"),
+        ("who am i", "getCurrentUser"),
+        ("upload attachment", "addAttachment"),
+        ("close sprint", "partiallyUpdateSprint"),
+        ("change status", "doTransition"),
+        ("approve request", "answerApproval"),
+        ("log work", "addWorklog"),
+        ("watch issue", "addWatcher"),
+        ("link issues", "linkIssues"),
+        ("move page", "movePage"),
+    ],
+)
+def test_everyday_phrases_find_what_is_meant_among_the_first_five(catalog: Catalog, phrase: str, id: str) -> None:
+    assert id in first(catalog, phrase)
+
+
 def test_an_exact_id_comes_first_even_among_many(catalog: Catalog) -> None:
     assert first(catalog, "getIssue", 1) == ["getIssue"]
     assert first(catalog, "getissue", 1) == ["getIssue"]

@@ -47,7 +47,8 @@ def allow(context: Context, request: Request) -> None:
         return
     refuse_when_read_only(context, f"{request.method} {request.path} was not sent")
     if request.safety == "destroy":
-        context.confirm(f"{request.name}: {request.method} {request.path}?")
+        what = f"{request.method} {request.path}"
+        context.confirm(f"{what}?" if request.name == what else f"{request.name}: {what}?")
 
 
 def refuse_when_read_only(context: Context, consequence: str) -> None:

@@ -64,18 +64,32 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     asked = [word.lower() for word in words.split(text)]
     if not asked:
         raise UsageError("nothing to search for", hint="give a word of an operation's name, title, path or tag")
-    corrected = dict(_corrections(catalog, asked))
-    terms = [corrected.get(word, word) for word in asked]
+    synonyms = (catalog.find("program", catalog.program) or {}).get("synonyms", {})
+    corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
+    terms = [_meant(corrected.get(word, word), synonyms) for word in asked]
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
     rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
     return Found(rows, corrected)
 
 
-def _named(id: str, terms: list[str]) -> int:
-    """How many of the words stand in the id itself: what an operation is called counts before where it lives."""
+def _meant(word: str, synonyms: dict[str, list[str]]) -> list[str]:
+    return [word, *synonyms.get(word, synonyms.get(word.removesuffix("s"), ()))]
+
+
+def _named(id: str, terms: list[list[str]]) -> float:
+    """How many of the words stand in the id itself: what an operation is called counts before where it lives.
+
+    Of a word's synonyms each counts a little less than the one before, and all less than what was typed; of two
+    that are alike the shorter name is the plainer operation.
+    """
     in_id = [word.lower() for word in words.split(id)]
-    return sum(any(word.startswith(term.removesuffix("s")) for word in in_id) for term in terms)
+    named = sum(max(0.95**place * _stands(meant, in_id) for place, meant in enumerate(term)) for term in terms)
+    return named - 0.03 * len(in_id)
+
+
+def _stands(term: str, in_id: list[str]) -> bool:
+    return any(word.startswith(term.removesuffix("s")) for word in in_id)
 
 
 def suggestions(catalog: Catalog, id: str, count: int = 3) -> list[str]:
@@ -92,14 +106,20 @@ def _corrections(catalog: Catalog, asked: list[str]) -> Iterator[tuple[str, str]
                 yield word, near[0]
 
 
-def _match(catalog: Catalog, terms: list[str], operator: str, product: str | None) -> list[dict[str, Any]]:
+def _match(catalog: Catalog, terms: list[list[str]], operator: str, product: str | None) -> list[dict[str, Any]]:
     """Ranked rows; words that match whole come before those that only begin alike."""
-    query = operator.join(f'("{term}" OR "{term}"*)' for term in terms)
+    query = operator.join(f"({' OR '.join(_wanted(term))})" for term in terms)
     sql = (
         f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608
         f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY {_RANK}, o.position"
     )
     return [_row(row) for row in catalog.query(sql, query, product, product)]
+
+
+def _wanted(term: list[str]) -> Iterator[str]:
+    typed, *meant = term
+    yield from (f'"{typed}"', f'"{typed}"*')
+    yield from (f'"{word}"' for word in meant)
 
 
 def _row(row: tuple[Any, ...]) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def raw_request(
 ) -> Request:
     if method not in METHODS:
         raise UsageError(f"{method!r} is not a method: expected one of {', '.join(METHODS)}")
+    if target.startswith("//"):
+        raise UsageError(f"{target}: starts like a host; a path has one slash in front, another host is never asked")
     products = _products(catalog, site.deployment)
     if "://" in target.partition("?")[0]:
         product, service, root, target = _of_url(products, site, target)

@@ -44,6 +44,7 @@ class Program(Shape, total=False):
     id: Annotated[Expression, Field(description="The id of any item, where no view says it.")]
     text: Annotated[Expression, Field(description="The name of any item, where no view says it.")]
     paging: Annotated[list[Param], Field(description="Options of every command that prints a list.")]
+    synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
 
