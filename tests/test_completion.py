@@ -1,53 +1,69 @@
-"""What a shell is offered when a person presses the tab key."""
+"""What the shells are offered, asked for as their scripts ask."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from support.cases import environment, run_program
+from callsheet.main import run
+from support.cases import environment
 
-ALIASES = 'mine = "issues list --mine"\n'
+
+def offered(capsys: pytest.CaptureFixture[str], home: Path, *words: str) -> list[str]:
+    line = " ".join(["suite", *words[:-1]])
+    asked = {"_SUITE_COMPLETE": "zsh_complete", "COMP_WORDS": f"{line} {words[-1]}", "COMP_CWORD": str(len(words))}
+    environ = {**environment(home, ""), **asked}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in asked.items():
+            patch.setenv(name, value)
+        run("suite", [], environ=environ)
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out.splitlines()[1::3]
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"),
+    ("words", "word"),
     [
-        ("iss", {"issues", "issue-types"}),
-        ("mi", {"mine"}),
-        ("issues li", {"link", "list"}),
-        ("issue tr", {"transition", "transitions"}),
-        ("issues list --pro", {"--project"}),
-        ("issues list --no-c", {"--no-color"}),
-        ("issues list -o nd", {"ndjson"}),
-        ("issues list --columns key,st", {"key,STATUS"}),
-        ("dashboards list --filter f", {"favourite"}),
-        ("op call getIssueT", None),
-        ("--site w", {"work"}),
-        ("completion f", {"fish"}),
-        ("alias remove m", {"mine"}),
+        (["op", "ca"], "call"),
+        (["op", "call", "getIss"], "getIssue"),
+        (["op", "call", "getIssue", "--param", "iss"], "issueIdOrKey="),
+        (["op", "call", "getIssue", "--param", "failFast="], "failFast=true"),
+        (["op", "call", "getAllSprints", "--param", "sta"], "startAt="),
+        (["op", "list", "--product", "ag"], "agile"),
+        (["op", "list", "--method", "del"], "delETE"),
+        (["op", "list", "--tag", "Issue w"], "Issue watchers"),
+        (["definitions", "show", "pag"], "paginator"),
+        (["definitions", "show", "view", "oper"], "operation"),
+        (["-o", "nd"], "ndjson"),
+        (["completion", "f"], "fish"),
     ],
+    ids=" ".join,
 )
-def test_completion(
-    words: str,
-    offered: set[str] | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "aliases.toml").write_text(ALIASES, encoding="utf-8")
-    (home / "profiles.toml").write_text('[sites.work]\nbase_url = "https://work.example"\n', encoding="utf-8")
-    line = f"suite {words}"
-    monkeypatch.setenv("COMP_WORDS", line)
-    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
-    environ = {**environment(home, "https://work.example"), "_SUITE_COMPLETE": "bash_complete"}
-    run_program("suite", [], environ)
-    found = {line.partition(",")[2] for line in capsys.readouterr().out.splitlines()}
-    if offered is None:
-        assert "getIssueType" in found
-        assert all(name.startswith("getIssueT") for name in found)
-    else:
-        assert found == offered
+def test_words_are_offered(words: list[str], word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    quoted = [f"'{each}'" if " " in each else each for each in words]
+    assert word in offered(capsys, tmp_path, *quoted)
+
+
+def test_nothing_is_said_where_nothing_fits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert offered(capsys, tmp_path, "nothing", "") == []
+    assert offered(capsys, tmp_path, "op", "call", "nothing", "--param", "") == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+def test_the_script_for_bash_offers_words(tmp_path: Path) -> None:
+    program = Path(sys.executable).parent
+    script = """
+        eval "$(suite completion bash)"
+        COMP_WORDS=(suite op describe getIssueT); COMP_CWORD=3
+        _suite_completion suite getIssueT
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    environ = {**environment(tmp_path, ""), "PATH": f"{program}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", script], env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "getIssueType" in done.stdout.splitlines()

@@ -88,7 +88,10 @@ def _run(context: Context, arguments: list[str]) -> int:
     if context.environ.get(variable):
         from click.shell_completion import shell_complete
 
-        return shell_complete(group, {"obj": context}, context.program, variable, context.environ[variable])
+        try:
+            return shell_complete(group, {"obj": context}, context.program, variable, context.environ[variable])
+        except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
+            return 1
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
     return code if isinstance(code, int) else 0

@@ -180,12 +180,21 @@ def _completer(param: dict[str, Any], context: Context) -> Completer | None:
         if kind == "column":
             return [CompletionItem(words) for words in _columns(ctx, context, incomplete)]
         if kind in COMPLETERS:
-            found = resolve(COMPLETERS[kind])(context.catalog, context.environ)
+            found = resolve(COMPLETERS[kind])(context, _typed(ctx), incomplete)
         else:
             found = context.catalog.ids(kind)
         return [CompletionItem(word) for word in found if word.startswith(incomplete)]
 
     return complete
+
+
+def _typed(ctx: click.Context) -> dict[str, Any]:
+    """The values typed so far; behind an option that still waits click leaves arguments where they are."""
+    values, rest = dict(ctx.params), list(ctx.args)
+    for param in ctx.command.params:
+        if isinstance(param, click.Argument) and param.name and not values.get(param.name) and rest:
+            values[param.name] = rest.pop(0)
+    return values
 
 
 def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:

@@ -64,10 +64,15 @@ CONVERTERS: dict[str, str] = {
     "wiki-of-adf": "callsheet.richtext.converters:wiki_of_adf",
 }
 
-# What completes an option or argument besides the ids of a kind of definition; called with catalog and environment.
+# What completes an option or argument besides the ids of a kind of definition.
 COMPLETERS: dict[str, str] = {
-    "alias": "callsheet.builtin.alias:alias_names",
-    "site": "callsheet.profiles.read:site_names",
+    "alias": "callsheet.completers:aliases",
+    "definition": "callsheet.completers:ids",
+    "kind": "callsheet.completers:kinds",
+    "http-method": "callsheet.completers:methods",
+    "parameter-of-operation": "callsheet.completers:parameters",
+    "site": "callsheet.completers:sites",
+    "tag": "callsheet.completers:tags",
 }
 
 

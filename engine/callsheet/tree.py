@@ -149,9 +149,9 @@ class DefinedGroup(click.Group):
         """At the top a person's aliases too."""
         from click.shell_completion import CompletionItem
 
-        from .builtin.alias import alias_names
+        from .completers import aliases
 
-        own = alias_names(self.context.catalog, self.context.environ) if not self.path else []
+        own = aliases(self.context, {}, incomplete) if not self.path else []
         found = super().shell_complete(ctx, incomplete)
         return [*found, *(CompletionItem(name, help="alias") for name in own if name.startswith(incomplete))]
 

@@ -29,12 +29,3 @@ def remove_alias(context: Context, values: dict[str, Any]) -> None:
     if aliases.pop(values["name"], None) is None:
         raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")
     write_aliases(context.environ, aliases)
-
-
-def alias_names(catalog: Any, environ: Any) -> list[str]:
-    """For completion: a broken file completes nothing."""
-    del catalog
-    try:
-        return list(read_aliases(environ))
-    except UsageError:
-        return []

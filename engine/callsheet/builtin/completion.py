@@ -10,6 +10,8 @@ from click.shell_completion import get_completion_class
 from ..context import Context
 from ..errors import CallsheetError
 
+# After `name=` the value follows without a space.
+GO_ON = "[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null"
 USE = {
     "bash": 'put  eval "$({program} completion bash)"  into ~/.bashrc',
     "zsh": 'put  eval "$({program} completion zsh)"  into ~/.zshrc',
@@ -25,6 +27,9 @@ def completion(context: Context, values: dict[str, Any]) -> None:
     variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
     script = made(Command(context.program), {}, context.program, variable)
     # The bash template's own check runs the bash of the PATH; the script says what it needs by itself.
-    context.streams.out.write(script.source_template % script.source_vars() + "\n")
+    text = script.source_template % script.source_vars()
+    if shell == "bash":
+        text = text.replace("return 0", f"{GO_ON}\n    return 0", 1)
+    context.streams.out.write(f"{text}\n")
     if context.streams.out.isatty():
         context.note(USE[shell].format(program=context.program))
