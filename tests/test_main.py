@@ -126,3 +126,48 @@ def test_directories_named_by_the_environment_must_be_there(tmp_path: Path) -> N
     environ = {**environment(tmp_path / "home", ""), "SUITE_DEFINITIONS": str(tmp_path / "gone")}
     done = run_program("suite", ["--help"], environ)
     assert done.stderr == f"error: SUITE_DEFINITIONS: no directory of definitions at {tmp_path / 'gone'}\n"
+
+
+INTERRUPTED = """
+import builtins
+true = builtins.__import__
+def interrupted(name, *rest):
+    if name == "click":
+        raise KeyboardInterrupt
+    return true(name, *rest)
+builtins.__import__ = interrupted
+from callsheet.entry import main
+main()
+"""
+
+
+def test_an_interruption_while_the_program_is_loaded_is_quiet_too(tmp_path: Path) -> None:
+    done = python(tmp_path, "-c", INTERRUPTED)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full here")
+@pytest.mark.parametrize("argv", [["--help"], ["op", "describe", "getIssue"], ["op", "list"]], ids=" ".join)
+def test_a_full_disk_is_told_in_one_line(argv: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "callsheet", "suite", *argv]
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr in (
+        "error: No space left on device\n",
+        "error: cannot write the result: No space left on device\n",
+    )
+
+
+def test_a_body_keeps_its_bytes_in_a_locale_that_does_not_know_them(tmp_path: Path) -> None:
+    environ = {**environment(tmp_path, "http://127.0.0.1:9"), "LC_ALL": "C", "PATH": os.environ["PATH"]}
+    body = '{"fields": {"summary": "Ä 漢字"}}'.encode()
+    command = [
+        sys.executable.encode(),
+        *b"-X utf8=0 -m callsheet suite api POST /rest/api/3/issue --dry-run -d".split(),
+        body,
+    ]
+    done = subprocess.run(command, env={**environ, "PYTHONCOERCECLOCALE": "0"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "Ä 漢字".encode() in done.stdout

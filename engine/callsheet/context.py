@@ -141,7 +141,7 @@ class Context:
         if source in ("@-", "-"):
             return self.read_input()
         if not source.startswith("@"):
-            return source.encode()
+            return os.fsencode(source)  # the bytes as they were typed, whatever the locale calls them
         try:
             with open(source[1:], "rb") as file:
                 return file.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ def main() -> None:
     program = name.removesuffix(".exe")
     if name == "__main__.py":
         program, arguments = _named(arguments), arguments[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
     try:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
@@ -76,6 +79,9 @@ def run(
         return INTERRUPTED
     except BrokenPipeError:
         return 0
+    except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
+        named = f"{error.filename}: " if error.filename else ""
+        return _report(context, CallsheetError(f"{named}{error.strerror or error}"))
     finally:
         context.close()
 
