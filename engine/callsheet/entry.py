@@ -1,4 +1,4 @@
-"""Where both programs start: imports next to nothing itself, so that Ctrl-C while the rest is loaded ends quietly too."""
+"""Where both programs start. Imports next to nothing, so that Ctrl-C while the rest is loaded ends quietly too."""
 
 from __future__ import annotations
 
