@@ -84,3 +84,9 @@ def test_every_key_of_any_file_is_found_on_a_line_that_holds_it(tables: dict[str
         number = line_of(text, path)
         if path and isinstance(path[-1], str) and path[-1].isalpha():
             assert path[-1] in lines[number - 1]
+
+
+def test_quotes_may_stand_before_the_end_of_a_long_string() -> None:
+    text = "a = ['''say 'x'''', \"\"\"say \"y\"\"\"\"]\nb = 1\n"
+    assert tomllib.loads(text)["a"] == ["say 'x'", 'say "y"']
+    assert line_of(text, ("b",)) == 2

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from .check_operations import operation_problems, schema_problems
 from .check_steps import Found, command_problems, lookup_problems
-from .check_tree import option_problems, place_problems
+from .check_tree import default_problems, option_problems, place_problems
 from .errors import DefinitionError, did_you_mean
 from .load import Definition, Definitions, text_of
 from .locate import Path, line_of, path_in
@@ -166,7 +166,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     """What takes more than a shape to say, by kind."""
     checks: dict[str, tuple[Callable[..., Found], ...]] = {
         "command": (place_problems, option_problems, partial(command_problems, operations=operations)),
-        "group": (place_problems,),
+        "group": (place_problems, default_problems),
         "program": (option_problems,),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems,),

@@ -97,6 +97,7 @@ class Checker:
             bound.update(dict.fromkeys(added, place))
             names = names | added
         yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
+        yield from self._convert(table, names, (*at, "convert"))
 
     def _params(self, table: dict[str, Any], names: Names) -> Found:
         for place, param in enumerate(table.get("params", ())):

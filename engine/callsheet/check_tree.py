@@ -28,6 +28,14 @@ def place_problems(definitions: Definitions, definition: Definition) -> Found:
         yield (), f"a group is called {id!r} as well"
 
 
+def default_problems(definitions: Definitions, group: Definition) -> Found:
+    """The default of a group is one of its own commands."""
+    default, under = group.table.get("default"), f"{group.id} "
+    names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
+    if default is not None and default not in names:
+        yield ("default",), f"no command {under + default!r}{did_you_mean(default, names)}"
+
+
 def option_problems(_: Definitions, definition: Definition) -> Found:
     """No two share a name, none takes the one of the help page, and at most the last argument is a list."""
     key = "params" if definition.kind == "command" else "options"

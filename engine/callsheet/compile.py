@@ -108,7 +108,8 @@ def _children(definitions: Definitions) -> Iterable[tuple[Any, ...]]:
 
 def _write_operations(connection: sqlite3.Connection, definitions: Definitions) -> None:
     products = {definition.id: definition.table.get("order", 1000) for definition in _of(definitions, "product")}
-    operations = sorted(_of(definitions, "operation"), key=lambda d: _place(d, products))
+    listed = (operation for operation in _of(definitions, "operation") if not operation.table.get("hidden"))
+    operations = sorted(listed, key=lambda d: _place(d, products))
     vocabulary: set[str] = set()
     for place, operation in enumerate(operations):
         table = operation.table

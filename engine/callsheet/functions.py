@@ -41,6 +41,10 @@ class Functions(functions.Functions):
     def _func_lower(self, text: str) -> str:
         return text.lower()
 
+    @functions.signature(_TEXT)
+    def _func_upper(self, text: str) -> str:
+        return text.upper()
+
     @functions.signature(_ANY, _ANY)
     def _func_add(self, left: Any, right: Any) -> Any:
         """The sum of two numbers; null with null."""

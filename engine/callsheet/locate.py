@@ -14,8 +14,8 @@ _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACES = re.compile(r"[ \t]*")
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 _STRINGS = (
-    re.compile(r'"""(?:\\.|[^\\])*?"""', re.DOTALL),
-    re.compile(r"'''.*?'''", re.DOTALL),
+    re.compile(r'"""(?:\\.|[^\\])*?"{3,5}(?!")', re.DOTALL),
+    re.compile(r"'''.*?'{3,5}(?!')", re.DOTALL),
     re.compile(r'"(?:\\.|[^"\\])*"'),
     re.compile(r"'[^']*'"),
 )
@@ -140,7 +140,7 @@ def _value(text: str, position: int, path: Path) -> Generator[tuple[Path, int], 
     if opening == "{":
         return (yield from _inline(text, position + 1, path))
     scalar = _SCALAR.match(text, position)
-    return scalar.end() if scalar else position + 1
+    return max(scalar.end(), position + 1) if scalar else position + 1
 
 
 def _array(text: str, position: int, path: Path) -> Generator[tuple[Path, int], None, int]:

@@ -58,6 +58,7 @@ HANDLERS: dict[str, str] = {
 CONVERTERS: dict[str, str] = {
     "adf": "callsheet.richtext.converters:adf",
     "json": "callsheet.steps.convert:from_json",
+    "markdown-of-storage": "callsheet.richtext.converters:markdown_of_storage",
     "storage": "callsheet.richtext.converters:storage",
     "text": "callsheet.steps.convert:plain",
     "wiki": "callsheet.richtext.converters:wiki",

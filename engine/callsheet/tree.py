@@ -117,6 +117,18 @@ class DefinedGroup(click.Group):
             return DefinedGroup(self.context, path, self.runner, help=help)
         return DefinedCommand(self.context, path, self.runner)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With a default command, words that name no command of the group are that command's."""
+        default = self.default
+        if default and args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
+            args = [default, *args]
+        return super().parse_args(ctx, args)
+
+    @property
+    def default(self) -> str | None:
+        found: str | None = self.context.catalog.get("group", self.path).get("default") if self.path else None
+        return found
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

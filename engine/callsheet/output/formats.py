@@ -185,6 +185,10 @@ def storage(value: Any, setting: Setting) -> str:
     return setting.rich(value, "storage") if setting.rich and isinstance(value, str) else plain(value, setting)
 
 
+def storage_line(value: Any, setting: Setting) -> str:
+    return first_line(storage(value, setting), setting)
+
+
 def document_line(value: Any, setting: Setting) -> str:
     return first_line(document(value, setting), setting)
 
@@ -200,6 +204,7 @@ FORMATS: dict[str, Format] = {
     "line": first_line,
     "list": joined,
     "storage": storage,
+    "storage-line": storage_line,
     "time": local_time,
     "yes": yes,
 }

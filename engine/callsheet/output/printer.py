@@ -79,7 +79,7 @@ class Output:
             self.items(value)
         elif self._filter is not None:
             self._write_filtered(value, self._filter)
-        elif self._sections and self._format == "table":
+        elif self._sections and self._format == "table" and isinstance(value, dict):
             layout = self._layout
             self._write(detail(value, layout.columns.every, self._sections, layout.setting, layout.width))
         else:

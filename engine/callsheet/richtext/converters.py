@@ -27,8 +27,13 @@ def wiki_of_adf(context: Context, text: str) -> Any:
     return _converted(context, text, "wiki", source="adf")
 
 
-def _converted(context: Context, text: str, target: str, source: str = "markdown") -> Any:
-    done = convert(text, source, target, nodes=context.rich_text)
+def markdown_of_storage(context: Context, text: str) -> Any:
+    """To be edited and sent back: what Markdown cannot say is carried along."""
+    return _converted(context, text, "markdown", source="storage", lossless=True).rstrip("\n")
+
+
+def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
+    done = convert(text, source, target, nodes=context.rich_text, lossless=lossless)
     for loss in done.losses:
         context.note(loss)
     return done.value

@@ -97,6 +97,7 @@ class Group(Shape, total=False):
 
     help: Required[str]
     aliases: list[str]
+    default: Annotated[Name, Field(description="Its command that runs where the next word names none of them.")]
 
 
 class FieldColumns(Shape, total=False):
@@ -114,6 +115,7 @@ class CommandHere(Action, total=False):
     columns: FieldColumns
     items: Expression
     result: Value
+    convert: Template
     view: Annotated[str, reference("view", description="Output columns.")]
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
@@ -130,6 +132,7 @@ class Command(CommandHere, total=False):
     builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
     items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
+    convert: Annotated[Template, Field(description="Name of a converter that the result goes through; null is none.")]
     confirm: Annotated[Template, Field(description="Asked before anything is destroyed.")]
     safety: Required[Safety]
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]

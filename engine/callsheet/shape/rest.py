@@ -212,6 +212,7 @@ class Operation(Shape, total=False):
     scopes: list[str]
     deprecated: bool
     experimental: bool
+    hidden: Annotated[bool, Field(description="No part of the catalog that is listed and searched; it can be called.")]
     safety: Annotated[Safety, Field(description="Default: by the method.")]
     view: Annotated[str, reference("view", description="Output columns.")]
     headers: Annotated[dict[str, str], Field(description="Headers sent with it.")]

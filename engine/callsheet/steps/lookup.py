@@ -50,8 +50,8 @@ class Lookups:
             return Match(self._keyword_value(lookup, keyword, word, scope))
         if is_url(word):
             return Match(found_in_url(self.context, word, lookup))
-        if "pattern" in lookup and re.fullmatch(lookup["pattern"], word):
-            return Match(word)
+        if "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
+            return Match(found.groupdict().get("id", word))
         if "call" not in lookup:
             raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .. import registry
 from ..errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ..execute import Extent, extent_of, refuse_when_read_only
 from ..template import TemplateError, evaluate, fill
@@ -183,11 +184,16 @@ class Run:
             items = evaluate(self.command["items"], self.answer)
             show_part(self.context, items or [], self.view, self.extent)
         elif "result" in self.command:
-            show(self.context, self.fill(self.command["result"]), self.view)
+            show(self.context, self._result(), self.view)
         elif self.command.get("pages") and isinstance(self.answer, list):
             show_part(self.context, self.answer, self.view, self.extent)
         else:
             show(self.context, self.answer, self.view)
+
+    def _result(self) -> Any:
+        result = self.fill(self.command["result"])
+        converter = self.fill(self.command.get("convert"))
+        return registry.resolve(registry.CONVERTERS[converter])(self.context, result) if converter else result
 
 
 def _true(value: Any) -> bool:
