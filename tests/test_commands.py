@@ -12,6 +12,7 @@ import pytest
 
 from callsheet.catalog import Catalog, open_catalog
 from callsheet.template import evaluate
+from support import published
 from support.cases import environment, load_cases, run_case, run_program
 
 CASES = Path(__file__).parent / "cases" / "commands"
@@ -22,8 +23,11 @@ KEYS = {"name", "argv", "on", "env", "stdin", "files", "exchange", "expect"}
 
 @pytest.mark.parametrize("case", load_cases(CASES))
 def test_command(case: dict[str, Any], tmp_path: Path) -> None:
+    """On cloud sites, what is sent fits the published documents."""
     assert set(case) <= KEYS
-    run_case(case, tmp_path)
+    done = run_case(case, tmp_path)
+    if "on" not in case:
+        assert [problem for request in done.requests for problem in published.problems(request)] == []
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +134,13 @@ def test_no_deprecated_operation_is_called(catalog: Catalog) -> None:
         for step in command["step"]:
             if "call" in step:
                 assert not catalog.get("operation", step["call"]).get("deprecated"), id
+
+
+@pytest.mark.published
+@pytest.mark.skipif(not published.SPECS.is_dir(), reason="the published documents are not here")
+def test_the_judge_of_requests_sees_what_is_wrong() -> None:
+    wrong = published.Received("GET", "/wiki/api/v2/pages/x?bogus=1", {}, b"")
+    told = "\n".join(published.problems(wrong))
+    assert "query bogus: not documented" in told
+    assert "path id" in told
+    assert published.problems(published.Received("GET", "/rest/api/2/field", {}, b"")) != []

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from callsheet.main import run
-from support.server import load_exchanges, serve
+from support.server import Received, load_exchanges, serve
 
 TOKEN = "canary-token-2b7e"  # never shown by anything
 
@@ -36,6 +36,7 @@ class Done(NamedTuple):
     exit: int
     stdout: bytes
     stderr: str
+    requests: tuple[Received, ...] = ()
 
 
 def load_cases(directory: Path) -> list[Any]:
@@ -97,6 +98,7 @@ def run_case(case: dict[str, Any], directory: Path, program: str = "suite") -> D
             environ = {**site(home, server.url), **case.get("env", {})}
             argv = [word.replace("{url}", server.url) for word in case["argv"]]
             done = run_program(program, argv, environ, case.get("stdin", ""))
+            done = done._replace(requests=tuple(server.requests))
             url = server.url
     finally:
         os.chdir(before)
