@@ -68,11 +68,9 @@ def bare() -> contextlib.AbstractContextManager[str]:
 
 
 def start_load(url: str, requests: Path, seconds: float, connections: int, pause: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(HERE / "listener_load.lua"),
-         url, "--", str(requests), str(pause)],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    load = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(HERE / "listener_load.lua"), url]
+    command = ["taskset", "-c", "1", *load, "--", str(requests), str(pause)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def finish(load: subprocess.Popen[str]) -> Result:
@@ -112,10 +110,8 @@ def routes(folder: Path, count: int, kind: str) -> Path:
         "type": lambda number: f"body.score < `{-number}`",
     }
     on = '["quiz_submitted"]' if kind == "type" else '["grade_change"]'
-    text = (
-        f'[route.r{number}]\non = {on}\nwhen = "{conditions[kind](number)}"\ndo = [{{ handler = "append", file = "x" }}]\n'
-        for number in range(count)
-    )
+    does = 'do = [{ handler = "append", file = "x" }]'
+    text = (f'[route.r{number}]\non = {on}\nwhen = "{conditions[kind](number)}"\n{does}\n' for number in range(count))
     path.write_text("\n".join(text), encoding="utf-8")
     return path
 
@@ -124,9 +120,8 @@ def latency(url: str, requests: Path, most: float, seconds: float) -> None:
     """At four fifths of the maximum: a pause of 3 ms, and as many connections as give that rate."""
     connections = max(1, round(most * 0.8 * 0.0036))
     result = load(url, requests, seconds, connections, 3)
-    print(
-        f"{'p99 at about 80 % of the maximum':34} {result.rate:8.0f}/s  ({result.rate / most:.0%})  p99 {result.p99:.2f} ms (bar 15)"
-    )
+    what, share = "p99 at about 80 % of the maximum", result.rate / most
+    print(f"{what:34} {result.rate:8.0f}/s  ({share:.0%})  p99 {result.p99:.2f} ms (bar 15)")
 
 
 def flood(url: str, good: Path, bad: Path, seconds: float) -> None:

@@ -27,6 +27,7 @@ class Column(NamedTuple):
     format: Format = plain
     exact: Format = plain  # the same for csv
     max: int | None = None
+    whole: bool = False  # what identifies the item: on a terminal cut last, for it is copied from there
 
 
 def split(text: str) -> list[str]:
@@ -51,8 +52,9 @@ class Columns:
         self._setting = setting
         self._known: dict[str, Column] = {}
         self._standard: list[Column] = []
+        identifying = view.get("id") if view else None
         for definition in view["columns"] if view else ():
-            column = from_definition(definition)
+            column = from_definition(definition)._replace(whole=definition["value"] == identifying)
             self._known.setdefault(column.name.casefold(), column)
             if not definition.get("wide"):
                 self._standard.append(column)

@@ -100,6 +100,7 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
         [one_line(column.name) for column in columns],
         ([one_line(column.format(column.value(item), layout.setting)) for column in columns] for item in items),
         limits=[column.max for column in columns],
+        whole=[column.whole for column in columns],
         width=layout.width,
         bold=layout.bold,
     )

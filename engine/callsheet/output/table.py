@@ -16,19 +16,21 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     limits: Sequence[int | None] = (),
+    whole: Sequence[bool] = (),
     width: int | None = None,
     bold: bool = False,
 ) -> Iterator[str]:
     """The lines of a table, each with its line break. All cells are held, as the widths depend on them.
 
     Cells must be single lines without control characters. `width` is the terminal's; without one nothing is
-    cut. `limits` are the widest the columns get on a terminal.
+    cut. `limits` are the widest the columns get on a terminal; `whole` columns are cut only where the others cannot
+    make room.
     """
     cells = [[_joined(text) for text in row] for row in rows]
     if header is not None:
         cells.insert(0, [_joined(text) for text in header])
     if width is not None:
-        _cut(cells, limits, width)
+        _cut(cells, limits, whole, width)
     widths = _widths(cells)
     for index, row in enumerate(cells):
         line = _GAP.join(_padded(row, widths)).rstrip()
@@ -72,18 +74,29 @@ def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
     return (text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True))
 
 
-def _cut(cells: list[list[str]], limits: Sequence[int | None], width: int) -> None:
+def _cut(cells: list[list[str]], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> None:
     natural = _widths(cells)
     for index, limit in enumerate(limits):
         if limit is not None:
             natural[index] = min(natural[index], max(limit, 1))
     room = width - len(_GAP) * (len(natural) - 1)
-    fitted = _fit(natural, room)
+    fitted = _fit(natural, whole, room)
     for row in cells:
         row[:] = [shortened(text, most) for text, most in zip(row, fitted, strict=True)]
 
 
-def _fit(widths: list[int], room: int) -> list[int]:
+def _fit(widths: list[int], whole: Sequence[bool], room: int) -> list[int]:
+    """What may be cut gives way to what may not, if that leaves each `_LEAST`; else all give way."""
+    kept = {place for place, keep in enumerate(whole) if keep}
+    others = [width for place, width in enumerate(widths) if place not in kept]
+    rest = room - sum(widths[place] for place in kept)
+    if rest < sum(min(width, _LEAST) for width in others):
+        return _squeezed(widths, room)
+    fitted = iter(_squeezed(others, rest))
+    return [width if place in kept else next(fitted) for place, width in enumerate(widths)]
+
+
+def _squeezed(widths: list[int], room: int) -> list[int]:
     """The widest columns give way first, all to the same width, none below `_LEAST`."""
     cap = max(widths, default=0)
     while cap > _LEAST and sum(min(width, cap) for width in widths) > room:
