@@ -6,6 +6,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
 
+# What a site may be called.
+SITE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -46,6 +48,18 @@ def base_url_problem(text: str) -> str | None:
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         return f"{shown} would send the credential in the clear; http is only for this machine"
     return None
+
+
+def proxy_problem(text: str) -> str | None:
+    """Why `text` cannot be a proxy that is written down, or None."""
+    try:
+        parts = urlsplit(text)
+        wrong = parts.scheme not in ("http", "https", "socks5", "socks5h") or not parts.hostname or parts.port == 0
+    except ValueError as error:
+        return f"not a URL: {error}"
+    if parts.password is not None:
+        return "credentials do not belong here; give this proxy in HTTPS_PROXY"
+    return "expected a URL like http://proxy.example.org:3128" if wrong else None
 
 
 def _odd(text: str) -> bool:

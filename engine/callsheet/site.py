@@ -12,7 +12,7 @@ from .catalog import Catalog, open_catalog
 from .credentials.find import Secrets, absolute, access_to, account
 from .credentials.present import Credential, present
 from .errors import CallsheetError, UsageError
-from .profiles.choose import Choice, Variables, choose
+from .profiles.choose import Choice, Variables, choose, pace
 from .profiles.read import read_profiles
 from .template import fill
 
@@ -169,5 +169,5 @@ def current_site(
     catalog = catalog or open_catalog(program, environ)
     variables = Variables(catalog.get("program", program)["prefix"], environ)
     choice = choose(options, variables, lambda: read_profiles(catalog, environ))
-    choice.settings.update({key: options[key] for key in ("rps", "timeout") if options.get(key) is not None})
+    choice.settings.update(pace(options))
     return Site(choice, catalog, variables, environ)

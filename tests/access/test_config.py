@@ -200,3 +200,40 @@ def test_a_checked_file_costs_no_check(shell: Shell) -> None:
         assert done.returncode == 0, done.stderr
         assert expected <= set(done.stderr.split())
     assert done.stderr.split() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("timeout", "1e400"), "sites.work.timeout: input should be less than or equal to 86400"),
+        (("timeout", "nan"), "sites.work.timeout: input should be"),
+        (("output", "jsn"), "sites.work.output: input should be 'table', 'json'"),
+        (("sites.wrok.rps", "3"), "unknown site 'wrok', did you mean 'work'?"),
+        (("site", "wrok"), "site: no site 'wrok', did you mean 'work'?"),
+    ],
+)
+def test_a_refused_value_is_not_blamed_on_the_file(sites: Shell, words: tuple[str, str], said: str) -> None:
+    done = sites("config", "set", *words)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {said}"), done.err
+    assert "profiles.toml:" not in done.err
+    assert sites.profiles == PROFILES
+
+
+def test_setting_a_key_of_no_site_is_a_mistake_of_usage(shell: Shell) -> None:
+    done = shell("config", "set", "rps", "3")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error: no site selected")
+
+
+@pytest.mark.parametrize("words", [("--timeout", "0"), ("--timeout", "1e12"), ("--rps", "0"), ("--rps=-1",)])
+def test_a_pace_that_cannot_be_is_refused(shell: Shell, site: FakeSite, words: tuple[str, ...]) -> None:
+    done = shell("users", "me", *words, SUITE_BASE_URL=site.url, SUITE_EMAIL=EMAIL, SUITE_TOKEN=TOKEN)
+    assert done.code == 2
+    assert f"error: {words[0].partition('=')[0]} expects a number above 0" in done.err
+    assert site.requests == []
+
+
+def test_a_token_without_its_user_names_the_variable(shell: Shell, site: FakeSite) -> None:
+    done = shell("users", "me", SUITE_BASE_URL=site.url, SUITE_TOKEN=TOKEN, SUITE_METHOD="basic")
+    assert done.code == 3
+    assert done.err.endswith("hint: set SUITE_EMAIL\n")

@@ -41,7 +41,7 @@ def test_a_wrong_token_saves_nothing(shell: Shell, site: FakeSite) -> None:
     done = shell("init", "--base-url", site.url, *BASIC, stdin="wrong-" + CANARY)
     assert done.code == 3
     assert "error: the credential was refused" in done.err
-    assert "hint: make a new one at https://" in done.err
+    assert "hint: make a new API token at https://" in done.err
     assert nothing_saved(shell)
 
 
@@ -206,3 +206,34 @@ def test_a_profiles_file_that_cannot_be_written_leaves_no_credential(shell: Shel
     done = shell("init", "--base-url", site.url, "--name", "work", *BASIC, stdin=TOKEN)
     assert done.code != 0
     assert not (shell.home / "credentials.enc").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--name", "my site"), "--name: 'my site': a site's name holds"),
+        (("--method", "basc"), "--method: unknown method 'basc', did you mean 'basic'? (one of: basic, "),
+        (("--deployment", "server"), "--deployment: unknown deployment 'server' (one of: cloud, datacenter)"),
+        (("--service", "jria"), "--service: unknown service 'jria', did you mean 'jira'?"),
+        (("--ca-bundle", "missing.pem"), "--ca-bundle: no file /"),
+        (("--proxy", f"http://me:{CANARY}@proxy:1"), "--proxy: credentials do not belong here"),
+        (("--proxy", "proxy:3128"), "--proxy: expected a URL like http://"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_is_sent(
+    shell: Shell, site: FakeSite, words: tuple[str, ...], said: str
+) -> None:
+    done = shell("init", "--base-url", site.url, *words, *BASIC, stdin=TOKEN)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {said}"), done.err
+    assert site.requests == []
+    assert nothing_saved(shell)
+
+
+def test_services_stand_below_their_site_without_an_empty_table(shell: Shell, site: FakeSite) -> None:
+    site.deployment, site.context = "datacenter", "/jira"
+    site.site_accepts = {f"Bearer {PAT}"}
+    done = shell("init", "--name", "dc", "--base-url", f"{site.url}/jira", "--token-stdin", stdin=PAT)
+    assert done.code == 0, done.err
+    assert "[sites.dc.services.jira]" in shell.profiles
+    assert "[sites.dc.services]\n" not in shell.profiles

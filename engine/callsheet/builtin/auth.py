@@ -29,7 +29,7 @@ def login(context: Context, values: dict[str, Any]) -> None:
     if email and not access.get("method"):
         usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
     method = answers.option("method") or access.get("method") or usual
-    context.catalog.get("auth", method)
+    answers.word("method", "auth", method)
     wanted = Wanted(
         name=name,
         base_url=access["base_url"],

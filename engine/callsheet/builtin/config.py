@@ -7,7 +7,7 @@ from typing import Any
 from ..context import Context
 from ..credentials.find import account
 from ..credentials.stores import open_store
-from ..errors import CallsheetError
+from ..errors import CallsheetError, UsageError
 from ..profiles.choose import Variables, site_settings
 from ..profiles.read import profiles_path, read_profiles
 
@@ -64,9 +64,10 @@ def set_key(context: Context, values: dict[str, Any]) -> None:
         found = profiles(context)
         name = context.option("site") or found.get("site")
         if not name:
-            raise CallsheetError("no site selected", hint="name the key in full: sites.NAME.KEY")
-        site_settings(found, name)
+            raise UsageError("no site selected", hint="name the key in full: sites.NAME.KEY")
         keys = ("sites", name, *keys)
+    if keys[0] == "sites" and len(keys) > 1 and keys[-1] != "base_url":
+        site_settings(profiles(context), keys[1])
     value = typed(keys, values["value"])
     with editing(context.catalog, context.environ) as document:
         put(document, keys, None if values["value"] == "" else value)

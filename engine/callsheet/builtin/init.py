@@ -23,6 +23,7 @@ from .config import profiles
 
 def init(context: Context, values: dict[str, Any]) -> None:
     answers = Answers(context, values)
+    answers.check()
     name = answers.option("name") or answers.option("site")
     known = profiles(context).get("sites", {})
     way = {**known.get(name, {}), **answers.way()} if name else answers.way()
@@ -79,8 +80,6 @@ def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
     """Address and deployment. What a person says about the deployment counts where the site hides itself."""
     address = answers.address()
     deployment = answers.option("deployment")
-    if deployment:
-        context.catalog.get("deployment", deployment)
     if answers.option("skip-login") or context.option("dry-run"):
         return Detected(deployment or context.catalog.ids("deployment")[0], address, None, None)
     detector = Detector(context.catalog, Wire(way_out(context, way), context.environ))
@@ -100,8 +99,7 @@ def _method(context: Context, answers: Answers, deployment: str) -> str:
         usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
     known = ", ".join(context.catalog.ids("auth"))
     method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
-    context.catalog.get("auth", method)
-    return method
+    return answers.word("method", "auth", method)
 
 
 def _name_for(answers: Answers, address: str) -> str:

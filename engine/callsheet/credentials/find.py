@@ -61,7 +61,8 @@ class Secrets:
         """
         access = access_to(self._settings, service)
         if self._token and not own_access(self._settings, service):
-            return Found(self._variables.get("TOKEN"), self._variables.name("TOKEN"))
+            name = self._variables.name
+            return Found(self._variables.get("TOKEN"), name("TOKEN"), user=name("EMAIL"))
         if "token_env" in access:
             return self._from_variable(access["token_env"])
         if "token_file" in access:

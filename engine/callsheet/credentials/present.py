@@ -11,11 +11,12 @@ from ..errors import NotAllowed
 
 
 class Found(NamedTuple):
-    """A secret, the place it is from (to word errors with), and the time it ends (seconds since the epoch)."""
+    """A secret, where it is from (to word errors), when it ends (seconds since the epoch), where its user is said."""
 
     text: str
     place: str
     ends: float = inf
+    user: str = "`email` of the profile"
 
     def __repr__(self) -> str:
         return f"Found(..., {self.place!r})"
@@ -48,7 +49,9 @@ def basic(access: Mapping[str, Any], find: Find) -> Credential:
     secret = clean(found.text, found.place)
     user = access.get("email")
     if not user:
-        raise NotAllowed("this way of signing in needs an e-mail address or user name", hint="give it as `email`")
+        raise NotAllowed("this way of signing in needs an e-mail address or user name", hint=f"set {found.user}")
+    if ":" in user:
+        raise NotAllowed(f"{user!r} is no e-mail address or user name: it holds a colon", hint=f"set {found.user}")
     pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
     return Credential(f"Basic {pair}", (pair, secret))
 

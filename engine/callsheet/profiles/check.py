@@ -34,6 +34,17 @@ def check_file(path: str, known: Known) -> dict[str, Any]:
     return check_text(text, path, known)
 
 
+def check_change(before: str, after: str, path: str, known: Known) -> None:
+    """Raises `UsageError`: about the file where it was broken already, else about the change alone."""
+    try:
+        check_text(after, path, known)
+    except UsageError as error:
+        if before:
+            check_text(before, path, known)
+        told = [detail.removeprefix(f"{path}:").partition(": ")[2] for detail in error.details]
+        raise UsageError("; ".join(told) or error.message, hint=f"{path} stays as it is") from None
+
+
 def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
     try:
         tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)

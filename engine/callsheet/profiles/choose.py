@@ -13,6 +13,7 @@ from ..address import base_url, origin
 from ..errors import UsageError, did_you_mean
 
 ENVIRONMENT = "environment"
+DAY = 86_400  # no wait is longer, and no rate higher
 PLACES = ("token_env", "token_file", "store")
 _OPTION = "--base-url"
 _IDENTITY = ("email", "method", "cloud_id")
@@ -59,6 +60,15 @@ def choose(options: Mapping[str, Any], variables: Variables, profiles: Profiles)
         raise UsageError("no site selected", hint=f"run `init`, or `config use NAME`, or set {wanted}")
     settings = site_settings(profiles(), active)
     return Choice(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
+
+
+def pace(options: Mapping[str, Any]) -> dict[str, float]:
+    """The options that say how fast and how patiently a site is asked; raises `UsageError`."""
+    given = {key: options[key] for key in ("rps", "timeout") if options.get(key) is not None}
+    for key, number in given.items():
+        if not 0 < number <= DAY:
+            raise UsageError(f"--{key} expects a number above 0, at most {DAY}, not {number:g}")
+    return given
 
 
 def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..catalog import Catalog
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import PRIVATE, locked, write_atomically
-from .check import check_text, keys_at
+from .check import check_change, keys_at
 from .model import Access, Profiles, SiteProfile
 from .read import known_words, profiles_path
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 Keys = tuple[str, ...]
+_OF_TABLES = ("sites", "services")  # hold tables and nothing else
 
 
 @contextlib.contextmanager
@@ -42,7 +43,7 @@ def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocume
         yield document
         after = tomlkit.dumps(document)
         if after != before:
-            check_text(after, path, known_words(catalog))
+            check_change(before, after, path, known_words(catalog))
             write_atomically(path, after.encode(), mode)
 
 
@@ -67,7 +68,7 @@ def put(document: TOMLDocument, keys: Keys, value: Any) -> None:
         if key not in table:
             if value is None:
                 return
-            table[key] = tomlkit.table(is_super_table=table is document)
+            table[key] = tomlkit.table(is_super_table=key in _OF_TABLES)
         table = table[key]
     if value is None:
         table.pop(keys[-1], None)
@@ -119,7 +120,7 @@ def _types(keys: Keys) -> set[str]:
     if found is None:
         near = did_you_mean(keys[-1], keys_at(keys[:-1]))
         raise UsageError(f"{'.'.join(keys)}: no such key{near}", hint="see profiles.example.toml")
-    if keys[-1] in ("sites", "services"):
+    if keys[-1] in _OF_TABLES:
         raise UsageError(f"{'.'.join(keys)}: that is a table; set one of its keys")
     return {str(each.get("type")) for each in found.get("anyOf", [found])}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ..address import base_url_problem
+from ..address import SITE_NAME, base_url_problem, proxy_problem
+from .choose import DAY
 
 
 def _check_address(text: str) -> str:
@@ -20,19 +20,17 @@ def _check_address(text: str) -> str:
 
 
 def _check_proxy(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.password is not None:
-        raise PydanticCustomError("proxy", "credentials do not belong here; give this proxy in HTTPS_PROXY")
-    if parts.scheme not in ("http", "https", "socks5", "socks5h") or not parts.hostname:
-        raise PydanticCustomError("proxy", "expected a URL like http://proxy.example.org:3128")
+    problem = proxy_problem(text)
+    if problem:
+        raise PydanticCustomError("proxy", "{problem}", {"problem": problem})
     return text
 
 
 Address = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
-Positive = Annotated[float, Field(gt=0, strict=False)]
+SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
+Positive = Annotated[float, Field(gt=0, le=DAY)]
 
 
 class Access(BaseModel):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..address import base_url
-from ..errors import UsageError
+from ..address import SITE_NAME, base_url, proxy_problem
+from ..errors import UsageError, did_you_mean
 from ..profiles.choose import Variables
 
 if TYPE_CHECKING:
@@ -65,8 +66,40 @@ class Answers:
 
     def way(self) -> dict[str, Any]:
         """Keys of the profile that say how the host is reached."""
-        found = {name.replace("-", "_"): self.option(name) for name in _WAY if self.option(name)}
-        return {key: value if key == "proxy" else os.path.abspath(value) for key, value in found.items()}
+        found = {}
+        for name in _WAY:
+            if self.option(name):
+                found[name.replace("-", "_")] = self._proxy() if name == "proxy" else self._file(name)
+        return found
+
+    def _file(self, name: str) -> str:
+        path: str = os.path.abspath(self.option(name))
+        if not os.path.isfile(path):
+            raise UsageError(f"--{name}: no file {path}")
+        return path
+
+    def _proxy(self) -> str:
+        problem = proxy_problem(self.option("proxy"))
+        if problem:
+            raise UsageError(f"--proxy: {problem}")
+        return str(self.option("proxy"))
+
+    def check(self) -> None:
+        """Refuse wrong words before anything is asked or sent; raises `UsageError`."""
+        name = self.option("name")
+        if name and not re.fullmatch(SITE_NAME, name):
+            raise UsageError(f"--name: {name!r}: a site's name holds letters, digits, '.', '_' and '-' only")
+        for option, kind in (("deployment", "deployment"), ("method", "auth"), ("service", "service")):
+            if self.option(option):
+                self.word(option, kind, self.option(option))
+
+    def word(self, option: str, kind: str, word: str) -> str:
+        """`word` where a definition of the kind has this id; raises `UsageError` that lists them."""
+        known = self._context.catalog.ids(kind)
+        if word not in known:
+            near = did_you_mean(word, known)
+            raise UsageError(f"--{option}: unknown {option} {word!r}{near} (one of: {', '.join(known)})")
+        return word
 
     def scopes(self, default: list[str]) -> list[str]:
         given = self.option("scopes")

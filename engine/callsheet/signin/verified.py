@@ -85,7 +85,8 @@ class Verifier:
             return "the credential lacks a scope or permission", "make one with read access to the products you use"
         if isinstance(error, NotAllowed):
             auth = self._catalog.get("auth", wanted.method)
-            return "the credential was refused", f"make a new one at {auth['page']}" if "page" in auth else None
+            where = f" at {auth['page']}" if "page" in auth else ""
+            return "the credential was refused", f"make a new {auth.get('secret', 'one')}{where}"
         if error.status == 404:
             return "the address answers, but not like the product", "check the address and its context path"
         return "the site could not be asked", None
