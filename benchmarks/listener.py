@@ -23,13 +23,24 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from listener_made import COUNT, SECRET, TOKENS, forged, key_set, signed, tokens, write
 
 HERE = Path(__file__).parent
+LUA = str(HERE / "listener_load.lua")
 CONNECTIONS = 32
 
 
 class Result(NamedTuple):
     rate: float
     p99: float  # milliseconds
-    refused: int
+    cost: float = 0.0  # microseconds of processor time a request
+
+
+class Server(NamedTuple):
+    url: str
+    process: int
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:
@@ -40,7 +51,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(*command: str, port: int) -> Iterator[str]:
+def running(*command: str, port: int) -> Iterator[Server]:
     environ = {**os.environ, "CALLSHEET_HOME": tempfile.gettempdir() + "/callsheet-benchmark"}
     process = subprocess.Popen(
         ["taskset", "-c", "0", sys.executable, *command],
@@ -51,26 +62,28 @@ def running(*command: str, port: int) -> Iterator[str]:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
             time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/webhook"
+        yield Server(f"http://127.0.0.1:{port}/webhook", process.pid)
     finally:
         process.terminate()
         process.wait(30)
 
 
-def listening(*arguments: str) -> contextlib.AbstractContextManager[str]:
+def listening(*arguments: str) -> contextlib.AbstractContextManager[Server]:
     port = free_port()
     return running("-m", "callsheet", "lms", "webhook", "listen", "--addr", f":{port}", *arguments, port=port)
 
 
-def bare() -> contextlib.AbstractContextManager[str]:
+def bare() -> contextlib.AbstractContextManager[Server]:
     port = free_port()
     return running(str(HERE / "listener_bare.py"), str(port), port=port)
 
 
 def start_load(url: str, requests: Path, seconds: float, connections: int, pause: int) -> subprocess.Popen[str]:
-    load = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(HERE / "listener_load.lua"), url]
-    command = ["taskset", "-c", "1", *load, "--", str(requests), str(pause)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", LUA, url, "--", str(requests),
+         str(pause)],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def finish(load: subprocess.Popen[str]) -> Result:
@@ -78,24 +91,28 @@ def finish(load: subprocess.Popen[str]) -> Result:
     found = re.search(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+)", text)
     if found is None:
         raise SystemExit(f"wrk printed no result:\n{text}")
-    requests, duration, p99, refused, failed = map(int, found.groups())
+    requests, duration, p99, _, failed = map(int, found.groups())
     if failed:
         print(f"  {failed} requests failed on the way")
-    return Result(requests / duration * 1e6, p99 / 1000, refused)
+    return Result(requests / duration * 1e6, p99 / 1000)
 
 
-def load(url: str, requests: Path, seconds: float, connections: int = CONNECTIONS, pause: int = 0) -> Result:
-    return finish(start_load(url, requests, seconds, connections, pause))
+def load(server: Server, requests: Path, seconds: float, connections: int = CONNECTIONS, pause: int = 0) -> Result:
+    before = server.cpu()
+    result = finish(start_load(server.url, requests, seconds, connections, pause))
+    return result._replace(cost=(server.cpu() - before) / (result.rate * seconds) * 1e6)
 
 
 def compared(name: str, first: Callable[[], Result], second: Callable[[], Result], rounds: int, bar: float) -> Result:
     """Print the ratio of the second to the first; returns the second's median result."""
     pairs = [(first(), second()) for _ in range(rounds)]
     ratio = statistics.median(own.rate / other.rate for other, own in pairs)
+    by_cost = statistics.median(other.cost / own.cost for other, own in pairs)
     best = sorted((own for _, own in pairs), key=lambda result: result.rate)[rounds // 2]
     base = statistics.median(other.rate for other, _ in pairs)
+    figures = f"{best.rate:8.0f}/s against {base:8.0f}/s, {best.cost:5.1f} us of processor time each"
     print(
-        f"{name:34} {best.rate:8.0f}/s  against {base:8.0f}/s  ratio {ratio:5.2f} (bar {bar})  p99 {best.p99:6.2f} ms",
+        f"{name:24} ratio {ratio:5.2f}, by processor time {by_cost:5.2f} (bar {bar}); {figures}; p99 {best.p99:.2f} ms",
         flush=True,
     )
     return best
@@ -110,24 +127,24 @@ def routes(folder: Path, count: int, kind: str) -> Path:
         "type": lambda number: f"body.score < `{-number}`",
     }
     on = '["quiz_submitted"]' if kind == "type" else '["grade_change"]'
-    does = 'do = [{ handler = "append", file = "x" }]'
-    text = (f'[route.r{number}]\non = {on}\nwhen = "{conditions[kind](number)}"\n{does}\n' for number in range(count))
+    rest = f'on = {on}\ndo = [{{ handler = "append", file = "x" }}]\n'
+    text = (f'[route.r{number}]\nwhen = "{conditions[kind](number)}"\n{rest}' for number in range(count))
     path.write_text("\n".join(text), encoding="utf-8")
     return path
 
 
-def latency(url: str, requests: Path, most: float, seconds: float) -> None:
+def latency(server: Server, requests: Path, most: float, seconds: float) -> None:
     """At four fifths of the maximum: a pause of 3 ms, and as many connections as give that rate."""
     connections = max(1, round(most * 0.8 * 0.0036))
-    result = load(url, requests, seconds, connections, 3)
-    what, share = "p99 at about 80 % of the maximum", result.rate / most
-    print(f"{what:34} {result.rate:8.0f}/s  ({share:.0%})  p99 {result.p99:.2f} ms (bar 15)")
+    result = load(server, requests, seconds, connections, 3)
+    share = f"{result.rate:8.0f}/s  ({result.rate / most:.0%})"
+    print(f"{'p99 at about 80 % of the maximum':34} {share}  p99 {result.p99:.2f} ms (bar 15)", flush=True)
 
 
-def flood(url: str, good: Path, bad: Path, seconds: float) -> None:
-    alone = load(url, good, seconds, 8, 3)
-    attack = start_load(url, bad, seconds + 1, 8, 3)
-    together = load(url, good, seconds, 8, 3)
+def flood(server: Server, good: Path, bad: Path, seconds: float) -> None:
+    alone = load(server, good, seconds, 8, 3)
+    attack = start_load(server.url, bad, seconds + 1, 8, 3)
+    together = load(server, good, seconds, 8, 3)
     forgeries = finish(attack)
     print(
         f"{'good tokens in a flood of forged':34} p99 {alone.p99:.2f} ms alone, {together.p99:.2f} ms under "

@@ -46,6 +46,8 @@ class World:
                 self.keys.find(kid, "RS256")
             except Refused:
                 return False
+        except Refused:
+            return False
         return True
 
 

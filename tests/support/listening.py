@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import hmac
@@ -9,10 +10,12 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,7 +133,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 # One for the whole run, so that the definitions are compiled once and not for every process.
-CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"callsheet-tests-{os.getppid()}-{os.getpid()}")
+CACHE = tempfile.mkdtemp(prefix="callsheet-tests-")
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 
 def command(*arguments: str) -> list[str]:

@@ -66,6 +66,7 @@ class Assembly:
         self.figures = Figures()
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
+        self.retired: list[Rules] = []
         self.sources = [self._source(place, name) for place, name in enumerate(asked.wanted.sources)]
         self.setting = Setting("", environ, self._hidden(), self.log.note, seconds(self.definition["timeout"]))
         self.rules = read_rules(catalog, asked.wanted, self.setting)
@@ -203,7 +204,8 @@ class Assembly:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.worker is not None:
             await self.worker.end()
-        await close_handlers(self.rules)
+        for rules in (*self.retired, self.rules):
+            await close_handlers(rules)
         for close in self.closers:
             result = close()
             if asyncio.iscoroutine(result):
@@ -223,6 +225,7 @@ class Assembly:
         except CallsheetError as error:
             self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
             return
+        self.retired.append(self.rules)  # their handlers may still be running
         self.rules, self.app.plans = rules, rules.plans
         self.log.note(f"routes read again: {len(rules.routes)}")
 

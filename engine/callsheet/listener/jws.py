@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_HEADER = 4096
 _LONGEST_KID = 256
+_MOST_KNOWN = 64
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 Find = Callable[[str | None, str], "Key"]
@@ -35,6 +36,8 @@ class Tokens:
         self.unquote = definition.get("unquote", False)
         self.issuers = frozenset(definition.get("issuer", ()))
         self.audiences = frozenset(definition.get("audience", ()))
+        # Headers of tokens that were genuine: all tokens of one key have the same one.
+        self._known: dict[bytes, tuple[str | None, str]] = {}
 
     def claims(self, body: bytes, find: Find, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find` gives a key by id and algorithm, or raises."""
@@ -43,14 +46,21 @@ class Tokens:
         header, dot, payload = signed.partition(b".")
         if not dot or b"." in payload or not token.isascii():
             raise not_genuine("token_malformed", "the body is not a signed token")
-        kid, algorithm = self._header(header)
+        kid, algorithm = self._known.get(header) or self._header(header)
         if not find(kid, algorithm).verify(signed, _decode(signature, "signature")):
             raise not_genuine("token_wrong", f"the signature was not made with key {kid!r}")
+        if header not in self._known:
+            self._remember(header, kid, algorithm)
         text = _decode(payload, "payload")
         claims = parse_payload(text)
         self._check_times(claims, now)
         self._check_parties(claims)
         return claims, text
+
+    def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[header] = (kid, algorithm)
 
     def _bare(self, body: bytes) -> bytes:
         token = body.strip()

@@ -79,23 +79,22 @@ class KeySet:
         return self._wall() - self.fetched_at if self._keys else float("inf")
 
     def find(self, kid: str | None, algorithm: str) -> Key:
-        """The key for a token. Raises `UnknownKey`. A token without a key id is meant for an only key."""
+        """The key for a token. Raises `UnknownKey`, or `Refused` where the set is not to be fetched for it now.
+
+        A token without a key id is meant for an only key.
+        """
         key = self._keys.get((kid, algorithm))
         if key is None and kid is None:
             fitting = [key for (_, of), key in self._keys.items() if of == algorithm]
             key = fitting[0] if len(fitting) == 1 else None
         if key is None or self.age > self.grace:
+            self._check_may_learn((kid, algorithm))
             raise UnknownKey(kid, algorithm)
         return key
 
     async def learn(self, wanted: Wanted) -> None:
         """Fetch the set because a key is not in it. Raises `Refused` where that must not be done now."""
-        if self._running is None:
-            if self._clock() < max(self._next_attempt, self._unknown.get(wanted, 0.0)):
-                raise self._refusal(wanted)
-            self._start()
-        if self._waiting >= MOST_WAITING:
-            raise self._refusal(wanted)
+        self._check_may_learn(wanted)
         self._waiting += 1
         try:
             await asyncio.shield(self._start())
@@ -103,13 +102,21 @@ class KeySet:
             self._waiting -= 1
         try:
             self.find(*wanted)
-        except UnknownKey:
+        except Refused:
             self._remember_unknown(wanted)
 
-    def _refusal(self, wanted: Wanted) -> Refused:
+    def _check_may_learn(self, wanted: Wanted) -> None:
+        """Raises `Refused` during a cooldown, for a key that was just asked for, and when too many wait already."""
+        if self._running is None:
+            may = self._clock() >= max(self._next_attempt, self._unknown.get(wanted, 0.0))
+        else:
+            may = self._waiting < MOST_WAITING
+        if may:
+            return
         if self.failures:
-            return not_genuine("key_set_unavailable", f"no key {wanted[0]!r}, and the key set failed: {self.problem}")
-        return UnknownKey(*wanted)
+            detail = f"no key {wanted[0]!r}, and the key set failed: {self.problem}"
+            raise not_genuine("key_set_unavailable", detail)
+        raise not_genuine("token_key", f"no key {wanted[0]!r} for {wanted[1]} in the key set")
 
     def _remember_unknown(self, wanted: Wanted) -> None:
         """A set that was just fetched does not hold the key: do not ask for it again soon, nor for others at once."""
