@@ -165,6 +165,7 @@ def _type(param: dict[str, Any]) -> Any:
 def _help(param: dict[str, Any]) -> str:
     text: str = param.get("help", "")
     notes = [f"default: {param['default']}"] if "default" in param else []
+    notes += ["default: the site's"] if "setting" in param else []
     notes += ["repeatable"] if param.get("multiple") else []
     return f"{text} [{'; '.join(notes)}]" if notes else text
 

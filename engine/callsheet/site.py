@@ -150,9 +150,9 @@ class Site:
     def output(self) -> str | None:
         return self._settings.get("output")
 
-    @property
-    def project(self) -> str | None:
-        return self._settings.get("project")
+    def setting(self, key: str) -> Any:
+        """What stands in for a parameter that was not given."""
+        return self._settings.get(key)
 
     def _path(self, key: str) -> str | None:
         path = self._settings.get(key)

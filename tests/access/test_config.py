@@ -237,3 +237,22 @@ def test_a_token_without_its_user_names_the_variable(shell: Shell, site: FakeSit
     done = shell("users", "me", SUITE_BASE_URL=site.url, SUITE_TOKEN=TOKEN, SUITE_METHOD="basic")
     assert done.code == 3
     assert done.err.endswith("hint: set SUITE_EMAIL\n")
+
+
+@pytest.mark.parametrize("words", [("issues", "new", "--summary", "x"), ("components", "create", "--name", "x")])
+def test_the_project_of_the_site_stands_in_for_the_option(sites: Shell, words: tuple[str, ...]) -> None:
+    def printed(*more: str) -> str:
+        done = sites(*words, *more, "--dry-run", SUITE_TOKEN=TOKEN)
+        assert done.code == 0, done.err
+        return done.out
+
+    assert sites("config", "set", "project", "HOUSE").code == 0
+    assert '"HOUSE"' in printed()
+    assert "HOUSE" not in printed("--project", "OTHER")
+
+
+def test_the_project_of_the_site_finds_what_has_a_name(sites: Shell) -> None:
+    assert sites("config", "set", "project", "HOUSE").code == 0
+    done = sites("versions", "get", "1.0", "--dry-run", SUITE_TOKEN=TOKEN)
+    assert "/rest/api/3/project/HOUSE/versions" in done.out
+    assert "HOUSE" not in sites("versions", "get", "10000", "--dry-run", SUITE_TOKEN=TOKEN).out

@@ -27,6 +27,9 @@ class Param(Shape, total=False):
     metavar: str
     help: str
     lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
+    setting: Annotated[
+        Literal["project"], Field(description="The setting of the site that stands in where it is not given.")
+    ]
     convert: Annotated[
         Template, Field(description="Name of a converter: text, json, a rich-text format; `@file` and `@-` are read.")
     ]

@@ -24,7 +24,10 @@ def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, A
     for name in (identifier(param["name"]) for param in params if param.get("split")):
         plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
     site = context.site()
-    about = {"name": site.name, "deployment": site.deployment, "project": site.project}
+    for param in params:
+        if "setting" in param and plain.get(identifier(param["name"])) is None:
+            plain[identifier(param["name"])] = site.setting(param["setting"])
+    about = {"name": site.name, "deployment": site.deployment}
     return {**plain, "given": dict(plain), "site": about}
 
 
