@@ -35,9 +35,9 @@ class Child:
 class Catalog:
     """The definitions of one program, as records that are plain dicts."""
 
-    def __init__(self, program: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
         self.program = program
-        self.layers = layers(program, environ)
+        self.layers = layers(program, environ, own=own)
         self._directory = cache_directory(environ)
         self._fingerprint = _fingerprint(self.layers)
         self._connection = self._open()
@@ -151,8 +151,9 @@ class Catalog:
         return _read_only(self.path)
 
 
-def open_catalog(program: str, environ: Mapping[str, str] = os.environ) -> Catalog:
-    return Catalog(program, environ)
+def open_catalog(program: str, environ: Mapping[str, str] = os.environ, *, own: bool = True) -> Catalog:
+    """Without `own` only of the built-in definitions."""
+    return Catalog(program, environ, own=own)
 
 
 def _read_only(path: str) -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from .catalog import Catalog, open_catalog
-from .errors import UsageError
+from .errors import DefinitionError, UsageError
 from .layers import Layer, layers
 
 if TYPE_CHECKING:
@@ -46,13 +46,19 @@ class Context:
         self.streams = streams or Streams()
         self.options: dict[str, Any] = {}
         self._catalog: Catalog | None = None
+        self.broken: DefinitionError | None = None  # why only the built-in definitions are in use
+        self.told = False  # a command that can say so itself has taken over
         self._site: Site | None = None
         self._client: Client | None = None
 
     @property
     def catalog(self) -> Catalog:
         if self._catalog is None:
-            self._catalog = open_catalog(self.program, self.environ)
+            try:
+                self._catalog = open_catalog(self.program, self.environ)
+            except DefinitionError as error:
+                self._catalog = open_catalog(self.program, self.environ, own=False)
+                self.broken = error
         return self._catalog
 
     @property

@@ -26,10 +26,15 @@ class Layer(NamedTuple):
     variable: str = ""
 
 
-def layers(program: str, environ: Mapping[str, str]) -> list[Layer]:
-    """Built-in definitions, then the person's, then those named by the environment; later ones win."""
+def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
+    """Built-in definitions, then the person's, then those named by the environment; later ones win.
+
+    Without `own` only the built-in ones.
+    """
     shipped, frozen = shipped_definitions()
     found = [Layer(os.path.join(shipped, COMMON), frozen=frozen), Layer(os.path.join(shipped, program), frozen=frozen)]
+    if not own:
+        return found
     found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
     variable = f"{program.upper().replace('-', '_')}_DEFINITIONS"
     named = environ.get(variable, "").split(os.pathsep)

@@ -74,7 +74,7 @@ def run(
         context.say(error.format_message())
         return error.exit_code
     except (CallsheetError, click.ClickException) as error:
-        return _report(context, _worded(error))
+        return _report(context, _worded(_unsaid(context) or error))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -100,7 +100,14 @@ def _run(context: Context, arguments: list[str]) -> int:
             return 1
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
+    if broken := _unsaid(context):
+        raise broken
     return code if isinstance(code, int) else 0
+
+
+def _unsaid(context: Context) -> CallsheetError | None:
+    """Broken definitions explain every other error, but for the commands that look into them."""
+    return None if context.told else context.broken
 
 
 def _worded(error: Exception) -> CallsheetError:

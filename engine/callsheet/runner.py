@@ -9,6 +9,10 @@ from .context import Context
 
 
 def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+    if context.broken is not None:
+        if not command.get("mends"):
+            raise context.broken
+        context.told = True
     if "builtin" in command:
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, values)
         return

@@ -146,3 +146,17 @@ def test_a_check_that_breaks_is_a_row(work: Shell, monkeypatch: pytest.MonkeyPat
     code, rows = checked(work)
     assert (code, rows["scopes"]["detail"]) == (1, "unexpected: RuntimeError: boom")
     assert json.dumps(rows)
+
+
+def test_broken_definitions_are_a_row_and_stop_everything_else(work: Shell) -> None:
+    own = work.home / "definitions" / "suite"
+    own.mkdir(parents=True)
+    (own / "mine.toml").write_text("[command.mine]\nhlp = 1\n")
+    code, rows = checked(work)
+    assert code == 1
+    assert rows["definitions"]["status"] == "fail"
+    assert 'mine.toml:2: command "mine": hlp: unknown key' in rows["definitions"]["detail"]
+    assert work("config", "path").code == 0
+    for words in (("users", "me"), ("mine",), ("--help",), ("definitions", "check")):
+        done = work(*words)
+        assert (done.code, "mine.toml:2:" in done.err) == (2, True), words

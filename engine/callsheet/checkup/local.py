@@ -14,7 +14,7 @@ from ..layers import files_of
 from ..paths import config_directory
 from ..profiles.choose import Variables
 from ..profiles.read import profiles_path, read_profiles
-from .row import Row
+from .row import Row, failed
 
 
 def configuration(context: Context) -> Iterator[Row]:
@@ -54,6 +54,9 @@ def _writable_by_others(path: str) -> bool:
 
 
 def definitions(context: Context) -> Iterator[Row]:
+    if context.broken is not None:
+        yield failed("definitions", context.broken)._replace(remedy="mend the file, or move it away")
+        return
     files = sum(len(files_of(layer)) for layer in context.layers)
     kinds = context.catalog.kinds()
     yield Row("definitions", "ok", f"{sum(kinds.values())} in {files} files, {kinds.get('operation', 0)} operations")

@@ -132,6 +132,7 @@ class Command(CommandHere, total=False):
     help: Required[str]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
+    mends: Annotated[bool, Field(description="Also runs where a person's own definitions are broken, without them.")]
     builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
     items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
