@@ -40,7 +40,8 @@ def permissions(context: Context) -> Iterator[Row]:
             problems += 1
             yield Row("permissions", "fail", f"{path} can be changed by others", f"chmod go-w {path}")
     if not problems:
-        yield Row("permissions", "ok", f"{directory} is yours alone to change")
+        there = os.path.exists(directory)
+        yield Row("permissions", "ok", f"{directory} {'is yours alone to change' if there else 'does not exist yet'}")
 
 
 def _password_files(context: Context) -> list[str]:
