@@ -16,7 +16,7 @@ Names = set[str]
 
 VERBS = ("builtin", "call", "step")
 ACTION = ("call", "args", "body", "over", "files", "save", "most", "value", "batch", "reread")
-ALWAYS = frozenset({"given", "site", "columns", "limit", "max", "all", "page_token"})
+ALWAYS = frozenset({"given", "site", "output", "columns", "limit", "max", "all", "page_token"})
 _PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "hint", "fail", "tolerate")
 
 

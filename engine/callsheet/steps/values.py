@@ -19,7 +19,7 @@ def identifier(name: str) -> str:
 
 
 def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
-    """The plain values by name, the same once more under `given`, and the site."""
+    """The plain values by name, the same once more under `given`, the site, and the output's format."""
     plain = {identifier(name): None if value == [] else value for name, value in values.items()}
     for name in (identifier(param["name"]) for param in params if param.get("split")):
         plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
@@ -28,7 +28,7 @@ def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, A
         if "setting" in param and plain.get(identifier(param["name"])) is None:
             plain[identifier(param["name"])] = site.setting(param["setting"])
     about = {"name": site.name, "deployment": site.deployment}
-    return {**plain, "given": dict(plain), "site": about}
+    return {**plain, "given": dict(plain), "site": about, "output": context.output_format}
 
 
 def convert_values(context: Context, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
