@@ -31,7 +31,7 @@ def number(value: int) -> str:
     return encode(value.to_bytes((value.bit_length() + 7) // 8, "big"))
 
 
-def jwk(kid: str, key: rsa.RSAPrivateKey | None = None, **more: Any) -> dict[str, Any]:
+def jwk(kid: str | None, key: rsa.RSAPrivateKey | None = None, **more: Any) -> dict[str, Any]:
     public = (key or private_key()).public_key().public_numbers()
     plain = {"kty": "RSA", "kid": kid, "alg": "RS256", "use": "sig", "n": number(public.n), "e": number(public.e)}
     return {name: value for name, value in {**plain, **more}.items() if value is not None}

@@ -78,12 +78,9 @@ def _tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
         if key is not None:
             raise UsageError("--tls-key needs --tls-cert")
         return None
-    from ..listener.server import tls_context
+    from ..listener.tls import tls_context
 
-    try:
-        return tls_context(certificate, key)
-    except OSError as error:
-        raise UsageError(f"--tls-cert, --tls-key: {error.strerror or error}") from None
+    return tls_context(certificate, key)
 
 
 def _announce(

@@ -33,7 +33,8 @@ class Key:
         return bool(self._algorithm.verify(message, self._key, signature))
 
 
-Keys = dict[tuple[str | None, str], Key]
+# A key without an id stands under its place in the set, so that it hides no other one.
+Keys = dict[tuple[str | int, str], Key]
 
 
 def read_keys(text: bytes, algorithms: frozenset[str]) -> Keys:
@@ -46,10 +47,10 @@ def read_keys(text: bytes, algorithms: frozenset[str]) -> Keys:
     if not isinstance(listed, list):
         raise ValueError('not a key set: no "keys"')  # noqa: TRY004 - the text is wrong, not a caller
     found: Keys = {}
-    for entry in listed[:_MOST_KEYS]:
+    for place, entry in enumerate(listed[:_MOST_KEYS]):
         for algorithm in algorithms:
             if isinstance(entry, dict) and _fits(entry, algorithm) and (key := _load(entry, algorithm)):
-                found[key.kid, algorithm] = key
+                found[place if key.kid is None else key.kid, algorithm] = key
     if not found:
         raise ValueError(f"no usable key for {', '.join(sorted(algorithms))} among {len(listed)}")
     return found

@@ -83,14 +83,15 @@ class KeySet:
 
         A token without a key id is meant for an only key.
         """
-        key = self._keys.get((kid, algorithm))
-        if key is None and kid is None:
-            fitting = [key for (_, of), key in self._keys.items() if of == algorithm]
-            key = fitting[0] if len(fitting) == 1 else None
+        key = self._only(algorithm) if kid is None else self._keys.get((kid, algorithm))
         if key is None or self.age > self.grace:
             self._check_may_learn((kid, algorithm))
             raise UnknownKey(kid, algorithm)
         return key
+
+    def _only(self, algorithm: str) -> Key | None:
+        fitting = [key for (_, of), key in self._keys.items() if of == algorithm]
+        return fitting[0] if len(fitting) == 1 else None
 
     async def learn(self, wanted: Wanted) -> None:
         """Fetch the set because a key is not in it. Raises `Refused` where that must not be done now."""
@@ -151,12 +152,12 @@ class KeySet:
             await asyncio.to_thread(self._copy.save, text, self.fetched_at)
 
     def _accept(self, keys: Keys, fetched_at: float) -> None:
-        new = {kid for kid, _ in keys} - {kid for kid, _ in self._keys}
+        new = {key.kid for key in keys.values()} - {key.kid for key in self._keys.values()}
         self._keys, self.fetched_at = keys, fetched_at
         if self.failures:
             self._report("key set: reachable again")
         if new:
-            self._report(f"key set: keys {', '.join(sorted(str(kid) for kid in new))}")
+            self._report(f"key set: keys {', '.join(sorted(kid or 'without an id' for kid in new))}")
         self.failures = 0
         self._next_attempt = 0.0
         self._unknown.clear()

@@ -1,0 +1,112 @@
+"""The listener with a certificate: https only, and words for files that cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import ssl
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from support.listening import HEADER, PATIENCE, SECRET, Listener, event, listening, run, signature, until
+from support.tls import Authority
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+def apart(file: Path, folder: Path) -> tuple[Path, Path]:
+    """A certificate and its key in files of their own."""
+    text = file.read_text(encoding="ascii")
+    place = text.index("-----BEGIN PRIVATE KEY-----")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_text(text[:place], encoding="ascii")
+    key.write_text(text[place:], encoding="ascii")
+    return certificate, key
+
+
+@contextlib.contextmanager
+def https(listener: Listener, context: ssl.SSLContext) -> Iterator[http.client.HTTPSConnection]:
+    connection = http.client.HTTPSConnection("localhost", listener.port, timeout=PATIENCE, context=context)
+    with contextlib.closing(connection):
+        yield connection
+
+
+def deliver(connection: http.client.HTTPSConnection, body: bytes, signed: str) -> int:
+    connection.request("POST", "/webhook", body, {HEADER: signed})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("form", ["one file", "two files"])
+def test_deliveries_arrive_over_https_only(form: str, authority: Authority, tmp_path: Path) -> None:
+    file = authority.certificate("localhost")
+    certificate, key = apart(file, tmp_path)
+    given = ["--tls-cert", str(file)] if form == "one file" else ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    trusting = ssl.create_default_context(cafile=str(authority.bundle))
+    with listening(tmp_path, "--log", *given, environ={"LMS_SECRET": SECRET}) as listener:
+        assert f"listening on https://127.0.0.1:{listener.port}/webhook" in listener.err
+        with https(listener, trusting) as connection:
+            body = event("over https")
+            assert deliver(connection, body, signature(body)) == 200
+            assert deliver(connection, body, "0" * 64) == 401
+            assert connection.sock.version() in ("TLSv1.2", "TLSv1.3")
+        until(lambda: "over https" in listener.out, "the event")
+        refuses_plain_http(listener)
+        with https(listener, trusting) as connection:
+            assert deliver(connection, event("after"), signature(event("after"))) == 200
+        with https(listener, ssl.create_default_context()) as connection, pytest.raises(ssl.SSLCertVerificationError):
+            connection.connect()
+        assert listener.stop() == 0
+        assert "Traceback" not in listener.err
+
+
+def refuses_plain_http(listener: Listener) -> None:
+    body = event("in the clear")
+    with contextlib.suppress(ConnectionResetError), listener.connect() as plain:
+        plain.sendall(b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        assert not plain.recv(4096).startswith(b"HTTP/")
+    assert "in the clear" not in listener.out + listener.err
+
+
+def files(authority: Authority, folder: Path) -> None:
+    apart(authority.certificate("localhost"), folder)
+    other = ec.generate_private_key(ec.SECP256R1())
+    plain = serialization.PrivateFormat.PKCS8
+    locked = serialization.BestAvailableEncryption(b"a pass phrase")
+    for name, encryption in (("other.pem", serialization.NoEncryption()), ("locked.pem", locked)):
+        (folder / name).write_bytes(other.private_bytes(serialization.Encoding.PEM, plain, encryption))
+    (folder / "text.pem").write_text("no certificate", encoding="ascii")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tls-key", "key.pem"], "--tls-key needs --tls-cert"),
+        (["--tls-cert", "none.pem"], "--tls-cert: none.pem: No such file"),
+        (["--tls-cert", "certificate.pem", "--tls-key", "none.pem"], "--tls-key: none.pem: No such file"),
+        (["--tls-cert", "certificate.pem"], "certificate.pem holds no private key"),
+        (["--tls-cert", "text.pem", "--tls-key", "key.pem"], "text.pem holds no certificate"),
+        (["--tls-cert", "certificate.pem", "--tls-key", "text.pem"], "text.pem holds no private key"),
+        (["--tls-cert", "certificate.pem", "--tls-key", "other.pem"], "other.pem is not the key of the certificate"),
+        (["--tls-cert", "certificate.pem", "--tls-key", "locked.pem"], "locked.pem is encrypted"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(
+    arguments: list[str], words: str, authority: Authority, tmp_path: Path
+) -> None:
+    files(authority, tmp_path)
+    done = run(tmp_path, "listen", "--addr", ":0", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "listening" not in done.stderr
