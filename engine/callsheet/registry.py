@@ -44,6 +44,8 @@ BUILTINS: dict[str, str] = {
     "open": "callsheet.builtin.open:open_in_browser",
     "version": "callsheet.builtin.version:version",
     "webhook check": "callsheet.builtin.webhook_check:check",
+    "webhook secret delete": "callsheet.builtin.webhook_secret:delete",
+    "webhook secret set": "callsheet.builtin.webhook_secret:put",
 }
 
 # What can be done with an event: each is a class made from its table in a route.

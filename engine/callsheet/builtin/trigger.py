@@ -89,8 +89,9 @@ def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | 
 
     given = [values["secret"]] if values.get("secret") is not None else []
     files = [values["secret-file"]] if values.get("secret-file") else []
+    names = [values["secret-key"]] if values.get("secret-key") else []
     variable = definition.get("hmac", {}).get("env")
-    found = gather(given, files, (), variable, context.environ)
+    found = gather(given, files, names, variable, context.environ, context.definition["prefix"])
     return found[0] if found else None
 
 

@@ -61,6 +61,7 @@ class Assembly:
         self.catalog = catalog
         self.asked = asked
         self.environ = environ
+        self.prefix: str = catalog.get("program", catalog.program)["prefix"]
         self.definition = cast("shape.Listener", next(iter(catalog.all("listener").values())))
         self.log = Log(err, out)
         self.figures = Figures()
@@ -82,7 +83,7 @@ class Assembly:
         given = (asked.secrets, asked.secret_files, asked.secret_names) if place == 0 else ((), (), ())
         if hmac is None and any(given):
             raise UsageError(f"source {name!r} has no signatures, so there is no use for a secret")
-        secrets = gather(*given, hmac.get("env"), self.environ) if hmac is not None else []
+        secrets = gather(*given, hmac.get("env"), self.environ, self.prefix) if hmac is not None else []
         return Source(name, definition, secrets, self._key_set(name, definition, place))
 
     def _key_set(self, name: str, definition: shape.Source, place: int) -> KeySet | None:
@@ -104,9 +105,8 @@ class Assembly:
 
     def _hidden(self) -> frozenset[str]:
         """Variables with secrets, which no handler gets to see."""
-        return frozenset(
-            env for source in self.sources if (env := source.definition.get("hmac", {}).get("env")) is not None
-        )
+        own = [source.definition.get("hmac", {}).get("env") for source in self.sources]
+        return frozenset(name for name in (*own, f"{self.prefix}_KEYRING_PASSWORD") if name is not None)
 
     def _app(self) -> App:
         runner = Runner(self.gate, None if self.asked.inbox else seconds(self.definition["wait"]), self.figures.timed)

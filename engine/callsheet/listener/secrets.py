@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import NotFound, UsageError
+from ..errors import UsageError
 
 
 def gather(
-    given: Sequence[str], files: Sequence[str], names: Sequence[str], variable: str | None, environ: Mapping[str, str]
+    given: Sequence[str],
+    files: Sequence[str],
+    names: Sequence[str],
+    variable: str | None,
+    environ: Mapping[str, str],
+    prefix: str,
 ) -> list[str]:
-    """Secrets from options, from files and a variable (one a line), and by name from the system's key store."""
+    """Secrets from options, from files and a variable (one a line), and from the store of credentials by name.
+
+    `prefix` is that of the variables which say what that store is.
+    """
     found = list(given)
     for path in files:
         found += _lines(_read(path))
-    found += [_kept(name) for name in names]
+    if names:
+        from .kept import KeptSecrets
+
+        found += map(KeptSecrets(prefix, environ).get, names)
     if variable:
         found += _lines(environ.get(variable, ""))
     return found
@@ -35,19 +46,3 @@ def _read(path: str) -> str:
     if not _lines(text):
         raise UsageError(f"--secret-file: {path}: holds no secret", hint="one secret a line")
     return text
-
-
-KEY_STORE = "callsheet-webhook"
-
-
-def _kept(name: str) -> str:
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        secret = keyring.get_password(KEY_STORE, name)
-    except KeyringError as error:
-        raise UsageError(f"--secret-key: the key store cannot be read: {error}") from None
-    if secret is None:
-        raise NotFound(f"--secret-key: no secret {name!r} in the key store", hint=f"keyring set {KEY_STORE} {name}")
-    return secret

@@ -103,14 +103,19 @@ def text_headers(headers: Headers) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
-def key_of(secret: str, definition: Hmac) -> bytes:
-    """The key that a secret stands for. Raises `UsageError`, without the secret, where it cannot be one."""
+def check_plain(secret: str) -> None:
+    """Raises `UsageError`, without the secret, for one that was not copied as it is."""
     if not secret:
         raise UsageError("a secret is empty")
     if secret != secret.strip():
         raise UsageError(
             "a secret has whitespace around it", hint="copy it again without blanks or line ends: it is used as it is"
         )
+
+
+def key_of(secret: str, definition: Hmac) -> bytes:
+    """The key that a secret stands for. Raises `UsageError`, without the secret, where it cannot be one."""
+    check_plain(secret)
     form = definition.get("secret")
     if form is None:
         return secret.encode()
