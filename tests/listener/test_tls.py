@@ -64,6 +64,7 @@ def test_deliveries_arrive_over_https_only(form: str, authority: Authority, tmp_
         refuses_plain_http(listener)
         with https(listener, trusting) as connection:
             assert deliver(connection, event("after"), signature(event("after"))) == 200
+        triggers(listener, authority, tmp_path)
         with https(listener, ssl.create_default_context()) as connection, pytest.raises(ssl.SSLCertVerificationError):
             connection.connect()
         assert listener.stop() == 0
@@ -76,6 +77,16 @@ def refuses_plain_http(listener: Listener) -> None:
         plain.sendall(b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         assert not plain.recv(4096).startswith(b"HTTP/")
     assert "in the clear" not in listener.out + listener.err
+
+
+def triggers(listener: Listener, authority: Authority, folder: Path) -> None:
+    given = ("trigger", "grade_change", "--secret", SECRET, "--to")
+    there = f"https://localhost:{listener.port}/webhook"
+    assert run(folder, *given, there, SSL_CERT_FILE=str(authority.bundle)).returncode == 0
+    for url, says in ((there, "is not trusted"), (there.replace("https", "http"), "serve https?")):
+        done = run(folder, *given, url)
+        assert done.returncode == 7, done.stderr
+        assert says in done.stderr
 
 
 def files(authority: Authority, folder: Path) -> None:

@@ -66,6 +66,10 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         refused = run(tmp_path, "trigger", "grade_change", *to, "--secret", "wrong")
         assert refused.returncode == 3
         assert "401" in refused.stderr
+        assert "hint: the listener expects another secret" in refused.stderr
+        unsigned = run(tmp_path, "trigger", "grade_change", *to)
+        assert unsigned.returncode == 3
+        assert "hint: it was sent without a signature" in unsigned.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,6 +77,7 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
     [
         (["grade_chnage"], 2, "did you mean 'grade_change'?"),
         (["grade_change", "--to", "http://127.0.0.1:9/webhook"], 7, "is a listener running there?"),
+        (["grade_change", "--to", "http://127.0.0.1:9/webhook"], 7, "cannot connect to 127.0.0.1: connection refused"),
         (["grade_change", "--set", "nonsense"], 2, "PATH=VALUE"),
         (["grade_change", "--data", "{"], 2, "not JSON"),
         (["grade_change", "--count", "0"], 2, "--count"),

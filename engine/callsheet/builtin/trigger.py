@@ -23,6 +23,11 @@ LEARNING = 12
 _ERRORS: dict[int, type[CallsheetError]] = {
     401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: RateLimited, 503: RateLimited,
 }  # fmt: skip
+_REFUSED = {
+    "none": "it was sent without a signature: give --secret-file, --secret-key or --jwt-key",
+    "signature": "the listener expects another secret, or a signed token",
+    "token": "the listener takes no tokens, or has the key set of another address",
+}
 
 Make = Callable[[str], "Delivery"]
 
@@ -122,11 +127,23 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
         raise UsageError(f"--to: {url!r}: {error}") from None
     except httpx.UnsupportedProtocol:
         raise UsageError(f"--to: {url!r} is no http address") from None
-    except httpx.HTTPError as error:
-        raise NetworkError(
-            f"{url}: {str(error) or type(error).__name__}", hint="is a listener running there?"
-        ) from None
+    except httpx.RequestError as error:
+        raise _unanswered(error, url) from None
     if not answer.is_success:
         kind = _ERRORS.get(answer.status_code, CallsheetError)
-        hint = "the listener expects another secret, or the key set of another address" if kind is NotAllowed else None
+        hint = _REFUSED[delivery.proof] if kind is NotAllowed else None
         raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code, hint=hint)
+
+
+def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
+    import httpx
+
+    from ..http.network import words
+
+    text, hint = words(error, TIME_LIMIT)
+    if isinstance(error, httpx.TimeoutException):
+        hint = None
+    elif url.startswith("http:"):
+        refused = isinstance(error, httpx.ConnectError)
+        hint = "is a listener running there?" if refused else "does the listener there serve https?"
+    return NetworkError(f"{url}: {text}", hint=hint)

@@ -34,7 +34,7 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
     """`safe`: the method is idempotent, so nothing has to be said about what was carried out."""
     if isinstance(error, httpx.UnsupportedProtocol):
         return UsageError(f"{method} {url}: expected an address that starts with http:// or https://")
-    text, hint = _words(error, timeout)
+    text, hint = words(error, timeout)
     details: list[str] = []
     if not safe:
         unsent = nothing_sent(error)
@@ -43,7 +43,8 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
     return NetworkError(f"{method} {url}: {text}", hint=hint, details=details)
 
 
-def _words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
+def words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
+    """What went wrong, and a hint."""
     host = error.request.url.host
     tls = _tls(error)
     if tls is not None:

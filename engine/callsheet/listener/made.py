@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
+    """`proof` is "signature", "token" or "none"."""
+
     headers: dict[str, str]
     body: bytes
+    proof: str
 
 
 def make_payload(
@@ -66,7 +69,7 @@ def plain(definition: shape.Source, payload: Any, headers: Mapping[str, str], se
         if "hmac" not in definition:
             raise UsageError("this source has no signatures, so there is no use for a secret")
         own |= Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time())
-    return Delivery(own, body)
+    return Delivery(own, body, "none" if secret is None else "signature")
 
 
 class TokenSigner:
@@ -93,9 +96,8 @@ class TokenSigner:
         signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump(claims).encode())}"
         signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
         token = f"{signed}.{_encode(signature)}"
-        return Delivery(
-            {"Content-Type": "application/json", **headers}, f'"{token}"'.encode() if quoted else token.encode()
-        )
+        own = {"Content-Type": "application/json", **headers}
+        return Delivery(own, f'"{token}"'.encode() if quoted else token.encode(), "token")
 
 
 def _encode(data: bytes) -> str:
