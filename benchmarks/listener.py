@@ -51,8 +51,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(*command: str, port: int) -> Iterator[Server]:
+def running(*command: str, port: int, definitions: str = "") -> Iterator[Server]:
     environ = {**os.environ, "CALLSHEET_HOME": tempfile.gettempdir() + "/callsheet-benchmark"}
+    environ |= {"LMS_DEFINITIONS": definitions} if definitions else {}
     process = subprocess.Popen(
         ["taskset", "-c", "0", sys.executable, *command],
         env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -68,9 +69,10 @@ def running(*command: str, port: int) -> Iterator[Server]:
         process.wait(30)
 
 
-def listening(*arguments: str) -> contextlib.AbstractContextManager[Server]:
+def listening(*arguments: str, definitions: str = "") -> contextlib.AbstractContextManager[Server]:
     port = free_port()
-    return running("-m", "callsheet", "lms", "webhook", "listen", "--addr", f":{port}", *arguments, port=port)
+    command = ("-m", "callsheet", "lms", "webhook", "listen", "--addr", f":{port}", *arguments)
+    return running(*command, port=port, definitions=definitions)
 
 
 def bare() -> contextlib.AbstractContextManager[Server]:
@@ -180,9 +182,14 @@ def main(arguments: Sequence[str]) -> None:
         good = write(folder / "tokens", tokens(key), TOKENS)
         bad = write(folder / "forged", forged, TOKENS)
         (folder / "jwks.json").write_bytes(key_set(key))
+        # Signing is slow, so there are few tokens: remember fewer, so that each is new when its turn comes again.
+        (folder / "definitions").mkdir()
+        (folder / "definitions" / "few.toml").write_text(f"[listener.webhook]\nremember = {TOKENS // 2}\n", "utf-8")
         port = free_port()
         command = ("-m", "http.server", str(port), "--bind", "127.0.0.1", "-d", name)
-        with running(*command, port=port), listening("--jwks-url", f"http://127.0.0.1:{port}/jwks.json") as proved:
+        jwks = f"http://127.0.0.1:{port}/jwks.json"
+        few = str(folder / "definitions")
+        with running(*command, port=port), listening("--jwks-url", jwks, definitions=few) as proved:
             compared("tokens", lambda: load(base, hmacs, seconds), lambda: load(proved, good, seconds), rounds, 0.5)
             flood(proved, good, bad, seconds)
 
