@@ -60,7 +60,8 @@ def definitions(context: Context) -> Iterator[Row]:
         return
     files = sum(len(files_of(layer)) for layer in context.layers)
     kinds = context.catalog.kinds()
-    yield Row("definitions", "ok", f"{sum(kinds.values())} in {files} files, {kinds.get('operation', 0)} operations")
+    ((offered,),) = context.catalog.query("SELECT count(*) FROM operation")
+    yield Row("definitions", "ok", f"{sum(kinds.values())} in {files} files, {offered} operations")
 
 
 def catalog(context: Context) -> Iterator[Row]:
