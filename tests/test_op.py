@@ -56,7 +56,6 @@ def test_skeletons_are_json_that_the_operation_accepts(tmp_path: Path) -> None:
 def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shlex
 
-    from callsheet.catalog import open_catalog
     from callsheet.context import Context, Streams
     from callsheet.describe import example
 
@@ -67,7 +66,7 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     context = Context("suite", environ, Streams())
     examples = {
         id: example(context, id, found)
-        for id, found in open_catalog("suite", environ).all("operation").items()
+        for id, found in context.catalog.all("operation").items()
         if not found.get("hidden")
     }
     context.close()

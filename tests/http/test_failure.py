@@ -46,4 +46,6 @@ def test_a_long_message_is_cut() -> None:
 def test_a_very_deep_body_does_no_harm() -> None:
     body = b"[" * 5000 + b"]" * 5000
     with shop([exchange("GET", "/api/3/item/1", reply(400, body=body))]) as here:
-        assert ": 400: [[[" in here.fail("getItem", {"id": "1"}).message
+        message = here.fail("getItem", {"id": "1"}).message
+    # How deep JSON may be depends on the Python: it is read and says nothing, or is shown as the text it is.
+    assert ": 400: [[[" in message or message.endswith(": 400: bad request")
