@@ -76,6 +76,11 @@ class NetworkError(CallsheetError):
     code = "network"
 
 
+def named(hint: str, program: str) -> str:
+    """A hint as the person can type it: `{program}` stands for the program that is running."""
+    return hint.replace("{program}", program)
+
+
 def closest(word: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """The known names most like `word`, best first; empty when nothing is as near as `cutoff` (1.0: the same)."""
     from difflib import get_close_matches

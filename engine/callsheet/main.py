@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import click
 
 from .context import Context, Streams
-from .errors import CallsheetError, UsageError, did_you_mean
+from .errors import CallsheetError, UsageError, did_you_mean, named
 from .layers import COMMON
 from .paths import shipped_definitions
 from .tree import root
@@ -130,6 +130,7 @@ def _report(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
     from .output.errors import describe_error, error_object
 
+    error.hint = error.hint and named(error.hint, context.program)
     text = describe_error(error)
     if _as_json(context):
         from .jsontext import dump

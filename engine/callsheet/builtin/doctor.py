@@ -8,7 +8,7 @@ from typing import Any
 from ..checkup import local, remote
 from ..checkup.row import Row, guarded
 from ..context import Context
-from ..errors import CallsheetError
+from ..errors import CallsheetError, named
 
 Look = Callable[[Context], Iterator[Row]]
 
@@ -27,7 +27,7 @@ SITE: dict[str, Look] = {
 
 
 def doctor(context: Context, values: dict[str, Any]) -> None:
-    rows = list(_rows(context))
+    rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context)]
     if values.get("json"):
         context.options["output"] = "json"
     context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])

@@ -57,7 +57,9 @@ def _body(context: Context, values: dict[str, Any]) -> Any:
     wanted = values["type"]
     event = events.get(wanted) or next((events[name] for name in events if fnmatchcase(wanted, name)), None)
     if event is None:
-        raise UsageError(f"unknown event type {wanted!r}{did_you_mean(wanted, events)}", hint="see: webhook events")
+        raise UsageError(
+            f"unknown event type {wanted!r}{did_you_mean(wanted, events)}", hint="see `{program} webhook events`"
+        )
     if values.get("data") is None:
         return event.get("sample", {})
     try:

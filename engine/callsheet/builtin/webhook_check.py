@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..context import Context
+
+if TYPE_CHECKING:
+    from ..shape.listener import Source as SourceShape
 
 
 def check(context: Context, values: dict[str, Any]) -> None:
@@ -19,7 +22,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     from ..listener.source import Source
 
     for name in values["source"]:
-        Source(name, context.catalog.get("source", name))  # type: ignore[arg-type]
+        Source(name, cast("SourceShape", context.catalog.get("source", name)))
     wanted = Wanted(
         tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
     )

@@ -118,7 +118,9 @@ def check_words(words: Sequence[str], types: Mapping[tuple[str, str], Any], wher
         if not any(_overlap(word, name) for name in names):
             what = "no event matches" if is_pattern(word) else "unknown event type"
             known = [name for name in names if not is_pattern(name)]
-            raise UsageError(f"{where}: {what} {word!r}{did_you_mean(word, known)}", hint="see: webhook events")
+            raise UsageError(
+                f"{where}: {what} {word!r}{did_you_mean(word, known)}", hint="see `{program} webhook events`"
+            )
 
 
 def _overlap(word: str, name: str) -> bool:

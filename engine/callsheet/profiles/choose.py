@@ -57,7 +57,9 @@ def choose(options: Mapping[str, Any], variables: Variables, profiles: Profiles)
     active = variables.get("SITE") or profiles().get("site")
     if not active:
         wanted = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
-        raise UsageError("no site selected", hint=f"run `init`, or `config use NAME`, or set {wanted}")
+        raise UsageError(
+            "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {wanted}"
+        )
     settings = site_settings(profiles(), active)
     return Choice(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
 
@@ -77,7 +79,7 @@ def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
     if name not in sites:
         near = did_you_mean(name, sites)
         known = f" (known: {', '.join(sites)})" if sites else ""
-        raise UsageError(f"unknown site {name!r}{near}{known}", hint="add one with `init`")
+        raise UsageError(f"unknown site {name!r}{near}{known}", hint="add one with `{program} init`")
     return dict(sites[name])
 
 
