@@ -16,7 +16,9 @@ from measure import in_turn, report
 
 ROOT = Path(__file__).parent.parent
 ID = re.compile(r'^\[operation\.(?:"([^"]+)"|([\w-]+))', re.MULTILINE)
-START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from callsheet.main import run; run('suite', sys.argv[1:])"
+START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from callsheet.cli.main import run; run('suite', sys.argv[1:])"
+)
 TABLES = re.compile(r"^\[schema\..*?(?=^\[operation|\Z)", re.DOTALL | re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ import sys
 import tomllib
 from typing import Any
 
-from callsheet.importer import ImportResult, import_document, write_files
+from callsheet.openapi import ImportResult, import_document, write_files
 
 DEFINITIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "definitions", "suite")
 DOCUMENTS = {"confluence": "confluence-v2.json"}

@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from callsheet.catalog import Catalog, open_catalog
-from callsheet.main import run
+from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"

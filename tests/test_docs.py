@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from callsheet import registry
-from callsheet.check import check
-from callsheet.compile import qualified_names
-from callsheet.layers import Layer, layers
-from callsheet.load import load
+from callsheet.catalog.compile import qualified_names
+from callsheet.language.check import check
+from callsheet.language.layers import Layer, layers
+from callsheet.language.load import load
+from support.places import ROOT
 from support.walkthrough import walk
 
-ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from support.places import ROOT
+
 PACKAGE = ROOT / "engine" / "callsheet"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -75,7 +76,7 @@ STARTS = [
 
 def loaded(arguments: list[str], environ: dict[str, str] | None = None) -> set[str]:
     program = (
-        "import sys; from callsheet.main import run; code = run(sys.argv[1], sys.argv[2:]); "
+        "import sys; from callsheet.cli.main import run; code = run(sys.argv[1], sys.argv[2:]); "
         "print(code, *sys.modules, file=sys.stderr); sys.exit(code)"
     )
     command = [sys.executable, "-I", "-c", program, *arguments]
@@ -91,44 +92,89 @@ def test_a_start_loads_nothing_slow(arguments: list[str]) -> None:
 
 
 def order() -> list[str]:
-    """The modules in the order of docs/decisions.md."""
+    """The packages in the order of docs/decisions.md."""
     text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
-    section = text.partition("## Modules and their order")[2].partition("\n## ")[0]
+    section = text.partition("## Packages and their order")[2].partition("\n## ")[0]
     listed = next(block for block in section.split("\n\n") if " · " in block)
     return re.findall(r"[a-z_]+", listed)
 
 
-def imported(path: Path) -> set[str]:
-    """First parts of the engine's own modules that a module imports when it runs, wherever in it the import stands."""
-    package = path.relative_to(PACKAGE).parts[:-1]
-    found: set[str] = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    checked = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ]
-    only_types = {id(node) for block in checked for node in ast.walk(block)}
-    for node in ast.walk(tree):
-        if id(node) in only_types:
-            continue
+def dotted(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+NAMES = {dotted(path): path for path in MODULES}
+
+
+def imported(path: Path) -> set[tuple[str, ...]]:
+    """The engine's own modules that a module imports, wherever in it the import stands, types too."""
+    own = dotted(path)
+    package = own if path.name == "__init__.py" else own[:-1]
+    found: set[tuple[str, ...]] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
-            above = package[: len(package) - node.level + 1]
-            full = [*above, *(node.module or "").split(".")] if node.module else [*above]
-            found |= {full[0]} if full else {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("callsheet"):
-            found.add((node.module or "").split(".")[1])
-    return found - {"__version__"}
+            base = (*package[: len(package) - node.level + 1], *(node.module or "").split(".")) if node.module else None
+            base = base if base is not None else package[: len(package) - node.level + 1]
+            for alias in node.names:
+                full = (*base, alias.name)
+                found.add(full if full in NAMES else base)
+    return found - {own, ()}
 
 
-def test_the_order_of_modules_names_each_of_them_once() -> None:
-    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} - {"__init__", "__main__"}
+IMPORTS = {dotted(path): imported(path) for path in MODULES}
+
+
+def test_the_order_of_packages_names_each_of_them_once() -> None:
+    there = {name[0] for name in NAMES if name} - {"__main__"}
     assert sorted(order()) == sorted(there)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_one_way(path: Path) -> None:
-    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if own == "__main__":
+    own = dotted(path)
+    if own in {(), ("__main__",)}:
         return
     places = {name: place for place, name in enumerate(order())}
-    place = places.get(own, -1)
-    assert [name for name in imported(path) if name != own and places[name] >= place] == []
+    upward = [name for name in IMPORTS[own] if name[0] != own[0] and places[name[0]] >= places[own[0]]]
+    assert upward == []
+
+
+def parts_of(package: tuple[str, ...]) -> dict[str, set[str]]:
+    """Which parts of a package import which other parts of it. `__init__` is the package's face: a part of its own."""
+    depth = len(package)
+    graph: dict[str, set[str]] = {}
+    for own, others in IMPORTS.items():
+        if own[:depth] != package:
+            continue
+        part = own[depth] if len(own) > depth else "__init__"
+        named = {other[depth] if len(other) > depth else "__init__" for other in others if other[:depth] == package}
+        graph.setdefault(part, set()).update(named - {part})
+    return graph
+
+
+PACKAGES = sorted({dotted(path) for path in MODULES if path.name == "__init__.py"})
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=".".join)
+def test_no_package_has_a_circle_inside(package: tuple[str, ...]) -> None:
+    left = parts_of(package)
+    while left:
+        free = [part for part, others in left.items() if not others & left.keys()]
+        assert free, (
+            f"these import each other: { ({part: sorted(others & left.keys()) for part, others in left.items()}) }"
+        )
+        left = {part: others for part, others in left.items() if part not in free}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_own_package_is_imported_relatively(path: Path) -> None:
+    """So that it can be vendored under another name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    absolute = [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "callsheet")
+        or (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "callsheet" for alias in node.names))
+    ]
+    assert absolute == []

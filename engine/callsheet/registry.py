@@ -6,46 +6,46 @@ from collections.abc import Callable
 from typing import Any
 
 BUILTINS: dict[str, str] = {
-    "alias list": "callsheet.builtin.alias:list_aliases",
-    "alias remove": "callsheet.builtin.alias:remove_alias",
-    "alias set": "callsheet.builtin.alias:set_alias",
-    "api": "callsheet.builtin.api:api",
-    "auth login": "callsheet.builtin.auth:login",
-    "auth logout": "callsheet.builtin.auth:logout",
-    "auth status": "callsheet.builtin.auth:status",
-    "completion": "callsheet.builtin.completion:completion",
-    "config list-sites": "callsheet.builtin.config:list_sites",
-    "config path": "callsheet.builtin.config:path",
-    "config remove": "callsheet.builtin.config:remove",
-    "config set": "callsheet.builtin.config:set_key",
-    "config use": "callsheet.builtin.config:use",
-    "config view": "callsheet.builtin.config:view",
-    "convert": "callsheet.builtin.convert:convert",
-    "definitions check": "callsheet.builtin.definitions:check",
-    "definitions import": "callsheet.builtin.definitions_import:import_definitions",
-    "definitions path": "callsheet.builtin.definitions:path",
-    "definitions schema": "callsheet.builtin.definitions:schema",
-    "definitions show": "callsheet.builtin.definitions:show",
-    "doctor": "callsheet.builtin.doctor:doctor",
-    "events": "callsheet.builtin.events:events",
-    "inbox dead": "callsheet.builtin.inbox:dead",
-    "inbox list": "callsheet.builtin.inbox:list_events",
-    "inbox purge": "callsheet.builtin.inbox:purge",
-    "inbox replay": "callsheet.builtin.inbox:replay",
-    "inbox show": "callsheet.builtin.inbox:show",
-    "init": "callsheet.builtin.init:init",
-    "listen": "callsheet.builtin.listen:listen",
-    "op call": "callsheet.builtin.op_call:call",
-    "op describe": "callsheet.builtin.op:describe",
-    "op list": "callsheet.builtin.op:list_operations_command",
-    "op search": "callsheet.builtin.op:search",
-    "op skeleton": "callsheet.builtin.op:skeleton",
-    "trigger": "callsheet.builtin.trigger:trigger",
-    "open": "callsheet.builtin.open:open_in_browser",
-    "version": "callsheet.builtin.version:version",
-    "webhook check": "callsheet.builtin.webhook_check:check",
-    "webhook secret delete": "callsheet.builtin.webhook_secret:delete",
-    "webhook secret set": "callsheet.builtin.webhook_secret:put",
+    "alias list": "callsheet.cli.builtin.alias:list_aliases",
+    "alias remove": "callsheet.cli.builtin.alias:remove_alias",
+    "alias set": "callsheet.cli.builtin.alias:set_alias",
+    "api": "callsheet.cli.builtin.api:api",
+    "auth login": "callsheet.cli.builtin.auth:login",
+    "auth logout": "callsheet.cli.builtin.auth:logout",
+    "auth status": "callsheet.cli.builtin.auth:status",
+    "completion": "callsheet.cli.builtin.completion:completion",
+    "config list-sites": "callsheet.cli.builtin.config:list_sites",
+    "config path": "callsheet.cli.builtin.config:path",
+    "config remove": "callsheet.cli.builtin.config:remove",
+    "config set": "callsheet.cli.builtin.config:set_key",
+    "config use": "callsheet.cli.builtin.config:use",
+    "config view": "callsheet.cli.builtin.config:view",
+    "convert": "callsheet.cli.builtin.convert:convert",
+    "definitions check": "callsheet.cli.builtin.definitions:check",
+    "definitions import": "callsheet.cli.builtin.definitions_import:import_definitions",
+    "definitions path": "callsheet.cli.builtin.definitions:path",
+    "definitions schema": "callsheet.cli.builtin.definitions:schema",
+    "definitions show": "callsheet.cli.builtin.definitions:show",
+    "doctor": "callsheet.cli.builtin.doctor:doctor",
+    "events": "callsheet.cli.builtin.events:events",
+    "inbox dead": "callsheet.cli.builtin.inbox:dead",
+    "inbox list": "callsheet.cli.builtin.inbox:list_events",
+    "inbox purge": "callsheet.cli.builtin.inbox:purge",
+    "inbox replay": "callsheet.cli.builtin.inbox:replay",
+    "inbox show": "callsheet.cli.builtin.inbox:show",
+    "init": "callsheet.cli.builtin.init:init",
+    "listen": "callsheet.cli.builtin.listen:listen",
+    "op call": "callsheet.cli.builtin.op_call:call",
+    "op describe": "callsheet.cli.builtin.op:describe",
+    "op list": "callsheet.cli.builtin.op:list_operations_command",
+    "op search": "callsheet.cli.builtin.op:search",
+    "op skeleton": "callsheet.cli.builtin.op:skeleton",
+    "trigger": "callsheet.cli.builtin.trigger:trigger",
+    "open": "callsheet.cli.builtin.open:open_in_browser",
+    "version": "callsheet.cli.builtin.version:version",
+    "webhook check": "callsheet.cli.builtin.webhook_check:check",
+    "webhook secret delete": "callsheet.cli.builtin.webhook_secret:delete",
+    "webhook secret set": "callsheet.cli.builtin.webhook_secret:put",
 }
 
 # What can be done with an event: each is a class made from its table in a route.
@@ -58,24 +58,41 @@ HANDLERS: dict[str, str] = {
 }
 
 CONVERTERS: dict[str, str] = {
-    "adf": "callsheet.richtext.converters:adf",
-    "json": "callsheet.steps.convert:from_json",
-    "markdown-of-storage": "callsheet.richtext.converters:markdown_of_storage",
-    "storage": "callsheet.richtext.converters:storage",
-    "text": "callsheet.steps.convert:plain",
-    "wiki": "callsheet.richtext.converters:wiki",
-    "wiki-of-adf": "callsheet.richtext.converters:wiki_of_adf",
+    "adf": "callsheet.commands.steps.rich_text:adf",
+    "json": "callsheet.commands.steps.convert:from_json",
+    "markdown-of-storage": "callsheet.commands.steps.rich_text:markdown_of_storage",
+    "storage": "callsheet.commands.steps.rich_text:storage",
+    "text": "callsheet.commands.steps.convert:plain",
+    "wiki": "callsheet.commands.steps.rich_text:wiki",
+    "wiki-of-adf": "callsheet.commands.steps.rich_text:wiki_of_adf",
+}
+
+# How a column shows its value.
+COLUMN_FORMATS: dict[str, str] = {
+    "adf": "callsheet.output.formats:document",
+    "adf-line": "callsheet.output.formats:document_line",
+    "age": "callsheet.output.formats:age",
+    "bytes": "callsheet.output.formats:size",
+    "count": "callsheet.output.formats:count",
+    "date": "callsheet.output.formats:local_date",
+    "duration": "callsheet.output.formats:duration",
+    "line": "callsheet.output.formats:first_line",
+    "list": "callsheet.output.formats:joined",
+    "storage": "callsheet.output.formats:storage",
+    "storage-line": "callsheet.output.formats:storage_line",
+    "time": "callsheet.output.formats:local_time",
+    "yes": "callsheet.output.formats:yes",
 }
 
 # What completes an option or argument besides the ids of a kind of definition.
 COMPLETERS: dict[str, str] = {
-    "alias": "callsheet.completers:aliases",
-    "definition": "callsheet.completers:ids",
-    "kind": "callsheet.completers:kinds",
-    "http-method": "callsheet.completers:methods",
-    "parameter-of-operation": "callsheet.completers:parameters",
-    "site": "callsheet.completers:sites",
-    "tag": "callsheet.completers:tags",
+    "alias": "callsheet.cli.completion:aliases",
+    "definition": "callsheet.cli.completion:ids",
+    "kind": "callsheet.cli.completion:kinds",
+    "http-method": "callsheet.cli.completion:methods",
+    "parameter-of-operation": "callsheet.cli.completion:parameters",
+    "site": "callsheet.cli.completion:sites",
+    "tag": "callsheet.cli.completion:tags",
 }
 
 
@@ -89,6 +106,9 @@ def resolve(entry: str) -> Callable[..., Any]:
 
 def names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
-    from .output.formats import FORMATS
-
-    return {"builtin": set(BUILTINS), "handler": set(HANDLERS), "converter": set(CONVERTERS), "format": set(FORMATS)}
+    return {
+        "builtin": set(BUILTINS),
+        "handler": set(HANDLERS),
+        "converter": set(CONVERTERS),
+        "format": set(COLUMN_FORMATS),
+    }

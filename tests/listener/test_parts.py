@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from callsheet.durations import seconds
 from callsheet.errors import UsageError
-from callsheet.listener.address import Address, bind, parse_address, urls
-from callsheet.listener.duration import seconds
-from callsheet.listener.expression import compile_fast, condition, first_names
-from callsheet.listener.gate import Gate, Saturated, Turns
-from callsheet.listener.index import Index
-from callsheet.listener.lines import Lines, escape
-from callsheet.listener.seen import Seen
-from callsheet.template import TemplateError, compile_expression
+from callsheet.language.compiled_jmespath import compile_fast, condition, first_names
+from callsheet.language.template import TemplateError, compile_expression
+from callsheet.listener.dispatch.dedup import Seen
+from callsheet.listener.handlers.limits import Gate, Saturated, Turns
+from callsheet.listener.routing.route_index import Index
+from callsheet.listener.server.bind import Address, bind, parse_address, urls
+from callsheet.listener.telemetry.line_writer import Lines, escape
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "b"]),

@@ -7,18 +7,19 @@ import time
 import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from callsheet import jsontext
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.formats import FORMATS, Setting, plain
+from callsheet.output.formats import Setting, column_format
+from callsheet.registry import COLUMN_FORMATS
+from support.places import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "output"
-PRINTED = tomllib.loads((CASES / "printed.toml").read_text(encoding="utf-8"))
-CELLS = tomllib.loads((CASES / "formats.toml").read_text(encoding="utf-8"))["case"]
+OUTPUTS = CASES / "output"
+PRINTED = tomllib.loads((OUTPUTS / "printed.toml").read_text(encoding="utf-8"))
+CELLS = tomllib.loads((OUTPUTS / "formats.toml").read_text(encoding="utf-8"))["case"]
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
 TEXT = "displayName || name || title"
 
@@ -68,7 +69,7 @@ def test_printed(case: dict) -> None:
 
 @pytest.mark.parametrize("case", CELLS, ids=lambda case: case["format"])
 def test_cells(case: dict) -> None:
-    form = FORMATS.get(case["format"], plain)
+    form = column_format(None if case["format"] == "plain" else case["format"])
     setting = Setting(
         text=TEXT,
         clock=lambda: NOW,
@@ -79,14 +80,14 @@ def test_cells(case: dict) -> None:
 
 
 def test_every_format_has_cells() -> None:
-    assert {case["format"] for case in CELLS} == {*FORMATS, "plain"}
+    assert {case["format"] for case in CELLS} == {*COLUMN_FORMATS, "plain"}
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", sorted(COLUMN_FORMATS))
 @pytest.mark.parametrize(
     "value", [None, "", 0, -1.5, True, [], {}, [None], {"name": None}, "x\ud800", 10**30, "9" * 400]
 )
 def test_no_value_is_an_error_in_any_format(name: str, value: object) -> None:
-    assert isinstance(FORMATS[name](value, Setting(text=TEXT)), str)
+    assert isinstance(column_format(name)(value, Setting(text=TEXT)), str)
     if value is None:
-        assert FORMATS[name](value, Setting()) == ""
+        assert column_format(name)(value, Setting()) == ""

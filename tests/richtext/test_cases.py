@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callsheet.errors import UsageError
 from support import document_schema
+from support.places import CASES
 from support.richtext import converted
 
-CASES = sorted((Path(__file__).parents[1] / "cases" / "convert").glob("*.toml"))
+FILES = sorted((CASES / "convert").glob("*.toml"))
 KEYS = {"name", "from", "to", "input", "output", "content", "losses", "error", "lossless", "options", "back"}
 
 
 def cases() -> Iterator[Any]:
-    for path in CASES:
+    for path in FILES:
         for case in tomllib.loads(path.read_text(encoding="utf-8"))["case"]:
             assert set(case) <= KEYS, f"{path.name}: {case['name']}: {set(case) - KEYS}"
             yield pytest.param(case, id=f"{path.stem}: {case['name']}")

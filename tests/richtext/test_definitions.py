@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 from callsheet.richtext import convert
-from callsheet.richtext.fit import FLATTEN
+from callsheet.richtext.normalise import FLATTEN
+from support.places import ROOT
 from support.richtext import nodes
 
-PAGE = Path(__file__).parents[2] / "docs" / "rich-text.md"
+PAGE = ROOT / "docs" / "rich-text.md"
 
 
 def test_the_example_of_the_documentation_works() -> None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from callsheet.main import run
+from callsheet.cli.main import run
 from support.server import Received, load_exchanges, serve
 
 TOKEN = "canary-token-2b7e"  # never shown by anything

@@ -12,7 +12,9 @@ from functools import cache
 
 import jsonschema
 
-FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "shared", "richtext")
+from support.places import SHARED
+
+FOLDER = str(SHARED / "richtext")
 NAMES = ("adf-schema.json", "adf-schema-52.2.2.json")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from callsheet.importer import ImportResult, import_document
+from callsheet.openapi import ImportResult, import_document
+from support.places import TESTS
 
-DOCUMENTS = Path(__file__).parents[1] / "importer" / "documents"
+DOCUMENTS = TESTS / "openapi" / "documents"
 PAGINATORS = {
     "cursor": {"kind": "token", "send": "cursor", "size": "limit", "next": "meta.next", "items": ["pets"]},
     "bare": {"kind": "array", "send": "offset"},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from callsheet.request.model import Body, File, Json, Multipart, Part, Raw, Request
+from callsheet.client.request.model import Body, File, Json, Multipart, Part, Raw, Request
 from support.openapi import OpenAPI
+from support.places import SHARED
 from support.server import Received
 
-SPECS = Path(__file__).parents[3] / "shared" / "specs"
+SPECS = SHARED / "specs"
 # What a path starts with → the document, and what its paths stand below.
 DOCUMENTS = {
     "/rest/api/3/": ("jira.json", ""),

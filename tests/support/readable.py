@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from callsheet.richtext import adf, fit
+from callsheet.richtext import adf
+from callsheet.richtext import normalise as fit
 from callsheet.richtext.rules import Rules
 from callsheet.richtext.tree import Losses, Node, text
 

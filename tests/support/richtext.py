@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from callsheet.richtext import Converted, convert
-
-ROOT = Path(__file__).parents[2]
+from support.places import ROOT
 
 
 @cache

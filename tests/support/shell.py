@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from callsheet.main import run
+from callsheet.cli.main import run
 from support.fakesite import CANARY, FakeSite
 
 _FORMS = [CANARY.encode(), *(base64.b64encode(b"x" * n + CANARY.encode())[8:-4] for n in (0, 1, 2))]

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from callsheet.client.http.client import Client
+from callsheet.client.http.reply import Reply
+from callsheet.client.http.retry import Policy
+from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError
-from callsheet.http.client import Client
-from callsheet.http.reply import Reply
-from callsheet.http.retry import Policy
-from callsheet.request.build import Builder
 
 from .fakes import Definitions, FakeClock, FakeSite
 from .server import Exchange, Server, serve

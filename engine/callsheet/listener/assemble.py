@@ -7,34 +7,34 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ..durations import seconds
 from ..errors import CallsheetError, UsageError
 from ..paths import cache_directory
-from . import answers
-from .app import App, Scope
-from .client import Clients
-from .deliver import Deliveries
-from .duration import seconds
-from .fetch import check_url, fetcher
-from .figures import Figures
-from .gate import Gate
-from .handlers import Setting
-from .keycopy import KeyCopy
-from .keyset import KeySet
-from .lines import Lines
-from .log import Log
-from .protocol import Limits
-from .rules import Rules, Wanted, read_rules
-from .run import Runner
-from .secrets import gather
-from .seen import Seen
-from .server import Services
-from .source import Source
+from .dispatch.dedup import Seen
+from .dispatch.runner import Runner
+from .dispatch.synchronous import Deliveries
+from .handlers import RunProgram, Setting
+from .handlers.limits import Gate
+from .routing.rules import Rules, Wanted, read_rules
+from .server import responses
+from .server.app import App, Scope
+from .server.client_address import Clients
+from .server.protocol import Limits
+from .server.server import Services
+from .telemetry.line_writer import Lines
+from .telemetry.log import Log
+from .telemetry.metrics import Figures
+from .verify.fetch import check_url, fetcher
+from .verify.keyset import KeySet
+from .verify.keyset_cache import KeyCopy
+from .verify.secrets import gather
+from .verify.source import Source
 
 if TYPE_CHECKING:
-    from ..catalog import Catalog
-    from ..shape import listener as shape
-    from .inbox import Inbox
-    from .work import Worker
+    from ..catalog.catalog import Catalog
+    from ..language.shape import listener as shape
+    from .inbox.inbox import Inbox
+    from .inbox.worker import Worker
 
 
 class Asked(NamedTuple):
@@ -56,7 +56,13 @@ class Assembly:
     """Everything one listener consists of, and its life beside the server."""
 
     def __init__(
-        self, catalog: Catalog, asked: Asked, environ: Mapping[str, str], err: Lines, out: Lines | None
+        self,
+        catalog: Catalog,
+        asked: Asked,
+        environ: Mapping[str, str],
+        err: Lines,
+        out: Lines | None,
+        run_program: RunProgram,
     ) -> None:
         self.catalog = catalog
         self.asked = asked
@@ -69,7 +75,8 @@ class Assembly:
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[Rules] = []
         self.sources = [self._source(place, name) for place, name in enumerate(asked.wanted.sources)]
-        self.setting = Setting("", environ, self._hidden(), self.log.note, seconds(self.definition["timeout"]))
+        timeout = seconds(self.definition["timeout"])
+        self.setting = Setting("", environ, self._hidden(), self.log.note, timeout, run_program)
         self.rules = read_rules(catalog, asked.wanted, self.setting)
         self.gate = Gate(self.definition["concurrency"], None if asked.inbox else self.definition["queue"])
         self.inbox: Inbox | None = None
@@ -112,8 +119,8 @@ class Assembly:
         runner = Runner(self.gate, None if self.asked.inbox else seconds(self.definition["wait"]), self.figures.timed)
         taker: Any = Deliveries(Seen(self.definition["remember"], seconds(self.definition["window"])), runner)
         if self.asked.inbox:
-            from .inbox import Inbox
-            from .work import Backoff, Worker
+            from .inbox.inbox import Inbox
+            from .inbox.worker import Backoff, Worker
 
             self.inbox = Inbox(self.asked.inbox, seconds(self.definition["window"]))
             self.closers.append(self.inbox.close)
@@ -130,11 +137,11 @@ class Assembly:
         clients = Clients(self.asked.trusted)
         return App(paths, self.rules.plans, taker, self.log, self.figures, clients, self._pages())
 
-    def _pages(self) -> dict[str, Callable[[Scope], answers.Answer]]:
+    def _pages(self) -> dict[str, Callable[[Scope], responses.Answer]]:
         paths = self.definition["paths"]
-        pages: dict[str, Callable[[Scope], answers.Answer]] = {
-            paths["health"]: lambda _: answers.HEALTHY,
-            paths["ready"]: lambda _: answers.READY if self.is_ready() else answers.NOT_READY,
+        pages: dict[str, Callable[[Scope], responses.Answer]] = {
+            paths["health"]: lambda _: responses.HEALTHY,
+            paths["ready"]: lambda _: responses.READY if self.is_ready() else responses.NOT_READY,
         }
         if self.asked.metrics:
             self._start_figures()
@@ -159,10 +166,10 @@ class Assembly:
         gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.counts() if self.inbox else {})
         self.figures.start()
 
-    def _metrics(self, scope: Scope) -> answers.Answer:
+    def _metrics(self, scope: Scope) -> responses.Answer:
         accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
         page, content_type = self.figures.page(accept)
-        return answers.answer(200, page, ((b"content-type", content_type.encode()),))
+        return responses.answer(200, page, ((b"content-type", content_type.encode()),))
 
     def limits(self) -> Limits:
         definition = self.definition
@@ -216,7 +223,7 @@ class Assembly:
 
     async def _read_again(self) -> None:
         """A broken file changes nothing."""
-        from ..catalog import Catalog
+        from ..catalog.catalog import Catalog
 
         try:
             catalog = await asyncio.to_thread(Catalog, self.catalog.program, self.environ)

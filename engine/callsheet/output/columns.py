@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, closest, did_you_mean
-from ..template import TemplateError, compile_expression
+from ..language.template import TemplateError, compile_expression
 from . import automatic
-from .formats import FOR_READERS, FORMATS, Format, Setting, plain
+from .formats import FOR_READERS, Format, Setting, column_format, plain
 
 if TYPE_CHECKING:
-    from ..shape.commands import View
+    from ..language.shape.commands import View
 
 Item = Any
 
@@ -128,8 +128,8 @@ def from_definition(definition: Mapping[str, Any]) -> Column:
     return Column(
         definition["name"],
         _lenient(definition["value"]),
-        FORMATS[name] if name else plain,
-        plain if name is None or name in FOR_READERS else FORMATS[name],
+        column_format(name),
+        plain if name in FOR_READERS else column_format(name),
         definition.get("max"),
     )
 

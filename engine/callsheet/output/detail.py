@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..template import TemplateError, evaluate
+from ..language.template import TemplateError, evaluate
 from .clean import lines, one_line
 from .columns import Column, from_definition
-from .formats import FORMATS, Format, Setting, plain
+from .formats import Format, Setting, column_format
 
 _INDENT = "  "
 
@@ -34,7 +34,7 @@ def _section(definition: Mapping[str, Any]) -> Section:
         lambda thing: _listed(_value(definition.get("items", "[@]"), thing)),
         [from_definition(column) for column in definition.get("line", ())],
         (lambda item: _value(text, item)) if text else None,
-        FORMATS[definition["format"]] if "format" in definition else plain,
+        column_format(definition.get("format")),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import jsontext
 from ..errors import CallsheetError, UsageError
-from ..template import TemplateError, compile_expression
+from ..language.template import TemplateError, compile_expression
 
 Filter = Callable[[Any], Iterator[Any]]
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..template import TemplateError, evaluate
+from .. import registry
+from ..language.template import TemplateError, evaluate
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -193,21 +194,10 @@ def document_line(value: Any, setting: Setting) -> str:
     return first_line(document(value, setting), setting)
 
 
-FORMATS: dict[str, Format] = {
-    "adf": document,
-    "adf-line": document_line,
-    "age": age,
-    "bytes": size,
-    "count": count,
-    "date": local_date,
-    "duration": duration,
-    "line": first_line,
-    "list": joined,
-    "storage": storage,
-    "storage-line": storage_line,
-    "time": local_time,
-    "yes": yes,
-}
+def column_format(name: str | None) -> Format:
+    """The format of that name in the registry; plain text where none is named."""
+    return plain if name is None else registry.resolve(registry.COLUMN_FORMATS[name])
+
 
 # Shortened for a reader: csv, which programs read, has the value itself.
 FOR_READERS = frozenset({"age", "bytes", "date", "duration", "time", "yes"})

@@ -16,7 +16,7 @@ from .render import RENDERERS, Layout
 from .stream import Stream
 
 if TYPE_CHECKING:
-    from ..shape.commands import View
+    from ..language.shape.commands import View
     from .filters import Filter
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import CallsheetError
 from ..jsontext import dump
-from ..template import TemplateError, evaluate
+from ..language.template import TemplateError, evaluate
 from . import automatic
 from .clean import lines, one_line
 from .columns import Column, Columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from callsheet.errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from .rules import Rules
@@ -71,7 +71,7 @@ def _rules(nodes: Mapping[str, Any]) -> Rules:
 
 
 def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) -> Node:
-    from .markdown_blocks import read
+    from .markdown.blocks import read
 
     return read(source, rules, losses, soft_break=options.get("soft_break", "space"), cards=options.get("cards", False))
 
@@ -83,7 +83,7 @@ def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options) -> N
 
 
 def _json(source: str | bytes) -> Any:
-    from callsheet.jsontext import parse
+    from ..jsontext import parse
 
     try:
         return parse(source)
@@ -96,38 +96,38 @@ def _json(source: str | bytes) -> Any:
 
 
 def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
-    from .storage_read import read
+    from .storage.read import read
 
     return read(source, rules, losses)
 
 
 def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
-    from .wiki_read import read
+    from .wiki.read import read
 
     return read(source, rules, losses)
 
 
 def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless: bool) -> str:
-    from .markdown_write import write
+    from .markdown.write import write
 
     return write(tree, rules, losses, lossless=lossless)
 
 
 def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> Any:
     from .adf import Writer
-    from .fit import fit
+    from .normalise import fit
 
     return Writer(rules).document(fit(tree, rules, losses))
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
-    from .storage_write import write
+    from .storage.write import write
 
     return write(tree, rules, losses)
 
 
 def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
-    from .wiki_write import write
+    from .wiki.write import write
 
     return write(tree, rules, losses)
 

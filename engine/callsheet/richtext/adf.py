@@ -8,8 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
 
-from callsheet.errors import UsageError
-
+from ..errors import UsageError
 from .rules import Form, Rules
 from .tree import MAX_DEPTH, Losses, Mark, Node, text
 

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
 
 from ... import registry
 from ...errors import DefinitionError, did_you_mean
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
-    from ..gate import Gate
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
+    from .limits import Gate
 
 
 class HandlerFailed(Exception):
     """An event could not be handled now; the text says why, for the log. It will be tried again."""
+
+
+class RunProgram(Protocol):
+    """Runs a program of definitions in this process and returns its exit code."""
+
+    def __call__(
+        self,
+        program: str,
+        arguments: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        stdin: TextIO,
+        stdout: TextIO,
+        stderr: TextIO,
+    ) -> int: ...
 
 
 class Setting(NamedTuple):
@@ -26,6 +41,7 @@ class Setting(NamedTuple):
     hidden: frozenset[str]
     report: Callable[[str], None]
     timeout: float
+    run_program: RunProgram
 
 
 class Handler(Protocol):

@@ -10,8 +10,8 @@ from . import HandlerFailed, Setting
 from .base import Base
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 
 class Append(Base):

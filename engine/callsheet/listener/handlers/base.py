@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...durations import seconds
 from ...jsontext import dump
-from ..duration import seconds
-from ..gate import Gate
 from . import Setting
+from .limits import Gate
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 
 class Base:

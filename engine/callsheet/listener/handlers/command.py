@@ -6,17 +6,17 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...catalog import open_catalog
+from ...catalog.catalog import open_catalog
 from ...errors import DefinitionError
 from ...jsontext import dump
-from ...template import fill, fill_text, to_text
+from ...language.template import fill, fill_text, to_text
 from . import HandlerFailed, Setting
 from .base import Base
 from .threads import Threads
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 MOST_OUTPUT = 8192
 
@@ -39,10 +39,10 @@ class Command(Base):
         out, err = io.StringIO(), io.StringIO()
 
         def work() -> int:
-            from ...main import run
-
             stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-            return run(self.table["program"], arguments, environ=self.environ, stdin=stdin, stdout=out, stderr=err)
+            return self.setting.run_program(
+                self.table["program"], arguments, environ=self.environ, stdin=stdin, stdout=out, stderr=err
+            )
 
         code = await self.threads.run(work, self.timeout)
         for line in (out.getvalue() + err.getvalue())[:MOST_OUTPUT].splitlines():

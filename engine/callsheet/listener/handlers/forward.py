@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...template import fill_text, to_text
-from ..signature import text_headers
+from ...language.template import fill_text, to_text
+from ..verify.signature import text_headers
 from . import HandlerFailed, Setting
 from .base import Base
 
 if TYPE_CHECKING:
     import httpx
 
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 # Of the connection, not of the message (RFC 9110, 7.6.1), or meant for this listener only.
 _NOT_PASSED = frozenset(

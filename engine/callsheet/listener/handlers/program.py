@@ -11,13 +11,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
-from ...template import fill_text, to_text
+from ...language.template import fill_text, to_text
 from . import HandlerFailed, Setting
 from .base import Base
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 MOST_OUTPUT = 8192
 GRACE = 1.0

@@ -15,8 +15,8 @@ from .base import Base
 from .threads import Threads
 
 if TYPE_CHECKING:
-    from ...shape import listener as shape
-    from ..event import Event
+    from ...language.shape import listener as shape
+    from ..verify.event import Event
 
 
 class Python(Base):

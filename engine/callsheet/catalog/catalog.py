@@ -1,0 +1,169 @@
+"""Reading the compiled definitions; compiling them first when a file changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from time import time_ns
+from typing import Any
+from zlib import crc32
+
+from .. import __version__
+from ..errors import UsageError, did_you_mean
+from ..language.layers import Layer, layers, state_of
+from ..paths import cache_directory
+
+FORMAT = 1
+
+
+class Child:
+    """One entry of a group: a command or a further group."""
+
+    __slots__ = ("aliases", "help", "hidden", "kind", "name")
+
+    def __init__(self, name: str, kind: str, help: str, hidden: int, aliases: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.hidden = bool(hidden)
+        self.aliases: list[str] = json.loads(aliases)
+
+
+class Catalog:
+    """The definitions of one program, as records that are plain dicts."""
+
+    def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
+        self.program = program
+        self.layers = layers(program, environ, own=own)
+        self._directory = cache_directory(environ)
+        self._fingerprint = _fingerprint(self.layers)
+        self._connection = self._open()
+
+    def get(self, kind: str, id: str) -> dict[str, Any]:
+        """One definition. Raises `UsageError` that names the closest match when there is none."""
+        found = self.find(kind, id)
+        if found is None:
+            raise UsageError(f"unknown {kind} {id!r}{did_you_mean(id, self.ids(kind))}")
+        return found
+
+    def find(self, kind: str, id: str) -> dict[str, Any] | None:
+        rows = self.query("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
+        if not rows:
+            rows = self.query(
+                "SELECT data FROM alias JOIN definition USING (kind, id) WHERE kind = ? AND name = ?", kind, id
+            )
+        record: dict[str, Any] | None = json.loads(rows[0][0]) if rows else None
+        return record
+
+    def canonical(self, kind: str, id: str) -> str:
+        """The id that an alias stands for; any other name as it is."""
+        rows = self.query("SELECT id FROM alias WHERE kind = ? AND name = ?", kind, id)
+        return str(rows[0][0]) if rows else id
+
+    def ids(self, kind: str, prefix: str = "") -> list[str]:
+        """Ids of a kind in the order of the definition files."""
+        rows = self.query("SELECT id FROM definition WHERE kind = ? ORDER BY position", kind)
+        return [id for (id,) in rows if id.startswith(prefix)]
+
+    def kinds(self) -> dict[str, int]:
+        """The kinds in use, and how many definitions each has."""
+        return dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
+
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
+        return {id: json.loads(data) for id, data in rows}
+
+    def children(self, parent: str) -> list[Child]:
+        """What stands in a group of commands, in the order of the definition files; the root is ``""``."""
+        sql = "SELECT name, kind, help, hidden, aliases FROM child WHERE parent = ? ORDER BY position"
+        return [Child(*row) for row in self.query(sql, parent)]
+
+    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of the compiled catalog; a damaged file is made again and asked once more."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError:
+            self.close()
+            self._connection = self._compile()
+            return self._connection.execute(sql, values).fetchall()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @property
+    def path(self) -> str:
+        """Where the compiled file lies: one per program and set of directories that exist."""
+        present = [layer.directory for layer in self.layers if os.path.isdir(layer.directory)]
+        key = crc32("\n".join(present).encode())
+        return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
+
+    def _open(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = None
+        try:
+            connection = _read_only(self.path)
+            row = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()
+            if row and row[0] == self._fingerprint:
+                return connection
+        except (sqlite3.DatabaseError, OSError):
+            pass
+        if connection is not None:
+            connection.close()
+        return self._compile()
+
+    def _compile(self) -> sqlite3.Connection:
+        """Compile beside the old file and put the new one in its place; into memory where nothing can be written."""
+        fresh = f"{self.path}.{os.getpid()}.{time_ns()}"
+        try:
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            with open(fresh, "xb"):
+                pass
+        except OSError:
+            return self._fill(sqlite3.connect(":memory:", check_same_thread=False))
+        try:
+            self._fill(sqlite3.connect(fresh)).close()
+            return self._install(fresh)
+        finally:
+            if os.path.exists(fresh):
+                os.remove(fresh)
+
+    def _fill(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        from .compile import compile_catalog
+
+        try:
+            connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+            compile_catalog(connection, self.layers, self._fingerprint)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _install(self, fresh: str) -> sqlite3.Connection:
+        try:
+            os.replace(fresh, self.path)
+        except PermissionError:  # Windows, while another process reads the old one
+            memory = sqlite3.connect(":memory:", check_same_thread=False)
+            with closing(sqlite3.connect(fresh)) as source:
+                source.backup(memory)
+            return memory
+        return _read_only(self.path)
+
+
+def open_catalog(program: str, environ: Mapping[str, str] = os.environ, *, own: bool = True) -> Catalog:
+    """Without `own` only of the built-in definitions."""
+    return Catalog(program, environ, own=own)
+
+
+def _read_only(path: str) -> sqlite3.Connection:
+    if not os.path.exists(path):
+        raise FileNotFoundError(path)
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    # immutable: the file is only ever replaced whole, so no reader needs a lock.
+    return sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+
+
+def _fingerprint(found: list[Layer]) -> str:
+    """Changes whenever a definition changes, or the engine is another."""
+    return "\n".join([f"{__version__} {FORMAT}", *(state_of(layer) for layer in found)])

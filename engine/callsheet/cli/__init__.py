@@ -1,0 +1,1 @@
+"""The command line: the tree of commands, options, help, completion."""

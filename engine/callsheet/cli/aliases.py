@@ -1,0 +1,92 @@
+"""Words of one's own for whole command lines, kept in a file of the configuration directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+
+from ..errors import UsageError
+from ..paths import config_directory
+
+_NAME = re.compile(r"[A-Za-z][\w-]*\Z")
+_HOLE = re.compile(r"\$(?:(\d)|@)")
+
+
+def aliases_path(environ: Mapping[str, str]) -> str:
+    return os.path.join(config_directory(environ), "aliases.toml")
+
+
+def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
+    """Name → command line; raises `UsageError` when the file is broken."""
+    path = aliases_path(environ)
+    if not os.path.exists(path):
+        return {}
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    wrong = [name for name, text in found.items() if not isinstance(text, str)]
+    if wrong:
+        raise UsageError(f"{path}: {wrong[0]}: expected a text")
+    return found
+
+
+def write_aliases(environ: Mapping[str, str], aliases: Mapping[str, str]) -> None:
+    import tomlkit
+
+    from ..files import write_atomically
+
+    write_atomically(aliases_path(environ), tomlkit.dumps(dict(sorted(aliases.items()))).encode())
+
+
+def check_alias(name: str, line: str, commands: list[str]) -> None:
+    """Raise `UsageError` unless `name` can stand for `line`."""
+    if not _NAME.match(name):
+        raise UsageError(f"{name!r} cannot be an alias", hint="letters, digits, - and _, a letter first")
+    if name in commands:
+        raise UsageError(f"{name!r} is a command already")
+    if not _words(name, line):
+        raise UsageError(f"{name}: expected a command line")
+
+
+def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
+    """The arguments with the alias in front replaced; those that follow take `$1` to `$9` and `$@`, or come last.
+
+    An alias may use another one. Raises `UsageError` when that goes round in circles or an argument is missing.
+    """
+    seen: list[str] = []
+    while args and args[0] in aliases and args[0] not in seen:
+        seen.append(args[0])
+        args = _replaced(args[0], _words(args[0], aliases[args[0]]), args[1:])
+    if args and args[0] in seen and len(seen) > 1:
+        raise UsageError(f"the aliases {' and '.join(seen)} stand for each other")
+    return args
+
+
+def _words(name: str, line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"alias {name}: {str(error).lower()}: {line}") from None
+
+
+def _replaced(name: str, words: list[str], given: list[str]) -> list[str]:
+    holes = [hole for word in words for hole in _HOLE.findall(word)]
+    if not holes:
+        return words + given
+    most = max((int(hole) for hole in holes if hole), default=0)
+    if len(given) < most:
+        raise UsageError(f"alias {name} needs {most} argument{'s'[: most > 1]}: {' '.join(words)}")
+    found: list[str] = []
+    for word in words:
+        found += given[most:] if word == "$@" else [_HOLE.sub(lambda hole: _filled(hole, given), word)]
+    return found if "" in holes else found + given[most:]
+
+
+def _filled(hole: re.Match[str], given: list[str]) -> str:
+    return given[int(hole[1]) - 1] if hole[1] and hole[1] != "0" else hole[0]

@@ -1,0 +1,31 @@
+"""`alias list|set|remove`: words of one's own for whole command lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...commands.context import Context
+from ...errors import UsageError, did_you_mean
+from ..aliases import check_alias, read_aliases, write_aliases
+
+
+def list_aliases(context: Context, values: dict[str, Any]) -> None:
+    del values
+    rows = [{"name": name, "expansion": line} for name, line in sorted(read_aliases(context.environ).items())]
+    context.output(context.catalog.get("view", "alias")).items(rows)
+    if not rows:
+        context.note(f"no aliases; {context.program} alias set NAME 'COMMAND ...' makes one")
+
+
+def set_alias(context: Context, values: dict[str, Any]) -> None:
+    name, line = values["name"], " ".join(values["expansion"])
+    taken = [word for child in context.catalog.children("") for word in (child.name, *child.aliases)]
+    check_alias(name, line, taken)
+    write_aliases(context.environ, {**read_aliases(context.environ), name: line})
+
+
+def remove_alias(context: Context, values: dict[str, Any]) -> None:
+    aliases = read_aliases(context.environ)
+    if aliases.pop(values["name"], None) is None:
+        raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")
+    write_aliases(context.environ, aliases)

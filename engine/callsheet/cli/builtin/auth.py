@@ -1,0 +1,112 @@
+"""`auth`: credentials of sites that exist already."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from ...commands.context import Context
+from ...commands.signin.answers import Answers
+from ...commands.signin.verify import Asker, most_telling
+from ...commands.signin.wanted import Wanted
+from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
+from ...sites.profiles.choose import site_settings
+from .config import forget, profiles
+from .init import sign_in
+
+
+def login(context: Context, values: dict[str, Any]) -> None:
+    """Sign in again, or for the first time, to a site that `init` or a person wrote down."""
+    answers = Answers(context, values)
+    name = _named(context, answers)
+    settings = site_settings(profiles(context), name)
+    service = _service(answers.option("service"), settings, name)
+    own = settings.get("services", {}).get(service, {})
+    access = {**settings, **own}
+    deployment = settings.get("deployment") or context.catalog.ids("deployment")[0]
+    usual = context.catalog.get("deployment", deployment)["method"]
+    email = answers.option("email") or access.get("email")
+    if email and not access.get("method"):
+        usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
+    method = answers.option("method") or access.get("method") or usual
+    answers.word("method", "auth", method)
+    wanted = Wanted(
+        name=name,
+        base_url=access["base_url"],
+        deployment=deployment,
+        method=method,
+        service=service if own else None,
+        email=email,
+        client_id=answers.option("client-id") or settings.get("client_id"),
+        scopes=tuple(settings.get("scopes", ())),
+    )
+    sign_in(context, answers, wanted, settings)
+
+
+def _named(context: Context, answers: Answers) -> str:
+    name = context.option("site") or answers.variables.get("SITE") or profiles(context).get("site")
+    if not name:
+        raise UsageError("no site to sign in to", hint=f"{context.program} init adds one")
+    return str(name)
+
+
+def _service(chosen: str | None, settings: dict[str, Any], name: str) -> str | None:
+    """Which of a site's addresses is meant; needs no words where there is only one."""
+    services = [key for key, access in settings.get("services", {}).items() if "base_url" in access]
+    if chosen and chosen not in services:
+        raise UsageError(f"site {name!r} has no address of its own for {chosen!r}{did_you_mean(chosen, services)}")
+    if not chosen and "base_url" not in settings and len(services) > 1:
+        raise UsageError(f"site {name!r} has several addresses", hint=f"say which with --service {'|'.join(services)}")
+    return chosen or (services[0] if "base_url" not in settings else None)
+
+
+def logout(context: Context, values: dict[str, Any]) -> None:
+    """Forget the stored credentials of a site; its settings stay."""
+    from ...sites.profiles.edit import editing, put
+
+    answers = Answers(context, values)
+    name = _named(context, answers)
+    settings = site_settings(profiles(context), name)
+    if context.option("dry-run"):
+        context.note("nothing was removed")
+        return
+    problems = forget(context, name, settings)
+    if problems:
+        raise CallsheetError(problems[0], details=problems[1:])
+    with editing(context.catalog, context.environ) as document:
+        for service in settings.get("services", {}):
+            put(document, ("sites", name, "services", service, "store"), None)
+        put(document, ("sites", name, "store"), None)
+    context.note(f"the credentials of site {name} are forgotten here; revoke them at the site to be sure")
+
+
+def status(context: Context, values: dict[str, Any]) -> None:
+    """How one is known at the site: a row for each product. Fails when none takes the credential."""
+    del values
+    site = context.site()
+    with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
+        verdicts = list(asker.verdicts())
+    rows = []
+    for verdict in verdicts:
+        service = context.catalog.get("product", verdict.product).get("service", verdict.product)
+        access = site.access(service)
+        row = {
+            "site": site.name,
+            "product": verdict.product,
+            "base_url": access.get("base_url"),
+            "route": _route(site, service),
+        }
+        row |= {"method": site.method(service), "email": access.get("email"), "credential": site.place(service)}
+        rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
+    context.output(context.catalog.get("view", "sign-in")).items(rows)
+    errors = [verdict.error for verdict in verdicts if verdict.error]
+    if errors and len(errors) == len(verdicts):
+        told = most_telling(errors)
+        raise told if isinstance(told, NotAllowed) or told.status is None else NotAllowed(told.message, hint=told.hint)
+
+
+def _route(site: Any, service: str) -> str:
+    try:
+        return "gateway" if site.base_url(service) != site.address(service) else "site"
+    except CallsheetError:
+        return "none"

@@ -1,0 +1,104 @@
+"""`config`: the sites of the profiles file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...commands.context import Context
+from ...errors import CallsheetError, UsageError
+from ...sites.credentials.secrets import account
+from ...sites.credentials.stores import open_store
+from ...sites.profiles.choose import Variables, site_settings
+from ...sites.profiles.read import profiles_path, read_profiles
+
+
+def profiles(context: Context) -> dict[str, Any]:
+    return read_profiles(context.catalog, context.environ)
+
+
+def use(context: Context, values: dict[str, Any]) -> None:
+    from ...sites.profiles.edit import editing, put
+
+    name = values["site"]
+    site_settings(profiles(context), name)
+    with editing(context.catalog, context.environ) as document:
+        put(document, ("site",), name)
+    context.note(f"{name} is the site that commands use now")
+
+
+def list_sites(context: Context, values: dict[str, Any]) -> None:
+    del values
+    found = profiles(context)
+    rows = []
+    for name, site in found.get("sites", {}).items():
+        addresses = [site.get("base_url"), *(s.get("base_url") for s in site.get("services", {}).values())]
+        row = {"name": name, "active": name == found.get("site"), "base_url": [each for each in addresses if each]}
+        rows.append({**row, "deployment": site.get("deployment"), "method": site.get("method")})
+    context.output(context.catalog.get("view", "site")).items(rows)
+
+
+def view(context: Context, values: dict[str, Any]) -> None:
+    """The whole file, or one site of it. It holds no credential."""
+    found = profiles(context)
+    name = values.get("name") or context.option("site")
+    shown = site_settings(found, name) if name else found
+    if context.output_format in ("table", "id", "csv"):
+        import tomlkit
+
+        context.streams.out.write(tomlkit.dumps({"sites": {name: shown}} if name else shown))
+    else:
+        context.output().one(shown)
+
+
+def path(context: Context, values: dict[str, Any]) -> None:
+    del values
+    context.streams.out.write(profiles_path(context.environ) + "\n")
+
+
+def set_key(context: Context, values: dict[str, Any]) -> None:
+    """`KEY VALUE`, where a key of the active site needs no `sites.NAME.` before it; an empty value takes it away."""
+    from ...sites.profiles.edit import editing, put, split_key, typed
+
+    keys = split_key(values["key"])
+    if keys[0] not in ("site", "sites"):
+        found = profiles(context)
+        name = context.option("site") or found.get("site")
+        if not name:
+            raise UsageError("no site selected", hint="name the key in full: sites.NAME.KEY")
+        keys = ("sites", name, *keys)
+    if keys[0] == "sites" and len(keys) > 1 and keys[-1] != "base_url":
+        site_settings(profiles(context), keys[1])
+    value = typed(keys, values["value"])
+    with editing(context.catalog, context.environ) as document:
+        put(document, keys, None if values["value"] == "" else value)
+
+
+def remove(context: Context, values: dict[str, Any]) -> None:
+    """The site and what a store keeps for it."""
+    from ...sites.profiles.edit import editing, remove_site
+
+    name = values["site"]
+    settings = site_settings(profiles(context), name)
+    context.confirm(f"Remove site {name} and its credentials?")
+    if context.option("dry-run"):
+        context.note("nothing was removed")
+        return
+    for problem in forget(context, name, settings):
+        context.note(problem)
+    with editing(context.catalog, context.environ) as document:
+        remove_site(document, name)
+    context.note(f"removed site {name}")
+
+
+def forget(context: Context, name: str, settings: dict[str, Any]) -> list[str]:
+    """Delete the stored credentials of a site; what could not be deleted comes back, in words."""
+    problems = []
+    variables = Variables(context.definition["prefix"], context.environ)
+    for service, access in [("", settings), *settings.get("services", {}).items()]:
+        if access.get("store"):
+            kept_as = account(name, settings, service)
+            try:
+                open_store(access["store"], variables, context.environ).delete(kept_as)
+            except CallsheetError as error:
+                problems.append(f"the credential {kept_as!r} is still stored: {error.message}")
+    return problems

@@ -1,0 +1,67 @@
+"""`doctor`: a check-up of everything between a person and their site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...commands.checkup import local, remote
+from ...commands.checkup.row import Row, guarded
+from ...commands.context import Context
+from ...errors import CallsheetError, named
+
+Look = Callable[[Context], Iterator[Row]]
+
+LOCAL: dict[str, Look] = {
+    "configuration": local.configuration,
+    "permissions": local.permissions,
+    "definitions": local.definitions,
+    "catalog": local.catalog,
+}
+SITE: dict[str, Look] = {
+    "credential": remote.credential,
+    "connection": remote.connection,
+    "access": remote.products,
+    "scopes": remote.scopes,
+}
+
+
+def doctor(context: Context, values: dict[str, Any]) -> None:
+    rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context)]
+    if values.get("json"):
+        context.options["output"] = "json"
+    context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
+    failures = [row for row in rows if row.status == "fail"]
+    if failures:
+        count = len(failures)
+        raise CallsheetError(f"{count} of {len(rows)} checks failed: {', '.join(row.check for row in failures)}")
+
+
+def _rows(context: Context) -> Iterator[Row]:
+    for name, look in LOCAL.items():
+        yield from _looked(context, name, look)
+    yield from _key_store(context)
+    chosen = list(_looked(context, "site", remote.site_chosen))
+    yield from chosen
+    for name, look in SITE.items():
+        if chosen[0].status != "ok":
+            yield Row(name, "skip", "there is no site to ask")
+        elif context.option("dry-run") and name != "credential":
+            yield Row(name, "skip", "nothing is sent in a dry run")
+        else:
+            yield from _looked(context, name, look)
+
+
+def _looked(context: Context, name: str, look: Look) -> Iterator[Row]:
+    return guarded(name, lambda: look(context))
+
+
+def _key_store(context: Context) -> Iterator[Row]:
+    """Not having a key store is a failure only where a site needs it."""
+    rows = list(_looked(context, "key store", local.key_store))
+    try:
+        needed = local.needs_store(context)
+    except CallsheetError:
+        needed = False
+    for row in rows:
+        yield row._replace(status="warn") if row.status == "fail" and not needed else row

@@ -1,0 +1,21 @@
+"""`webhook events`: the types of events that are received."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...commands.context import Context
+
+VIEW = "event"
+
+
+def events(context: Context, values: dict[str, Any]) -> None:
+    sources = values["source"]
+    for name in sources:
+        context.catalog.get("source", name)
+    rows = [
+        {"type": event.get("type", name), "category": event["category"], "source": event["source"]}
+        for name, event in context.catalog.all("event").items()
+        if event["source"] in sources
+    ]
+    context.output(context.catalog.get("view", VIEW)).items(rows)

@@ -1,0 +1,117 @@
+"""`init`: from an address to a site that works."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...commands.context import Context
+from ...commands.signin.answers import Answers
+from ...commands.signin.detect import Detected, Detector
+from ...commands.signin.keep import keep
+from ...commands.signin.obtain import obtain
+from ...commands.signin.verified import Verifier
+from ...commands.signin.wanted import Wanted
+from ...errors import CallsheetError, NetworkError
+from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+from ...sites.profiles.choose import Choice
+from ...sites.site import Site
+from ...urls import origin
+from .config import profiles
+
+
+def init(context: Context, values: dict[str, Any]) -> None:
+    answers = Answers(context, values)
+    answers.check()
+    name = answers.option("name") or answers.option("site")
+    known = profiles(context).get("sites", {})
+    way = {**known.get(name, {}), **answers.way()} if name else answers.way()
+    found = _found(context, answers, way)
+    method = _method(context, answers, found.deployment)
+    wanted = Wanted(
+        name=name or _name_for(answers, found.base_url),
+        base_url=found.base_url,
+        deployment=found.deployment,
+        method=method,
+        service=answers.option("service") or found.service,
+    )
+    _confirm_replacing(context, wanted, known.get(wanted.name, {}))
+    if answers.option("skip-login"):
+        save(context, answers, wanted, None)
+        context.note(f"no credential yet: {context.program} auth login --site {wanted.name}")
+        return
+    sign_in(context, answers, wanted, way)
+
+
+def sign_in(context: Context, answers: Answers, wanted: Wanted, way: dict[str, Any]) -> None:
+    """Get the secret, see that it works, and only then keep it."""
+    web = UnauthenticatedClient(way_out(context, way), context.environ)
+    obtained = obtain(context, answers, wanted, web)
+    if context.option("dry-run"):
+        context.note(f"nothing was sent or saved; the site would be {obtained.wanted.base_url}")
+        return
+    verifier = Verifier(context.catalog, context.program, context.environ, way)
+    wanted, verdicts = verifier.verify(obtained.wanted, obtained.secret, mode=answers.option("mode") or "auto")
+    for verdict in verdicts:
+        told = f"{verdict.title}: {verdict.answer or 'no access'}"
+        context.note(f"{told} ({verdict.error.message})" if verdict.error else told)
+    if wanted.cloud_id:
+        context.note("requests go through the vendor's gateway, as this credential needs")
+    save(context, answers, wanted, obtained.record)
+
+
+def save(context: Context, answers: Answers, wanted: Wanted, record: dict[str, Any] | None) -> None:
+    extra = dict(answers.way())
+    if answers.option("read-only"):
+        extra["read_only"] = True
+    store = keep(context, wanted, record, extra)
+    where = {"file": "in the encrypted file", "keyring": "in the key store"}.get(store or "", "")
+    context.note(f"site {wanted.name} is saved" + (f", its credential {where}" if where else "") + ", and selected")
+
+
+def way_out(context: Context, way: dict[str, Any]) -> Site:
+    """A site of which only the way to it is known: proxy and certificates."""
+    variables = Answers(context, {}).variables
+    return Site(Choice("", way, token=True), context.catalog, variables, context.environ)
+
+
+def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
+    """Address and deployment. What a person says about the deployment counts where the site hides itself."""
+    address = answers.address()
+    deployment = answers.option("deployment")
+    if answers.option("skip-login") or context.option("dry-run"):
+        return Detected(deployment or context.catalog.ids("deployment")[0], address, None, None)
+    detector = Detector(context.catalog, UnauthenticatedClient(way_out(context, way), context.environ))
+    try:
+        return detector.detect(address, deployment)
+    except NetworkError as error:
+        raise NetworkError(f"the site cannot be reached: {error.message}", hint=error.hint) from None
+    except CallsheetError:
+        if not deployment:
+            raise
+        return Detected(deployment, address, None, None)
+
+
+def _method(context: Context, answers: Answers, deployment: str) -> str:
+    usual = context.catalog.get("deployment", deployment)["method"]
+    if not answers.option("method") and answers.option("email"):
+        usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
+    known = ", ".join(context.catalog.ids("auth"))
+    method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
+    return answers.word("method", "auth", method)
+
+
+def _name_for(answers: Answers, address: str) -> str:
+    """The first part of the host name, unless a person wants another."""
+    host = urlsplit(address).hostname or "site"
+    first = host if re.fullmatch(r"[\d.:]+", host) else host.split(".")[0]
+    return answers.text("name", "Name for this site", default=re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._"))
+
+
+def _confirm_replacing(context: Context, wanted: Wanted, known: dict[str, Any]) -> None:
+    """A name that stands for another host is not taken over silently."""
+    before = known.get("services", {}).get(wanted.service, {}) if wanted.service else known
+    address = before.get("base_url")
+    if address and origin(address) != origin(wanted.base_url):
+        context.confirm(f"Site {wanted.name} is {address}; make it {wanted.base_url}?")

@@ -1,0 +1,110 @@
+"""`webhook listen`: serve until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...commands.context import Context
+from ...errors import UsageError
+from ...listener.server.bind import Address, bind, parse_address, urls
+
+if TYPE_CHECKING:
+    from ...listener.assemble import Asked, Assembly
+
+
+def listen(context: Context, values: dict[str, Any]) -> None:
+    from ...listener.assemble import Assembly
+    from ...listener.telemetry.line_writer import Lines
+    from ..main import run
+
+    address = parse_address(values["addr"])
+    tls = _tls(values)
+    err = Lines(context.streams.err)
+    out = Lines(context.streams.out) if values.get("log") else None
+    try:
+        assembly = Assembly(context.catalog, asked_of(values, context.environ), context.environ, err, out, run)
+        sockets = bind(address)
+        try:
+            _announce(context, assembly, address, sockets, tls is not None)
+            _serve(assembly, sockets, tls)
+        finally:
+            for opened in sockets:
+                opened.close()
+            if address.path:
+                with contextlib.suppress(OSError):
+                    os.remove(address.path)
+    finally:
+        err.close()
+        if out is not None:
+            out.close()
+
+
+def asked_of(values: Mapping[str, Any], environ: Mapping[str, str]) -> Asked:
+    from ...listener.assemble import Asked
+    from ...listener.routing.route import split_words
+    from ...listener.routing.rules import Wanted
+
+    del environ
+    max_body = values.get("max-body")
+    if max_body is not None and max_body < 1:
+        raise UsageError(f"--max-body: {max_body} is no size")
+    return Asked(
+        wanted=Wanted(
+            tuple(dict.fromkeys(values.get("source") or ())),
+            tuple(split_words(values.get("events") or ())),
+            tuple(values.get("routes") or ()),
+            tuple(values.get("handler") or ()),
+        ),
+        secrets=values.get("secret") or (),
+        secret_files=values.get("secret-file") or (),
+        secret_names=values.get("secret-key") or (),
+        key_set=values.get("jwks-url"),
+        switches=frozenset(name for name, value in values.items() if value is True),
+        inbox=values.get("inbox"),
+        max_body=max_body,
+        metrics=bool(values.get("metrics")),
+        trusted=values.get("trust-proxy") or (),
+    )
+
+
+def _tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
+    certificate, key = values.get("tls-cert"), values.get("tls-key")
+    if certificate is None:
+        if key is not None:
+            raise UsageError("--tls-key needs --tls-cert")
+        return None
+    from ...listener.server.tls import tls_context
+
+    return tls_context(certificate, key)
+
+
+def _announce(
+    context: Context, assembly: Assembly, address: Address, sockets: list[socket.socket], secure: bool
+) -> None:
+    paths = [source.path for source in assembly.sources]
+    for url in urls(sockets, "https" if secure else "http"):
+        where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
+        context.note(f"listening on {where}")
+    open_ = [source.name for source in assembly.sources if not source.is_verified]
+    if open_:
+        who = "anyone who can reach this host" if address.is_public else "any program on this host"
+        text = f"{', '.join(open_)}: nothing is verified, {who} can send events"
+        context.say(f"warning: {text}" if address.is_public else f"note: {text}")
+
+
+def _serve(assembly: Assembly, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
+    from ...durations import seconds
+    from ...listener.server.server import Listener, new_event_loop
+
+    async def serve() -> None:
+        server = Listener(assembly.app, assembly.limits(), seconds(assembly.definition["drain_time"]), sockets, tls)
+        await server.serve(assembly.services(), lambda: assembly.log.note("ready"))
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve())

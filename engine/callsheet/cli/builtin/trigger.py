@@ -1,0 +1,160 @@
+"""`webhook trigger`: send a signed event."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...commands.context import Context
+from ...errors import (
+    CallsheetError,
+    Conflict,
+    NetworkError,
+    NotAllowed,
+    NotFound,
+    RateLimited,
+    UsageError,
+    did_you_mean,
+)
+from ...jsontext import parse
+
+if TYPE_CHECKING:
+    import httpx
+
+    from ...listener.simulate.deliveries import Delivery
+
+DEFAULT_HOST = "http://127.0.0.1:8080"
+TIME_LIMIT = 20.0
+LEARNING = 12
+_ERRORS: dict[int, type[CallsheetError]] = {
+    401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: RateLimited, 503: RateLimited,
+}  # fmt: skip
+_REFUSED = {
+    "none": "it was sent without a signature: give --secret-file, --secret-key or --jwt-key",
+    "signature": "the listener expects another secret, or a signed token",
+    "token": "the listener takes no tokens, or has the key set of another address",
+}
+
+Make = Callable[[str], "Delivery"]
+
+
+def trigger(context: Context, values: dict[str, Any]) -> None:
+    definition = context.catalog.get("source", values["source"])
+    body = _body(context, values)
+    if values["count"] < 1:
+        raise UsageError(f"--count: {values['count']} events cannot be sent")
+    url = values.get("to") or DEFAULT_HOST + definition["path"]
+    with _maker(context, values, definition, body) as make, _client() as client:
+        for _ in range(values["count"]):
+            id = uuid.uuid4().hex
+            _send_until_known(client, url, make(id), LEARNING if values.get("jwt-key") else 0)
+            context.streams.out.write(f"{id}\n")
+
+
+def _body(context: Context, values: dict[str, Any]) -> Any:
+    """The body that was given, or else the sample of the type. Raises `UsageError` for a type there is none of."""
+    from fnmatch import fnmatchcase
+
+    events = {
+        event.get("type", name): event
+        for name, event in context.catalog.all("event").items()
+        if event["source"] == values["source"]
+    }
+    wanted = values["type"]
+    event = events.get(wanted) or next((events[name] for name in events if fnmatchcase(wanted, name)), None)
+    if event is None:
+        raise UsageError(
+            f"unknown event type {wanted!r}{did_you_mean(wanted, events)}", hint="see `{program} webhook events`"
+        )
+    if values.get("data") is None:
+        return event.get("sample", {})
+    try:
+        return parse(context.read(values["data"]))
+    except ValueError as error:
+        raise UsageError(f"--data: not JSON: {error}") from None
+
+
+@contextlib.contextmanager
+def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any) -> Iterator[Make]:
+    from ...listener.server.bind import parse_address
+    from ...listener.simulate.deliveries import TokenSigner, make_payload, plain
+    from ...listener.simulate.keyfile import private_key
+    from ...listener.simulate.keyserver import served
+
+    def payload(id: str) -> tuple[Any, dict[str, str]]:
+        return make_payload(definition, values["type"], body, id, values["set"] or ())
+
+    path = values.get("jwt-key")
+    if path is None:
+        secret = _secret(context, values, definition)
+        yield lambda id: plain(definition, *payload(id), secret)
+        return
+    if "jwt" not in definition:
+        raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
+    signer = TokenSigner(private_key(path))
+    with served(parse_address(values["keys-addr"]), signer.key_set) as address:
+        context.note(f"key set at {address}")
+        yield lambda id: signer.token(*payload(id), quoted=definition["jwt"].get("unquote", False))
+
+
+def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
+    from ...listener.verify.secrets import gather
+
+    given = [values["secret"]] if values.get("secret") is not None else []
+    files = [values["secret-file"]] if values.get("secret-file") else []
+    names = [values["secret-key"]] if values.get("secret-key") else []
+    variable = definition.get("hmac", {}).get("env")
+    found = gather(given, files, names, variable, context.environ, context.definition["prefix"])
+    return found[0] if found else None
+
+
+def _client() -> httpx.Client:
+    import httpx
+
+    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False)
+
+
+def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patience: int) -> None:
+    """A listener that asked for the key set before it was served asks again within some seconds."""
+    for _ in range(patience):
+        try:
+            _send(client, url, delivery)
+        except NotAllowed:
+            time.sleep(1)
+        else:
+            return
+    _send(client, url, delivery)
+
+
+def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
+    import httpx
+
+    try:
+        answer = client.post(url, content=delivery.body, headers=delivery.headers)
+    except httpx.InvalidURL as error:
+        raise UsageError(f"--to: {url!r}: {error}") from None
+    except httpx.UnsupportedProtocol:
+        raise UsageError(f"--to: {url!r} is no http address") from None
+    except httpx.RequestError as error:
+        raise _unanswered(error, url) from None
+    if not answer.is_success:
+        kind = _ERRORS.get(answer.status_code, CallsheetError)
+        hint = _REFUSED[delivery.proof] if kind is NotAllowed else None
+        raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code, hint=hint)
+
+
+def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
+    import httpx
+
+    from ...client.http.network import words
+
+    text, hint = words(error, TIME_LIMIT)
+    if isinstance(error, httpx.TimeoutException):
+        hint = None
+    elif url.startswith("http:"):
+        refused = isinstance(error, httpx.ConnectError)
+        hint = "is a listener running there?" if refused else "does the listener there serve https?"
+    return NetworkError(f"{url}: {text}", hint=hint)

@@ -1,0 +1,45 @@
+"""`webhook check`: whether sources and routes can be used, and which routes can never match."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from ...commands.context import Context
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import Source as SourceShape
+
+
+def check(context: Context, values: dict[str, Any]) -> None:
+    """Everything a listener would do before it listens, but for the address."""
+    from ...durations import seconds
+    from ...listener.assemble import close_handlers
+    from ...listener.handlers import Setting
+    from ...listener.routing.route import split_words
+    from ...listener.routing.rules import Wanted, read_rules
+    from ...listener.routing.unreachable import warnings
+    from ...listener.verify.source import Source
+    from ..main import run
+
+    for name in values["source"]:
+        Source(name, cast("SourceShape", context.catalog.get("source", name)))
+    wanted = Wanted(
+        tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
+    )
+    listener = next(iter(context.catalog.all("listener").values()))
+    setting = Setting("", context.environ, frozenset(), context.note, seconds(listener["timeout"]), run)
+    rules = read_rules(context.catalog, wanted, setting)
+    asyncio.run(close_handlers(rules))
+    found = warnings(rules, wanted.events)
+    for text in found:
+        context.say(f"warning: {text}")
+    summary = ", ".join(
+        f"{count} {word}{'s'[: count != 1]}"
+        for count, word in (
+            (len(values["source"]), "source"),
+            (len(rules.types), "event type"),
+            (len(rules.routes), "route"),
+        )
+    )
+    context.streams.out.write(f"{summary}, {len(found)} warnings\n" if found else f"{summary}, no problems\n")

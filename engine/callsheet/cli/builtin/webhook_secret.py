@@ -1,0 +1,46 @@
+"""`webhook secret set|delete`: secrets for `--secret-key`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...commands.context import Context
+from ...errors import UsageError
+from ...listener.verify.named_secrets import KeptSecrets
+
+
+def put(context: Context, values: dict[str, Any]) -> None:
+    from ...listener.verify.signature import check_plain
+
+    secret = _asked() if context.streams.input.isatty() else _piped(context)
+    check_plain(secret)
+    kept = _kept(context)
+    kept.put(values["name"], secret)
+    context.note(f"{values['name']} is in {kept.place}: webhook listen --secret-key {values['name']}")
+
+
+def delete(context: Context, values: dict[str, Any]) -> None:
+    _kept(context).delete(values["name"])
+
+
+def _kept(context: Context) -> KeptSecrets:
+    return KeptSecrets(context.definition["prefix"], context.environ)
+
+
+def _asked() -> str:
+    import click
+
+    answer: str = click.prompt("Secret", hide_input=True, err=True)
+    return answer
+
+
+def _piped(context: Context) -> str:
+    """One line of standard input; its end is not part of the secret."""
+    try:
+        text = context.read_input().decode()
+    except UnicodeDecodeError:
+        raise UsageError("the secret is not text in UTF-8") from None
+    lines = text.splitlines()
+    if len(lines) > 1:
+        raise UsageError("standard input holds several lines", hint="keep each secret under a name of its own")
+    return lines[0] if lines else ""

@@ -1,0 +1,158 @@
+"""Entry points: run a program, word its errors, set the exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+import click
+
+from ..commands.context import Context, Streams
+from ..errors import CallsheetError, UsageError, did_you_mean, named
+from ..language.layers import COMMON
+from ..paths import shipped_definitions
+from .tree import root
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """The console scripts: the program's name is the name it was called by."""
+    name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
+    program = name.removesuffix(".exe")
+    if name == "__main__.py":
+        program, arguments = _named(arguments), arguments[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
+    try:
+        code = run(program, arguments)
+    except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
+        code = _broken(error, arguments)
+    _leave(code)
+
+
+def _named(arguments: list[str]) -> str:
+    """The program that `python -m callsheet PROGRAM ...` names."""
+    directory, _ = shipped_definitions()
+    programs = sorted({*os.listdir(directory)} - {COMMON})
+    if arguments[:1] and arguments[0] in programs:
+        return arguments[0]
+    raise SystemExit(f"usage: python -m callsheet {'|'.join(programs)} ...")
+
+
+def _broken(error: Exception, arguments: list[str]) -> int:
+    from traceback import extract_tb, print_exception
+
+    if {"-v", "--verbose"}.intersection(arguments):
+        print_exception(error)
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    hint = "this is a fault of the program, not yours; -v shows where it happened"
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"error: unexpected {type(error).__name__} in {where}: {error}\nhint: {hint}\n")
+    return CallsheetError.exit_code
+
+
+def run(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+) -> int:
+    """Run a program in this process and return its exit code. Nothing but a broken engine raises."""
+    context = Context(program, environ, Streams(stdin, stdout, stderr))
+    try:
+        return _run(context, list(arguments))
+    except click.exceptions.NoArgsIsHelpError as error:
+        context.say(error.format_message())
+        return error.exit_code
+    except (CallsheetError, click.ClickException) as error:
+        return _report(context, _worded(_unsaid(context) or error))
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
+        named = f"{error.filename}: " if error.filename else ""
+        return _report(context, CallsheetError(f"{named}{error.strerror or error}"))
+    finally:
+        context.close()
+
+
+def _run(context: Context, arguments: list[str]) -> int:
+    from .runner import run_command
+
+    group = root(context, run_command)
+    variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
+    if context.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        try:
+            return shell_complete(group, {"obj": context}, context.program, variable, context.environ[variable])
+        except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
+            return 1
+    code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
+    context.streams.out.flush()
+    if broken := _unsaid(context):
+        raise broken
+    return code if isinstance(code, int) else 0
+
+
+def _unsaid(context: Context) -> CallsheetError | None:
+    """Broken definitions explain every other error, but for the commands that look into them."""
+    return None if context.told else context.broken
+
+
+def _worded(error: Exception) -> CallsheetError:
+    if isinstance(error, CallsheetError):
+        return error
+    if isinstance(error, click.NoSuchOption):
+        near = did_you_mean(error.option_name, error.possibilities or ())
+        return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
+    if isinstance(error, click.UsageError):
+        message = error.format_message()
+        return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))
+    return CallsheetError(error.format_message() if isinstance(error, click.ClickException) else str(error))
+
+
+def _help(error: click.UsageError) -> str | None:
+    return f"see {error.ctx.command_path} --help" if error.ctx else None
+
+
+def _report(context: Context, error: CallsheetError) -> int:
+    """Say what went wrong on standard error, as JSON where the output is JSON."""
+    from ..output.errors import describe_error, error_object
+
+    error.hint = error.hint and named(error.hint, context.program)
+    text = describe_error(error)
+    if _as_json(context):
+        from ..jsontext import dump
+
+        text = dump(error_object(error))
+    with suppress(OSError, ValueError):
+        context.say(text)
+    return error.exit_code
+
+
+def _as_json(context: Context) -> bool:
+    try:
+        return context.output_format == "json"
+    except CallsheetError:  # broken definitions, which is then what is reported
+        return bool(context.option("output") == "json")
+
+
+def _leave(code: int) -> None:
+    """Exit without the interpreter's complaint about a closed pipe."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)

@@ -1,0 +1,206 @@
+"""Parameters of definitions as click's arguments and options, and their values back by the definitions' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..commands.context import Context
+from ..errors import UsageError, did_you_mean
+from ..registry import COMPLETERS, resolve
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    WordType = click.ParamType[str]
+    NumberType = click.ParamType[float]
+else:
+    WordType = NumberType = click.ParamType
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+SHARED = "global_"
+
+
+class Choice(WordType):
+    """One of some words, ignoring case; the error names the closest."""
+
+    name = "choice"
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return "|".join(self.words) if len(self.words) <= 6 else None
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        for word in self.words:
+            if word.casefold() == str(value).casefold():
+                return word
+        name = max(param.opts, key=len) if param and param.opts else "value"
+        wanted = ", ".join(self.words)
+        raise UsageError(f"{name}: unknown value {value!r}{did_you_mean(str(value), self.words)} (one of: {wanted})")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+class Duration(NumberType):
+    """Seconds as a number, or with a unit: `250ms`, `90s`, `15m`, `1h`, `2d`."""
+
+    name = "duration"
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value).strip()
+        unit = next((unit for unit in ("ms", "s", "m", "h", "d") if text.endswith(unit)), "")
+        try:
+            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
+        except ValueError:
+            seconds = -1
+        if not 0 <= seconds < float("inf"):
+            self.fail(f"{value!r} is no duration (examples: 30, 90s, 15m, 1h)", param, ctx)
+        return seconds
+
+
+TYPES: dict[str, Callable[[], Any]] = {
+    "text": lambda: click.STRING,
+    "integer": lambda: click.INT,
+    "number": lambda: click.FLOAT,
+    "path": click.Path,
+    "duration": Duration,
+}
+
+
+def click_params(params: Iterable[dict[str, Any]], context: Context) -> list[click.Parameter]:
+    return [_param(param, context, "") for param in params]
+
+
+def global_params(
+    params: Iterable[dict[str, Any]], context: Context, taken: set[str], *, hidden: bool
+) -> list[click.Parameter]:
+    """The options every command takes, but for names a command uses itself."""
+    made = [_param({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params]
+    return [param for param in made if not taken.intersection(param.opts)]
+
+
+def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A command's own values and the global ones, by the names in the definitions."""
+    own: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+    for param in params:
+        if param.name is not None and param.name in values:
+            name = param.name.removeprefix(SHARED)
+            into = shared if param.name.startswith(SHARED) else own
+            value = values[param.name]
+            into[name] = list(value) if isinstance(value, tuple) else value
+    return own, shared
+
+
+def _param(param: dict[str, Any], context: Context, prefix: str) -> click.Parameter:
+    if param.get("kind") == "argument":
+        return _argument(param, context)
+    return _option(param, context, prefix)
+
+
+def _argument(param: dict[str, Any], context: Context) -> click.Argument:
+    name = param["name"]
+    settings = {"default": param["default"]} if "default" in param else {}
+    required = param.get("required", "default" not in param)
+    argument = click.Argument(
+        [name],
+        type=_type(param),
+        required=required,
+        nargs=-1 if param.get("multiple") else 1,
+        metavar=argument_word(param) if required else f"[{argument_word(param)}]",
+        shell_complete=_completer(param, context),
+        **settings,
+    )
+    argument.name = name
+    return argument
+
+
+def argument_word(param: dict[str, Any]) -> str:
+    """How an argument stands in a line of usage."""
+    word: str = param.get("metavar", param["name"].upper())
+    return f"{word}..." if param.get("multiple") else word
+
+
+def _option(param: dict[str, Any], context: Context, prefix: str) -> click.Option:
+    name, flag = param["name"], param.get("kind") == "flag"
+    spelled = [f"--{name}", *(f"--{other}" for other in param.get("also", ()))]
+    if "short" in param:
+        spelled.insert(0, f"-{param['short']}")
+    settings: dict[str, Any] = {"is_flag": True, "default": None} if flag else {"type": _type(param)}
+    if not flag:
+        settings |= {"multiple": param.get("multiple", False), "metavar": param.get("metavar")}
+        # None given as a default would count as a value, and nothing would be required any more.
+        settings |= {"default": param["default"]} if "default" in param else {}
+    option = click.Option(
+        [*spelled, _identifier(prefix + name)],
+        required=param.get("required", False),
+        help=_help(param),
+        hidden=param.get("hidden", False),
+        shell_complete=_completer(param, context),
+        **settings,
+    )
+    option.name = prefix + name
+    return option
+
+
+def _identifier(name: str) -> str:
+    return name.replace("-", "_").replace(".", "_")
+
+
+def _type(param: dict[str, Any]) -> Any:
+    return Choice(param["choices"]) if "choices" in param else TYPES[param.get("type", "text")]()
+
+
+def _help(param: dict[str, Any]) -> str:
+    text: str = param.get("help", "")
+    notes = [f"default: {param['default']}"] if "default" in param else []
+    notes += ["default: the site's"] if "setting" in param else []
+    notes += ["repeatable"] if param.get("multiple") else []
+    return f"{text} [{'; '.join(notes)}]" if notes else text
+
+
+def _completer(param: dict[str, Any], context: Context) -> Completer | None:
+    kind = param.get("complete")
+    if kind is None:
+        return None
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        if kind == "column":
+            return [CompletionItem(words) for words in _columns(ctx, context, incomplete)]
+        if kind in COMPLETERS:
+            found = resolve(COMPLETERS[kind])(context, _typed(ctx), incomplete)
+        else:
+            found = context.catalog.ids(kind)
+        return [CompletionItem(word) for word in found if word.startswith(incomplete)]
+
+    return complete
+
+
+def _typed(ctx: click.Context) -> dict[str, Any]:
+    """The values typed so far; behind an option that still waits click leaves arguments where they are."""
+    values, rest = dict(ctx.params), list(ctx.args)
+    for param in ctx.command.params:
+        if isinstance(param, click.Argument) and param.name and not values.get(param.name) and rest:
+            values[param.name] = rest.pop(0)
+    return values
+
+
+def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
+    """The columns of the command's view, after those that stand there already."""
+    before, comma, last = incomplete.rpartition(",")
+    view = getattr(ctx.command, "definition", {}).get("view")
+    names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
+    return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]

@@ -1,0 +1,201 @@
+"""click's groups and commands, made from definitions when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import __version__
+from ..catalog.catalog import Child
+from ..commands.context import Context
+from ..errors import UsageError, closest
+from .options import argument_word, click_params, global_params, values_of
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Runner = Callable[[Context, dict[str, Any], dict[str, Any]], None]
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class DefinedCommand(click.Command):
+    """A command of the tree. Its help lists its own options; the global ones are named in one line."""
+
+    def __init__(self, context: Context, path: str, runner: Runner) -> None:
+        self.definition = context.catalog.get("command", path)
+        self.context = context
+        self.runner = runner
+        own = click_params(self.definition.get("params", []), context)
+        taken = {name for param in own for name in param.opts}
+        shared = global_params(context.definition.get("options", []), context, taken, hidden=True)
+        super().__init__(
+            path.rpartition(" ")[2],
+            params=[*own, *shared],
+            help=self.definition["help"],
+            callback=None,
+            context_settings=HELP,
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        own, shared = values_of(self.params, ctx.params)
+        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        self.runner(self.context, self.definition, own)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The global options too, which the command's own help leaves out."""
+        from click.shell_completion import CompletionItem
+
+        shared = [name for param in self.params if getattr(param, "hidden", False) for name in param.opts]
+        asked = incomplete.startswith("-")
+        names = [name for name in shared if asked and name.startswith("--") and name.startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, names)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if about := self.definition.get("about"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(about.strip())
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments that need a word, then options; click's own way differs from version to version."""
+        params = self.definition.get("params", [])
+        arguments = [(argument_word(each), each["help"]) for each in params if _explained_argument(each)]
+        options = [param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        for heading, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        program = self.context.program
+        if examples := self.definition.get("examples"):
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"{' ' * formatter.current_indent}{program} {example}\n")
+        formatter.write_paragraph()
+        formatter.write_text(f"Global options ({program} --help) may stand here too.")
+
+
+def _explained_argument(param: dict[str, Any]) -> bool:
+    return param.get("kind") == "argument" and "help" in param
+
+
+class DefinedGroup(click.Group):
+    """A group of the tree; the root is the program itself."""
+
+    def __init__(self, context: Context, path: str, runner: Runner, **settings: Any) -> None:
+        super().__init__(
+            path.rpartition(" ")[2] or context.program, no_args_is_help=True, context_settings=HELP, **settings
+        )
+        self.context = context
+        self.path = path
+        self.runner = runner
+        self._children: dict[str, Child] | None = None
+
+    @property
+    def children(self) -> dict[str, Child]:
+        if self._children is None:
+            self._children = {child.name: child for child in self.context.catalog.children(self.path)}
+        return self._children
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, child in self.children.items() if not child.hidden]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        child = self.children.get(cmd_name) or next(
+            (child for child in self.children.values() if cmd_name in child.aliases), None
+        )
+        if child is None:
+            return None
+        path = f"{self.path} {child.name}".strip()
+        if child.kind == "group":
+            help = self.context.catalog.get("group", path)["help"]
+            return DefinedGroup(self.context, path, self.runner, help=help)
+        return DefinedCommand(self.context, path, self.runner)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With a default command, words that name no command of the group are that command's."""
+        default = self.default
+        if default and args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
+            args = [default, *args]
+        return super().parse_args(ctx, args)
+
+    @property
+    def default(self) -> str | None:
+        found: str | None = self.context.catalog.get("group", self.path).get("default") if self.path else None
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        command = self.get_command(ctx, args[0])
+        if command is not None:
+            return args[0], command, args[1:]
+        if args[0].startswith("-"):
+            self.make_parser(ctx).parse_args(args)
+        expanded = args if self.path else self._expanded(args)
+        if expanded != args:
+            return self.resolve_command(ctx, expanded)
+        raise self._unknown(ctx, args[0])
+
+    def _expanded(self, args: list[str]) -> list[str]:
+        """Only a word that is no command can be an alias, so no other start reads the file."""
+        from .aliases import expand, read_aliases
+
+        return expand(read_aliases(self.context.environ), args)
+
+    def _unknown(self, ctx: click.Context, word: str) -> UsageError:
+        names = {name: name for name in self.children}
+        for child in self.children.values():
+            names.update(dict.fromkeys(child.aliases, child.name))
+        near = closest(word, names, 3)
+        path = ctx.command_path
+        hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
+        return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """At the top a person's aliases too."""
+        from click.shell_completion import CompletionItem
+
+        from .completion import aliases
+
+        own = aliases(self.context, {}, incomplete) if not self.path else []
+        found = super().shell_complete(ctx, incomplete)
+        return [*found, *(CompletionItem(name, help="alias") for name in own if name.startswith(incomplete))]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        _, shared = values_of(self.params, ctx.params)
+        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        return super().invoke(ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Names and one line each, under the headings that the program's definition gives."""
+        sections = self.context.definition.get("sections", {}) if not self.path else {}
+        shown = {name: child for name, child in self.children.items() if not child.hidden}
+        for heading, names in sections.items():
+            self._section(formatter, heading, [shown.pop(name) for name in names if name in shown])
+        self._section(formatter, "More commands" if sections else "Commands", list(shown.values()))
+
+    def _section(self, formatter: click.HelpFormatter, heading: str, children: list[Child]) -> None:
+        if children:
+            with formatter.section(heading):
+                formatter.write_dl([(child.name, child.help) for child in children])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        examples = self.context.definition.get("examples") if not self.path else None
+        if examples:
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"{' ' * formatter.current_indent}{self.context.program} {example}\n")
+
+
+def root(context: Context, runner: Runner) -> DefinedGroup:
+    """The whole program as one click group."""
+    definition = context.definition
+    params = global_params(definition.get("options", []), context, set(), hidden=False)
+    group = DefinedGroup(context, "", runner, params=params, help=definition["title"])
+    return click.version_option(__version__, prog_name=context.program, message="%(prog)s %(version)s")(group)

@@ -1,0 +1,1 @@
+"""From an operation and its values to answers: requests, HTTP, pages."""

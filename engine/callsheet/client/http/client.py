@@ -1,0 +1,204 @@
+"""One client for one site: sends requests and raises what a failed answer means."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.cookiejar import DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import httpx
+
+from ... import __version__
+from ...errors import CallsheetError, NotAllowed
+from ..request.call import on_deployment
+from ..request.media import is_json
+from ..request.model import Request
+from .connect import Connections
+from .incoming import Incoming
+from .quota import Governor, standing
+from .redact import Redactor
+from .reply import Reply
+from .retry import Policy
+from .sender import Sender
+from .watch import Narrator
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape.rest import Product, Service
+    from ..site_access import SenderSite
+
+TIMEOUT = 60.0
+_ACCEPT = {"json": "application/json", "binary": "*/*", "none": "application/json, */*;q=0.5"}
+_SLICE = 0.2
+_LONGEST_FAILURE = 65536  # bytes; what is longer is a result
+
+
+def _quiet(_line: str) -> None: ...
+
+
+class Client:
+    """`log` gets the lines of a verbose run, `note` what a waiting person should know. Safe with many threads."""
+
+    def __init__(
+        self,
+        site: SenderSite,
+        catalog: Catalog | None,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        policy: Policy | None = None,
+        log: Callable[[str], None] | None = None,
+        note: Callable[[str], None] = _quiet,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.site = site
+        self.redactor = Redactor(site.secrets())
+        self._catalog = catalog
+        self._read: dict[tuple[str, str], dict[str, Any]] = {}
+        self._sleep = sleep
+        self._now = now
+        self._closed = False
+        self._http = _http_client(site, environ)
+        self._sender = Sender(
+            self._http,
+            Governor(site.rps, clock),
+            policy or Policy(),
+            Narrator(self.redactor, log, note, clock),
+            redactor=self.redactor,
+            sleep=self._wait,
+            now=now,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Also ends the waits of other threads."""
+        self._closed = True
+        self._http.close()
+
+    def send(self, request: Request) -> Reply:
+        """The answer to a request that succeeded; every failure is a `CallsheetError` of the contract's class."""
+        reply = self.exchange(request)
+        self.check(reply)
+        return reply
+
+    def exchange(self, request: Request) -> Reply:
+        """The last answer, whatever its status, after retries and redirects."""
+        with self._redacting():
+            incoming = self._open(request, read=True)
+            try:
+                return incoming.whole()
+            finally:
+                incoming.close()
+
+    @contextmanager
+    def stream(self, request: Request) -> Iterator[Incoming]:
+        """A successful answer while its body still comes in."""
+        with self._redacting():
+            incoming = self._open(request, read=False)
+            try:
+                if not incoming.ok:
+                    self.check(incoming.whole())
+                yield incoming
+            finally:
+                incoming.close()
+
+    def check(self, reply: Reply) -> None:
+        """Raise what a failed answer means, also one that reports its failure with a success status."""
+        product, service = self._product(reply.request), self._service(reply.request)
+        with self._redacting():
+            if reply.ok and not _reports_failure(reply, product):
+                return
+            from .failure import failure_of
+
+            told = standing(reply.headers, service.get("quota", {}), self._now())
+            raise failure_of(reply, product, service, url=self.shown(reply.url), told=told)
+
+    def shown(self, url: str) -> str:
+        """A URL as it may be printed."""
+        return self.redactor.url(url)
+
+    def headers(self, request: Request) -> dict[str, str]:
+        """Everything that is sent with a request, credential included; what the request itself says wins."""
+        names = {name.lower() for name, _ in request.headers}
+        general = {"Accept": _ACCEPT[request.reply], **self.site.headers(request.service)}
+        self.redactor.learn(self.site.secrets())
+        return {name: text for name, text in general.items() if name.lower() not in names}
+
+    def curl(self, request: Request, *, show_token: bool = False) -> str:
+        """The request as a curl command; without a credential at hand it has none."""
+        try:
+            headers = self.headers(request)
+        except NotAllowed:
+            headers = {}
+        from .curl import curl_command
+
+        return curl_command(request, headers, None if show_token else self.redactor)
+
+    def _open(self, request: Request, *, read: bool) -> Incoming:
+        quota = self._service(request).get("quota", {})
+        try:
+            return self._sender.open(request, self.headers(request), quota, read=read)
+        except httpx.InvalidURL as error:
+            raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
+
+    def _wait(self, seconds: float) -> None:
+        """In slices, so that closing the client ends it."""
+        while seconds > 0 and not self._closed:
+            self._sleep(min(seconds, _SLICE))
+            seconds -= _SLICE
+        if self._closed:
+            raise CallsheetError("stopped: the client was closed")
+
+    @contextmanager
+    def _redacting(self) -> Iterator[None]:
+        try:
+            yield
+        except CallsheetError as error:
+            self.redactor.error(error)
+            raise
+
+    def _product(self, request: Request) -> Product:
+        return cast("Product", on_deployment(self._definition("product", request.product), self.site.deployment))
+
+    def _service(self, request: Request) -> Service:
+        return cast("Service", self._definition("service", request.service))
+
+    def _definition(self, kind: str, id: str | None) -> dict[str, Any]:
+        """Each is read once: the catalog is not asked again for every page."""
+        key = (kind, id or "")
+        if key not in self._read:
+            self._read[key] = (self._catalog.find(kind, id) if id and self._catalog is not None else None) or {}
+        return self._read[key]
+
+
+def _reports_failure(reply: Reply, product: Product) -> bool:
+    from ...language.template import TemplateError, evaluate
+
+    failed = product.get("failed")
+    if not failed or not is_json(reply.media) or not 0 < len(reply.content) <= _LONGEST_FAILURE:
+        return False
+    try:
+        return bool(evaluate(failed, reply.json()))
+    except TemplateError:
+        return False
+
+
+def _http_client(site: SenderSite, environ: Mapping[str, str]) -> httpx.Client:
+    """Cookies are neither kept nor sent: the credential travels with each request, and only to its own origin."""
+    client = httpx.Client(
+        transport=Connections(site, environ),
+        timeout=site.timeout or TIMEOUT,
+        headers={"User-Agent": f"callsheet/{__version__}"},
+        trust_env=False,
+    )
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return client

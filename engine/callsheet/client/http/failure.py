@@ -1,0 +1,160 @@
+"""An answer that reports a failure → one readable error of the right class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
+from ...jsontext import JSONError, parse
+from .duration import spoken
+from .quota import Standing
+from .reply import Reply, is_html, title_of
+from .retry import IDEMPOTENT, STATUSES
+
+if TYPE_CHECKING:
+    from ...language.shape.rest import Product, Service
+
+_CLASSES: dict[int, type[CallsheetError]] = {
+    401: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    410: NotFound,
+    409: Conflict,
+    412: Conflict,
+    429: RateLimited,
+}
+_HINTS = {
+    401: "the credential was not accepted: check it, and that it belongs to this site",
+    403: "the account is known but may not do this: ask for the permission, or use another credential",
+    404: "it does not exist, or this account may not see it",
+    405: "the site does not offer this call: check the path and the kind of deployment",
+    407: "the proxy wants credentials: put them into the proxy's URL",
+    409: "it was changed meanwhile, or its state forbids this: read it again, then repeat the change",
+    410: "it was removed for good",
+    412: "it was changed meanwhile, or the call needs a header that was not sent",
+    413: "the request is larger than the site accepts: send less at once",
+    415: "the site does not take this media type",
+    422: "the values were understood and refused: check them",
+    429: "too many requests: wait, or slow down with --rps",
+}
+_SERVER_HINT = "the failure is on the site's side: try again later"
+_TEXT_KEYS = ("message", "errorMessage", "detail", "title", "error_description", "translation", "text", "error", "name")
+_LIST_KEYS = ("errorMessages", "errors", "messages", "error", "data")
+_CHECK = "look whether it took effect before you send it again"
+_LONGEST = 500
+_DEPTH = 6
+
+
+def failure_of(reply: Reply, product: Product, service: Service, *, url: str, told: Standing) -> CallsheetError:
+    """`url` is as it may be shown. The message is the first the body gives; the others are details."""
+    texts = messages(reply, product) or [_phrase(reply.status)]
+    details = [*texts[1:], *_denied(reply, service), *_fate(reply), *_limits(reply, told)]
+    kind = _CLASSES.get(reply.status, CallsheetError)
+    return kind(
+        f"{reply.request.method} {url}: {reply.status}: {texts[0]}",
+        hint=_CHECK if _may_have_happened(reply) else _hint(reply.status, product),
+        details=details,
+        status=reply.status,
+        trace_id=trace_of(reply, service),
+    )
+
+
+def trace_of(reply: Reply, service: Service) -> str | None:
+    return reply.headers.get(service.get("trace", "").lower() or "-")
+
+
+def _denied(reply: Reply, service: Service) -> list[str]:
+    name = service.get("denied", "")
+    reason = reply.headers.get(name.lower() or "-")
+    return [f"{name}: {reason}"] if reason else []
+
+
+def _hint(status: int, product: Product) -> str | None:
+    own = product.get("hints", {}).get(str(status))
+    return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
+
+
+def _limits(reply: Reply, told: Standing) -> list[str]:
+    if reply.status not in STATUSES:
+        return []
+    reason = [f"limit: {told.reason}"] if told.reason else []
+    if not told.resets_in:
+        return reason
+    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {spoken(told.resets_in)}"]
+
+
+def _fate(reply: Reply) -> list[str]:
+    """What is known about a change that must not be sent again blindly."""
+    if _may_have_happened(reply):
+        return ["it was sent once and not repeated: it may have been carried out"]
+    return ["it was not carried out"] if _changes(reply) and reply.status == 429 else []
+
+
+def _may_have_happened(reply: Reply) -> bool:
+    return _changes(reply) and reply.status >= 500
+
+
+def _changes(reply: Reply) -> bool:
+    return reply.request.method not in IDEMPOTENT and reply.request.safety != "read"
+
+
+def _phrase(status: int) -> str:
+    from http import HTTPStatus
+
+    try:
+        return HTTPStatus(status).phrase.lower()
+    except ValueError:
+        return "no reason given"
+
+
+def messages(reply: Reply, product: Product) -> list[str]:
+    """Every text of an error body, first things first: the product's own expression, else the usual keys."""
+    if is_html(reply):
+        return [f"answered with a web page{title_of(reply.content)}"]
+    try:
+        body = parse(reply.content)
+    except JSONError:
+        line = " ".join(reply.text.split())
+        return [line[:_LONGEST] + "…" * (len(line) > _LONGEST)] if line else []
+    return listed(_chosen(body, product)) or listed(body)
+
+
+def _chosen(body: Any, product: Product) -> Any:
+    from ...language.template import TemplateError, evaluate
+
+    expression = product.get("errors")
+    try:
+        return evaluate(expression, body) if expression else None
+    except TemplateError:  # the expression meets a body of another shape
+        return None
+
+
+def listed(found: Any) -> list[str]:
+    """Texts out of nested lists and tables, each once."""
+    return list(dict.fromkeys(text.strip()[:_LONGEST] for text in _texts(found, _DEPTH) if text.strip()))
+
+
+def _texts(found: Any, depth: int) -> Iterator[str]:
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, list) and depth:
+        for item in found:
+            yield from _texts(item, depth - 1)
+    elif isinstance(found, Mapping) and depth:
+        yield from _of_table(found, depth)
+
+
+def _of_table(table: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """An error object gives its usual keys; a table of field → texts gives `field: text`."""
+    usual = [key for key in _TEXT_KEYS if isinstance(table.get(key), str) and table[key].strip()]
+    nested = [key for key in _LIST_KEYS if isinstance(table.get(key), list | Mapping)]
+    if usual:
+        yield table[usual[0]]
+    for key in nested:
+        yield from _texts(table[key], depth - 1)
+    if usual or nested:
+        return
+    for key, value in table.items():
+        for text in _texts(value, depth - 1):
+            yield f"{key}: {text}"

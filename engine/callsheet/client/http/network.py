@@ -1,0 +1,95 @@
+"""What went wrong on the way: the words for it, and whether trying again makes sense."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+import httpx
+
+from ...errors import CallsheetError, NetworkError, UsageError
+
+_TIMEOUT_RETRIES = 1
+_CHECK = "look whether it took effect before you send it again"
+
+
+def nothing_sent(error: httpx.RequestError) -> bool:
+    return isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError)
+
+
+def retries(error: httpx.RequestError, most: int, *, reached: bool) -> int:
+    """How often an idempotent request is repeated after this error.
+
+    A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address.
+    """
+    if isinstance(error, httpx.TimeoutException):
+        return min(_TIMEOUT_RETRIES, most)
+    hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls(error) is not None
+    if hopeless or (isinstance(error, httpx.ConnectError) and not reached):
+        return 0
+    return most
+
+
+def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: float, safe: bool) -> CallsheetError:
+    """`safe`: the method is idempotent, so nothing has to be said about what was carried out."""
+    if isinstance(error, httpx.UnsupportedProtocol):
+        return UsageError(f"{method} {url}: expected an address that starts with http:// or https://")
+    text, hint = words(error, timeout)
+    details: list[str] = []
+    if not safe:
+        unsent = nothing_sent(error)
+        details = ["nothing was sent" if unsent else "it was sent once and not repeated: it may have been carried out"]
+        hint = hint if unsent else _CHECK
+    return NetworkError(f"{method} {url}: {text}", hint=hint, details=details)
+
+
+def words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
+    """What went wrong, and a hint."""
+    host = error.request.url.host
+    tls = _tls(error)
+    if tls is not None:
+        return _tls_words(tls, host)
+    match error:
+        case httpx.ConnectTimeout():
+            return f"no connection to {host} within {timeout:g} s", "see --timeout"
+        case httpx.TimeoutException():
+            return f"no answer within {timeout:g} s", "see --timeout"
+        case httpx.ProxyError():
+            return f"the proxy refused: {_reason(error)}", "check the proxy's address and credentials"
+        case httpx.ConnectError():
+            return f"cannot connect to {host}: {_reason(error)}", "check the address, the network and the proxy"
+        case httpx.DecodingError():
+            return f"the answer could not be decompressed: {_reason(error)}", None
+        case httpx.LocalProtocolError():
+            return f"the request could not be sent: {_reason(error)}", None
+        case _:
+            return f"the answer was cut off: {_reason(error)}", None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _tls(error: httpx.RequestError) -> ssl.SSLError | None:
+    if not isinstance(error, httpx.ConnectError):
+        return None
+    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+
+
+def _tls_words(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        hint = "for a private certificate authority give the site its CA bundle, or set SSL_CERT_FILE"
+        return f"the certificate of {host} is not trusted: {error.verify_message}", hint
+    reason = (error.reason or str(error)).replace("_", " ").lower()
+    return f"no TLS connection to {host}: {reason}", "check that the address and port speak https"
+
+
+def _reason(error: BaseException) -> str:
+    """The operating system's words where there are some, without the number."""
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror.lower()
+    return (str(error) or type(error).__name__).partition("\n")[0].lower()

@@ -1,0 +1,131 @@
+"""The governor: each endpoint is asked no faster than its quota headers, and `--rps`, allow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .retry import FAR, number, retry_after, server_time
+
+if TYPE_CHECKING:
+    from ...language.shape.rest import Quota
+
+_NEAR = 0.2  # of the limit: below this the rest is spread over the window
+_LONGEST_PACE = 5.0
+_MILLISECONDS_FROM = 1e11
+_EPOCH_FROM = 1e8
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What one answer says about its endpoint's quota; times are seconds from now."""
+
+    limit: float | None = None
+    remaining: float | None = None
+    reset: float | None = None
+    refill: float | None = None
+    near: bool = False
+    reason: str | None = None
+    wait: float | None = None
+
+    @property
+    def resets_in(self) -> float | None:
+        """The wait asked for, or the time to the reset."""
+        return self.wait if self.wait is not None else self.reset
+
+    @property
+    def pace(self) -> float:
+        """Seconds to leave between requests so that the rest of the window lasts."""
+        low = self.limit and self.remaining is not None and self.remaining < _NEAR * self.limit
+        if not (self.near or low):
+            return 0.0
+        if self.refill:
+            return min(self.refill, _LONGEST_PACE)
+        spread = (self.reset or 1.0) / max(self.remaining or 1.0, 1.0)
+        return min(spread, _LONGEST_PACE)
+
+
+def moment(text: str, now: float) -> float | None:
+    """Seconds from `now` to a moment: ISO 8601 (seconds may be absent), epoch seconds or milliseconds, or seconds."""
+    value = number(text)
+    if value is None:
+        return _iso(text, now)
+    if value >= _MILLISECONDS_FROM:
+        return max(value / 1000 - now, 0.0)
+    return max(value - now if value >= _EPOCH_FROM else value, 0.0)
+
+
+def _iso(text: str, now: float) -> float | None:
+    from datetime import UTC, datetime
+
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(aware.timestamp() - now, 0.0)
+
+
+def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
+    """Read the quota headers that the service's definition names."""
+    now = server_time(headers, now)
+
+    def header(name: str | None) -> str | None:
+        return headers.get(name.lower()) if name else None
+
+    reset = header(quota.get("reset"))
+    fill, interval = number(header(quota.get("fill"))), number(header(quota.get("interval")))
+    return Standing(
+        limit=number(header(quota.get("limit"))),
+        remaining=number(header(quota.get("remaining"))),
+        reset=moment(reset, now) if reset else None,
+        refill=interval / fill if fill and interval else None,
+        near=(header(quota.get("near")) or "").strip().lower() == "true",
+        reason=header(quota.get("reason")),
+        wait=retry_after(headers, now),
+    )
+
+
+def is_far(standing: Standing, quota: Quota) -> bool:
+    """Waiting is useless: the reason says so, or the reset is more than a minute away."""
+    return standing.reason in quota.get("stop", []) or (standing.resets_in or 0.0) > FAR
+
+
+class Governor:
+    """Keeps a free moment for each endpoint, and one for all by `rps`. Safe with many threads."""
+
+    def __init__(self, rps: float | None, clock: Callable[[], float]) -> None:
+        self._gap = 1.0 / rps if rps else 0.0
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._free = 0.0
+        self._endpoints: dict[str, tuple[float, float]] = {}
+
+    def turn(self, endpoint: str) -> float:
+        """Seconds to wait before this request; the turn is taken."""
+        with self._lock:
+            now = self._clock()
+            free, pace = self._endpoints.get(endpoint, (0.0, 0.0))
+            start = max(now, free, self._free)
+            if self._gap:
+                self._free = start + self._gap
+            if endpoint in self._endpoints:
+                self._endpoints[endpoint] = (start + pace, pace)
+            return start - now
+
+    def note(self, endpoint: str, standing: Standing, *, limited: bool = False) -> None:
+        """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""
+        now = self._clock()
+        pace = standing.pace
+        free = now + pace
+        if standing.remaining is not None and standing.remaining <= 0 and standing.reset:
+            free = now + standing.reset
+        if limited:
+            free = now + (standing.resets_in or 0.0)
+        with self._lock:
+            if pace or free > now:
+                self._endpoints[endpoint] = (max(free, self._endpoints.get(endpoint, (0.0, 0.0))[0]), pace)
+            else:
+                self._endpoints.pop(endpoint, None)

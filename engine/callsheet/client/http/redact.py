@@ -1,0 +1,79 @@
+"""Taking secrets out of everything that is printed."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
+
+from ...errors import CallsheetError
+
+HIDDEN = "***"
+_DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance
+_CREDENTIAL_HEADERS = re.compile(
+    r"authorization$|cookie$|secret|password|api-?key|(auth|access|private)-token", re.IGNORECASE
+)
+_CREDENTIAL_PAIRS = re.compile(
+    r"([?&](?:[^=&#]*(?:token|secret|password|signature|api[_-]?key|jwt)|sig)=)[^&#\s]+", re.IGNORECASE
+)
+_PAGE_TOKENS = re.compile(r"[?&]\w*(?:next|page)\w*token=", re.IGNORECASE)
+
+
+class Redactor:
+    """Replaces each secret, also in base64 and percent-encoded, by `***`."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Hide these too: a credential is known only when it is first asked for, and may be renewed."""
+        known = self._secrets.union(secret for secret in secrets if secret)
+        if known != self._secrets:
+            longest_first = sorted({form for secret in known for form in _forms(secret)}, key=len, reverse=True)
+            self._secrets, self._pattern = known, re.compile("|".join(map(re.escape, longest_first)))
+
+    def text(self, text: str) -> str:
+        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+    def error(self, error: CallsheetError) -> None:
+        """Clean what a person will read of an error."""
+        error.message = self.text(error.message)
+        error.hint = self.text(error.hint) if error.hint else error.hint
+        error.details = tuple(map(self.text, error.details))
+        error.args = (error.message,)
+
+    def url(self, url: str) -> str:
+        """Also hides the values of query parameters whose names say that they are credentials."""
+        return self.text(_CREDENTIAL_PAIRS.sub(_hide_pair, url))
+
+    def header(self, name: str, value: str) -> str:
+        """The scheme of a credential stays, as in `Basic ***`."""
+        if not _CREDENTIAL_HEADERS.search(name):
+            return self.text(value)
+        scheme, space, rest = value.partition(" ")
+        if name.lower().endswith("authorization") and space and rest:
+            return f"{scheme} {HIDDEN}"
+        return HIDDEN
+
+
+def _hide_pair(match: re.Match[str]) -> str:
+    return match[0] if _PAGE_TOKENS.match(match[1]) else match[1] + HIDDEN
+
+
+def _forms(secret: str) -> set[str]:
+    forms = {secret}
+    if len(secret) >= _DERIVED_FROM:
+        forms |= {quote(secret, safe=""), quote_plus(secret), secret.encode("unicode_escape").decode()}
+        forms |= {form for shift in range(3) for form in _base64_forms(secret.encode(), shift)}
+    return forms
+
+
+def _base64_forms(secret: bytes, shift: int) -> set[str]:
+    """The characters that stand for the secret alone when it starts `shift` bytes into a group of three."""
+    padded = bytes(shift) + secret
+    first = -(-shift * 4 // 3)
+    last = len(padded) * 8 // 6
+    return {encode(padded).decode()[first:last] for encode in (b64encode, urlsafe_b64encode)}

@@ -1,0 +1,102 @@
+"""What a service answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import CallsheetError, NetworkError
+from ...jsontext import JSONError, parse
+from ..request.media import essence, is_json
+from ..request.model import Request
+from .redact import Redactor
+
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`headers` answers to lower-case names; `url` is where the answer came from, after redirects."""
+
+    request: Request
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    url: str
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
+
+    @property
+    def media(self) -> str:
+        return essence(self.headers.get("content-type", ""))
+
+    @property
+    def text(self) -> str:
+        return self.content.decode(_charset(self.headers.get("content-type", "")), "replace")
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    def json(self) -> Any:
+        """The body's value, numbers exact; None for an answer without a body that owes none."""
+        if not self.content.strip():
+            return self._nothing()
+        if is_html(self):
+            raise self._error(f"answered with a web page{title_of(self.content)} where JSON was expected")
+        try:
+            return parse(self.content)
+        except JSONError as error:
+            raise self._unreadable(error) from None
+
+    def _nothing(self) -> None:
+        owed = self.status not in {204, 205, 304} and self.request.method != "HEAD"
+        if owed and self.request.reply == "json" and self.request.safety == "read":
+            raise self._error("answered with an empty body where JSON was expected")
+
+    def _unreadable(self, error: JSONError) -> CallsheetError:
+        if error.at_end and self.content.lstrip()[:1] in b'{["':
+            return NetworkError(self._said(f"the answer was cut off: {error}"), status=self.status)
+        if self.media and not is_json(self.media):
+            return self._error(f"answered with {self.media} where JSON was expected{_quoted(self.text)}")
+        return self._error(f"the answer is not valid JSON: {error}{_quoted(self.text)}")
+
+    def _said(self, problem: str) -> str:
+        return f"{self.request.method} {self.redactor.url(self.url)}: {self.redactor.text(problem)}"
+
+    def _error(self, problem: str) -> CallsheetError:
+        hint = "a proxy or a login page may have answered in its place" if is_html(self) else None
+        return CallsheetError(self._said(problem), status=self.status, hint=hint)
+
+
+def is_html(reply: Reply) -> bool:
+    if is_json(reply.media):
+        return False
+    start = reply.content.lstrip()[:15].lower()
+    return reply.media in {"text/html", "application/xhtml+xml"} or start.startswith((b"<!doctype html", b"<html"))
+
+
+def title_of(page: bytes) -> str:
+    """` ("Sign in")`, or nothing."""
+    from html import unescape
+
+    match = _TITLE.search(page[:65536])
+    title = " ".join(unescape(match[1].decode("utf-8", "replace")).split()) if match else ""
+    return f' ("{title[:_SHOWN]}")' if title else ""
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text[: 4 * _SHOWN].split())
+    return f": {line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}"
+
+
+def _charset(content_type: str) -> str:
+    import codecs
+
+    match = re.search(r"charset=\"?([\w.:-]+)", content_type, re.IGNORECASE)
+    try:
+        return codecs.lookup(match[1]).name if match else "utf-8"
+    except LookupError:
+        return "utf-8"

@@ -1,0 +1,135 @@
+"""The loop around one request: turns, redirects, waits, tries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import httpx
+
+from ...errors import CallsheetError, RateLimited
+from ...urls import origin
+from ..request.model import Request
+from . import network, redirect
+from .content import opened
+from .duration import spoken
+from .incoming import Incoming
+from .quota import Governor, is_far, standing
+from .redact import Redactor
+from .retry import FAR, IDEMPOTENT, STATUSES, Policy
+
+if TYPE_CHECKING:
+    from ...language.shape.rest import Quota
+
+
+class Watch(Protocol):
+    """What the loop tells while it runs; URLs come as they may be shown."""
+
+    def sending(self, hop: redirect.Hop, shown: str) -> None: ...
+    def answered(self, response: httpx.Response) -> None: ...
+    def waiting(self, seconds: float, why: str) -> None: ...
+
+
+class Sender:
+    def __init__(
+        self,
+        http: httpx.Client,
+        governor: Governor,
+        policy: Policy,
+        watch: Watch,
+        *,
+        redactor: Redactor,
+        sleep: Callable[[float], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._http = http
+        self._governor = governor
+        self._policy = policy
+        self._watch = watch
+        self._redactor = redactor
+        self._sleep = sleep
+        self._now = now
+        self._reached: set[str] = set()
+
+    def open(self, request: Request, headers: Mapping[str, str], quota: Quota, *, read: bool) -> Incoming:
+        """The answer of the last try; with `read` its body is in memory, and a cut-off one was tried again."""
+        attempt = 0
+        while True:
+            attempt += 1
+            self._take_turn(request)
+            try:
+                incoming = self._walk(request, headers, read=read)
+            except httpx.RequestError as error:
+                delay = self._after_error(request, error, attempt)
+                why = self._words(request, error).message
+            else:
+                wait = self._after_answer(request, incoming, quota, attempt)
+                if wait is None:
+                    return incoming
+                incoming.close()
+                delay, why = wait, f"{request.method} {self._redactor.url(incoming.url)}: {incoming.status}"
+            self._watch.waiting(delay, f"{why}; try {attempt + 1} of {self._policy.retries + 1}")
+            self._sleep(delay)
+
+    def _take_turn(self, request: Request) -> None:
+        wait = self._governor.turn(_endpoint(request))
+        if wait > FAR:
+            raise RateLimited(
+                f"{request.name}: the quota is used up; it resets in {spoken(wait)}", hint="nothing was sent"
+            )
+        if wait > 0:
+            if wait >= 1:
+                self._watch.waiting(wait, "little of the quota is left")
+            self._sleep(wait)
+
+    def _walk(self, request: Request, headers: Mapping[str, str], *, read: bool) -> Incoming:
+        """Send, and follow redirects to the answer that counts."""
+        hop = redirect.first(request, headers)
+        for _ in range(redirect.LIMIT + 1):
+            response = self._message(hop, request)
+            location = response.headers.get("location")
+            if response.status_code not in redirect.STATUSES or not location:
+                if read:
+                    response.read()
+                return Incoming(request, response, hop.url, lambda error: self._words(request, error), self._redactor)
+            response.close()
+            hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
+        raise CallsheetError(
+            f"{request.method} {self._redactor.url(request.url)}: redirected more than {redirect.LIMIT} times"
+        )
+
+    def _message(self, hop: redirect.Hop, request: Request) -> httpx.Response:
+        self._watch.sending(hop, self._redactor.url(hop.url))
+        with opened(hop.body) as content:
+            headers = {**content.pop("headers", {}), **hop.headers}
+            message = self._http.build_request(hop.method, hop.url, headers=headers, **content)
+            response = self._http.send(message, stream=True, follow_redirects=False)
+        self._reached.add(origin(hop.url))
+        self._watch.answered(response)
+        return response
+
+    def _after_error(self, request: Request, error: httpx.RequestError, attempt: int) -> float:
+        """Seconds to the next try, or the error."""
+        most = network.retries(error, self._policy.retries, reached=request.origin in self._reached)
+        if request.method not in IDEMPOTENT or attempt > most:
+            raise self._words(request, error) from None
+        return self._policy.delay(attempt, None)
+
+    def _after_answer(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
+        """Seconds to the next try; None when this answer is the last."""
+        status = incoming.status
+        told = standing(incoming.headers, quota, self._now())
+        self._governor.note(_endpoint(request), told, limited=status == 429)
+        again = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
+        if not again or (status == 429 and is_far(told, quota)) or (told.wait or 0.0) > FAR:
+            return None
+        return self._policy.delay(attempt, told.resets_in if status == 429 else told.wait)
+
+    def _words(self, request: Request, error: httpx.RequestError) -> CallsheetError:
+        timeout = self._http.timeout.read or 0.0
+        safe = request.method in IDEMPOTENT
+        return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
+
+
+def _endpoint(request: Request) -> str:
+    return f"{request.method} {request.operation or request.path}"

@@ -1,0 +1,70 @@
+"""How one operation is paged: its paginator, what it says differently, and where its parameters travel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ...errors import DefinitionError
+from ..request.media import is_json
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape.rest import OperationParam, Paginator
+    from ..request.call import Call
+
+USUAL = 50  # a page's length where the definition tells neither default nor maximum
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`items`, `next`, `last`, `total` and `root` are expressions over a reply's body."""
+
+    kind: Literal["offset", "array", "token", "link"]
+    send: str | None
+    size: str | None
+    in_body: bool
+    items: str | None
+    next: str | None
+    last: str | None
+    total: str | None
+    root: str | None
+    usual: int
+    greatest: int | None
+
+
+def plan_of(catalog: Catalog, call: Call) -> Plan | None:
+    """None for an operation that answers everything at once."""
+    paging = call.operation.get("paginate")
+    if not paging:
+        return None
+    paginator = cast("Paginator", catalog.get("paginator", paging["using"]))
+    merged: dict[str, Any] = {**paginator, "items": None, **paging}
+    if merged["kind"] != "link" and not merged.get("send"):
+        raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say which parameter to send")
+    length = _documented(call, merged.get("size"))
+    greatest = int(length["maximum"]) if "maximum" in length else None
+    return Plan(
+        kind=merged["kind"],
+        send=merged.get("send"),
+        size=merged.get("size"),
+        in_body=_in_body(call, merged.get("send") or merged.get("size")),
+        items=merged.get("items"),
+        next=merged.get("next"),
+        last=merged.get("last"),
+        total=merged.get("total"),
+        root=merged.get("root"),
+        usual=int(length.get("default") or min(greatest or USUAL, USUAL)),
+        greatest=greatest,
+    )
+
+
+def _documented(call: Call, name: str | None) -> OperationParam:
+    found = [param for param in call.params if param["name"] == name]
+    return found[0] if found else cast("OperationParam", {})
+
+
+def _in_body(call: Call, name: str | None) -> bool:
+    """The parameter is a key of the JSON body: the operation takes one and documents no such query parameter."""
+    body = call.operation.get("body")
+    return body is not None and is_json(body.get("media", "application/json")) and not _documented(call, name)

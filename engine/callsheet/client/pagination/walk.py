@@ -1,0 +1,154 @@
+"""The state of one walk over pages: what came so far, and what to ask for next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...errors import CallsheetError, UsageError
+from ...language.template import TemplateError, evaluate
+from ..http.reply import Reply
+from ..request.model import Json, Request
+from .next_link import linked
+from .plan import Plan
+
+
+class Page(NamedTuple):
+    """`next` is where a following page starts (offset, token or cursor); None when there is none."""
+
+    items: list[Any]
+    reply: Reply
+    next: str | None
+    total: int | None
+
+
+Following = tuple[Request | None, str | None]  # the next request, and where its page starts
+
+
+class Walk:
+    """`request` is the next one to send; None at the end, or when `most` items have come."""
+
+    def __init__(self, plan: Plan, request: Request, *, size: int | None, most: int | None, start: str | None) -> None:
+        if size is not None and plan.greatest is not None and size > plan.greatest:
+            raise UsageError(f"{request.name} gives at most {plan.greatest} items a page, not {size}")
+        self.plan = plan
+        self.size = size if size is not None else _number(_sent(plan, request, plan.size))
+        self.left = most
+        self.total: int | None = None
+        self.received = 0
+        self._seen: set[int] = set()
+        start = start if start is not None else _sent(plan, request, plan.send)
+        self.offset = self._first_offset(start)
+        self._first = self._starting(request, start) if start is not None else request
+        self.request: Request | None = None if most == 0 else self._sized(self._first)
+
+    def take(self, reply: Reply) -> Page:
+        """The page of a reply; afterwards `request` is the one that follows it."""
+        body = reply.json()
+        items = self._items(reply, body)
+        self.received = len(items)
+        self.total = _number(self._value(self.plan.total, body))
+        following, position = self._following(reply, body)
+        if self.left is not None:
+            items = items[: self.left]
+            self.left -= len(items)
+        self.request = self._sized(following) if following is not None and self.left != 0 else None
+        return Page(items, reply, position, self.total)
+
+    def at(self, offset: int, size: int) -> Request:
+        """The request for a page of `size` items that starts at an offset."""
+        request = self._starting(self._first, str(offset))
+        return _with(self.plan, request, self.plan.size, size)
+
+    def _items(self, reply: Reply, body: Any) -> list[Any]:
+        found = body if self.plan.items is None else self._value(self.plan.items, body)
+        if found is None and isinstance(body, dict):
+            found = []
+        if not isinstance(found, list):
+            where = f"a list under {self.plan.items!r}" if self.plan.items else "a list"
+            raise CallsheetError(f"{reply.request.name}: expected {where} in the answer", status=reply.status)
+        return found
+
+    def _value(self, expression: str | None, body: Any) -> Any:
+        try:
+            return evaluate(expression, body) if expression else None
+        except TemplateError:  # a body of another shape does not say it
+            return None
+
+    def _first_offset(self, start: str | None) -> int:
+        if self.plan.kind not in {"offset", "array"} or start is None:
+            return 0
+        offset = _number(start)
+        if offset is None:
+            raise UsageError(f"expected a whole number for {self.plan.send}, not {start!r}")
+        return offset
+
+    def _starting(self, request: Request, position: str) -> Request:
+        numeric = self.plan.kind in {"offset", "array"} and position.isdigit()
+        return _with(self.plan, request, self.plan.send, int(position) if numeric else position)
+
+    def _sized(self, request: Request) -> Request:
+        """Never more than is still wanted, and a page's length only where somebody asked for one."""
+        size = self.size
+        if self.left is not None:
+            size = min(size or self.plan.usual, self.left)
+        return _with(self.plan, request, self.plan.size, size)
+
+    def _once(self, request: Request, mark: str | bytes, what: str) -> None:
+        if hash(mark) in self._seen:
+            raise CallsheetError(
+                f"{request.name}: the service gave the same {what} twice; stopped, because it would never end"
+            )
+        self._seen.add(hash(mark))
+
+    def _following(self, reply: Reply, body: Any) -> Following:
+        ways = {"offset": self._by_offset, "array": self._by_offset, "token": self._by_token, "link": self._by_link}
+        return ways[self.plan.kind](reply.request, reply, body)
+
+    def _by_offset(self, request: Request, reply: Reply, body: Any) -> Following:
+        """On by what was received, never by what was asked for; an empty page ends where the reply tells nothing."""
+        last = self._value(self.plan.last, body)
+        self.offset += self.received
+        if self.received == 0 and last is False:
+            raise CallsheetError(f"{request.name}: an empty page at {self.offset} says that more would follow")
+        if self.received == 0 or last or (last is None and self.total is not None and self.offset >= self.total):
+            return None, None
+        self._once(request, reply.content, "page")
+        return self._starting(request, str(self.offset)), str(self.offset)
+
+    def _by_token(self, request: Request, _reply: Reply, body: Any) -> Following:
+        token = self._value(self.plan.next, body)
+        if token is None or token == "" or self._value(self.plan.last, body):
+            return None, None
+        self._once(request, str(token), "page token")
+        return self._starting(request, str(token)), str(token)
+
+    def _by_link(self, request: Request, reply: Reply, body: Any) -> Following:
+        link = self._value(self.plan.next, body)
+        if not link or self._value(self.plan.last, body):
+            return None, None
+        if not isinstance(link, str):
+            raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
+        self._once(request, link, "link to the next page")
+        following = linked(request, link, reply.url, self._value(self.plan.root, body))
+        return following, dict(following.query).get(self.plan.send or "", link)
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str):
+        return int(value) if value.isdigit() else None
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _sent(plan: Plan, request: Request, name: str | None) -> str | None:
+    """What the request already says for one of the paging parameters."""
+    if plan.in_body:
+        table = request.body.value if isinstance(request.body, Json) else None
+        value = table.get(name) if isinstance(table, dict) else None
+        return None if value is None else str(value)
+    return dict(request.query).get(name or "")
+
+
+def _with(plan: Plan, request: Request, name: str | None, value: int | str | None) -> Request:
+    if name is None or value is None:
+        return request
+    return request.with_json({name: value}) if plan.in_body else request.with_query({name: str(value)})

@@ -1,0 +1,121 @@
+"""Arguments of an operation → path, query and headers; every fault is found before anything is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import UsageError, did_you_mean
+from .model import Placeholder, encoded
+from .values import Unfit, pairs_of, text_of, unchecked
+
+if TYPE_CHECKING:
+    from ...language.shape.rest import OperationParam
+    from .call import Call
+
+_HOLE = re.compile(r"\{([^{}]+)\}")
+_HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
+
+
+@dataclass(slots=True)
+class Placed:
+    """Where the arguments went; `rest` holds those that no parameter takes."""
+
+    path: str = ""
+    query: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    rest: dict[str, Any] = field(default_factory=dict)
+
+
+def documented(call: Call) -> list[OperationParam]:
+    """The operation's parameters, and those its path names without describing them."""
+    described = {param["name"] for param in call.params if param.get("in") == "path"}
+    bare = [name for name in _HOLE.findall(call.path) if name not in described]
+    return [*(cast("OperationParam", {"name": name, "in": "path", "required": True}) for name in bare), *call.params]
+
+
+def place(call: Call, arguments: Mapping[str, Any], *, program: str, strict: bool, also: Collection[str]) -> Placed:
+    """Check the arguments and put each where it belongs; names in `also` are known to the body."""
+    given = {name: value for name, value in arguments.items() if value is not None and value != []}
+    for name, value in given.items():
+        _check_text(call, name, value)
+    params = documented(call)
+    hint = f"{program} op describe {call.id}"
+    placed = Placed(rest={name: given[name] for name in given if name not in {param["name"] for param in params}})
+    if strict:
+        _refuse_unknown(call, [name for name in placed.rest if name not in also], params, hint, also)
+    _require(call, params, given, hint, strict=strict)
+    path_values: dict[str, str] = {}
+    for param in params:
+        if param["name"] in given:
+            pairs = _pairs(call, param, given[param["name"]], hint, strict=strict)
+            _put(call, param, pairs, placed, path_values)
+    placed.path = _HOLE.sub(lambda hole: path_values[hole[1]], call.path)
+    return placed
+
+
+def _check_text(call: Call, name: str, value: Any) -> None:
+    try:
+        f"{name}{text_of(value)}".encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{call.id}: {name!r} is not valid UTF-8") from None
+
+
+def _require(call: Call, params: list[OperationParam], given: Mapping[str, Any], hint: str, *, strict: bool) -> None:
+    missing = [
+        param["name"]
+        for param in params
+        if param.get("in") == "path" or (strict and param.get("required"))
+        if param["name"] not in given
+    ]
+    if missing:
+        raise UsageError(f"{call.id} requires " + ", ".join(f'"{name}"' for name in missing), hint=hint)
+
+
+def _refuse_unknown(
+    call: Call, unknown: list[str], params: list[OperationParam], hint: str, also: Collection[str]
+) -> None:
+    if not unknown:
+        return
+    known = [*(param["name"] for param in params), *also]
+    guess = did_you_mean(unknown[0], known)
+    if not guess:
+        guess = f"; it takes {', '.join(known)}" if known else "; it takes no parameters"
+    names = ", ".join(f'"{name}"' for name in unknown)
+    raise UsageError(f"{call.id} does not document {names}{guess}", hint=hint)
+
+
+def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool) -> list[tuple[str, str]]:
+    try:
+        return pairs_of(value, param if strict else unchecked(param))
+    except Unfit as error:
+        raise UsageError(f'{call.id}: "{param["name"]}": {error}', hint=hint) from None
+
+
+def _put(
+    call: Call, param: OperationParam, pairs: list[tuple[str, str]], placed: Placed, path_values: dict[str, str]
+) -> None:
+    where = param.get("in", "query")
+    if where == "query":
+        placed.query += pairs
+    elif where == "header":
+        placed.headers += [(name, header_text(call.id, name, text)) for name, text in pairs]
+    else:
+        path_values[param["name"]] = _segment(call, param["name"], pairs[0][1])
+
+
+def _segment(call: Call, name: str, text: str) -> str:
+    """A value fills one path segment and never changes which path it is."""
+    if text in {"", ".", ".."}:
+        shown = repr(text) if text else "nothing"
+        raise UsageError(f'{call.id}: "{name}": expected a value for the path, not {shown}')
+    return text if isinstance(text, Placeholder) else encoded(text)
+
+
+def header_text(where: str, name: str, text: str) -> str:
+    """`text` when a header may carry it."""
+    if not isinstance(text, Placeholder) and not _HEADER_TEXT.fullmatch(text):
+        raise UsageError(f"{where}: header {name!r}: expected plain ASCII text without line breaks")
+    return text

@@ -1,0 +1,173 @@
+"""A body in the media type that the operation documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import UsageError, did_you_mean
+from . import media as media_type
+from .model import Body, File, Form, Json, Multipart, Part, Raw
+from .schema import check_json
+from .values import text_of
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape.rest import Body as Documented
+    from .call import Call
+
+
+class BodyBuilder:
+    """One operation's body; `data` is raw text (bytes) still to be read, or a value already."""
+
+    def __init__(self, call: Call, catalog: Catalog, program: str, *, strict: bool) -> None:
+        self.call = call
+        self.catalog = catalog
+        self.program = program
+        self.strict = strict
+        self.documented: Documented | None = call.operation.get("body")
+        self.media = (self.documented or cast("Documented", {})).get("media", "application/json")
+
+    def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body | None:
+        """`fields` are parts given by name. None when the request goes without a body."""
+        if data is None and not fields and not files:
+            return self._absent()
+        if self.documented is None and self.strict:
+            raise self._error("takes no body")
+        for kind, make in self._MAKERS:
+            if kind(self.media):
+                return make(self, data, fields, files)
+        return self._raw(data, fields, files)
+
+    def _error(self, problem: str) -> UsageError:
+        return UsageError(f"{self.call.id} {problem}", hint=f"{self.program} op describe {self.call.id}")
+
+    def _absent(self) -> Body | None:
+        if self.documented is None or not self.strict or self.documented.get("optional"):
+            return None
+        if media_type.is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
+            return None
+        raise self._error(f"requires a body ({self._how()})")
+
+    def _how(self) -> str:
+        if media_type.is_multipart(self.media) or not (
+            media_type.is_json(self.media) or media_type.is_text(self.media)
+        ):
+            return "--file PATH"
+        return f"{media_type.essence(self.media)}: -d TEXT, -d @file or -d @-"
+
+    def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+        self._refuse_files(files)
+        value = self._parsed(data)
+        schema = (self.documented or cast("Documented", {})).get("schema")
+        if schema and self.strict:
+            check_json(value, schema, self.catalog, self.call.id, self.program)
+        return Json(value, self.media)
+
+    def _parsed(self, data: Any) -> Any:
+        from ...jsontext import JSONError, parse
+
+        try:
+            return parse(data) if isinstance(data, bytes) else data
+        except JSONError as error:
+            raise self._error(f"takes a JSON body: {error}") from None
+
+    def _refuse_files(self, files: Sequence[str]) -> None:
+        if files:
+            raise self._error(f"takes {media_type.essence(self.media)}, not files: use -d @{files[0]}")
+
+    def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+        if files:
+            return self._raw(data, fields, files)
+        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+
+    def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+        self._refuse_files(files)
+        values = self._fields(data, fields)
+        pairs = tuple((name, text_of(item)) for name, value in values.items() for item in _listed(value))
+        return Form(pairs, self.media)
+
+    def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+        values = self._fields(data, fields)
+        parts = [Part(name, file=_file(path, media_type.of_file(path))) for name, path in self._named(files)]
+        parts += [Part(name, text=text_of(item)) for name, value in values.items() for item in _listed(value)]
+        given = {part.name for part in parts}
+        missing = [name for name, part in self.parts.items() if part.get("required") and name not in given]
+        if missing and self.strict:
+            raise self._error("requires the part " + ", ".join(f'"{name}"' for name in missing) + " (--file PATH)")
+        return Multipart(tuple(parts))
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", (self.documented or cast("Documented", {})).get("parts", {}))
+
+    def _fields(self, data: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+        values = {} if data is None else self._parsed(data)
+        if not isinstance(values, dict):
+            raise self._error("takes its fields as a JSON object")
+        values = {**values, **fields}
+        for name in values:
+            if self.strict and name not in self.parts:
+                raise self._error(f'does not document the part "{name}"{did_you_mean(name, self.parts)}')
+        return values
+
+    def _named(self, files: Sequence[str]) -> list[tuple[str, str]]:
+        """Part name and path of each file: `part=path` where it names one, else the operation's file part."""
+        file_parts = [name for name, part in self.parts.items() if part.get("file")] or ["file"]
+        named: list[tuple[str, str]] = []
+        for given in files:
+            name, equals, path = given.partition("=")
+            if equals and name in file_parts and not os.path.exists(given):
+                named.append((name, path))
+            elif len(file_parts) == 1:
+                named.append((file_parts[0], given))
+            else:
+                raise self._error(f"has several file parts: --file NAME={given}, NAME one of {', '.join(file_parts)}")
+        self._check_repeats([name for name, _ in named])
+        return named
+
+    def _check_repeats(self, names: list[str]) -> None:
+        for name in names:
+            if self.strict and names.count(name) > 1 and not self.parts.get(name, {}).get("many", False):
+                raise self._error(f'takes one file as "{name}", {names.count(name)} were given')
+
+    def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+        if len(files) + (data is not None) != 1:
+            raise self._error(f"takes one body of type {media_type.essence(self.media)}: one --file")
+        if files:
+            return _file(files[0], media_type.for_file(files[0], self.media))
+        if "*" in self.media:
+            return _guessed(data)
+        return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
+
+    _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[str]], Body]
+    _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
+        (media_type.is_json, _json),
+        (media_type.is_multipart, _multipart),
+        (media_type.is_form, _form),
+        (media_type.is_text, _text),
+    )
+
+
+def _guessed(data: Any) -> Body:
+    """Where any type is taken: JSON when it is JSON, else bytes."""
+    from ...jsontext import JSONError, parse
+
+    try:
+        return Json(parse(data) if isinstance(data, bytes) else data)
+    except JSONError:
+        return Raw(data, media_type.ANY)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _file(path: str, media: str) -> File:
+    """Found and readable now, so that a wrong path is told before anything is sent."""
+    try:
+        with open(path, "rb"):
+            return File(path, media)
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None

@@ -1,0 +1,96 @@
+"""One request of an operation, or of a bare method and path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arguments import header_text, place
+from .body import BodyBuilder
+from .call import Call, call_of
+from .model import Body, Request
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ..site_access import RequestSite
+
+
+class Builder:
+    """Builds the requests of one site; whatever can be found wrong locally is a `UsageError`."""
+
+    def __init__(self, catalog: Catalog, site: RequestSite, program: str) -> None:
+        self.catalog = catalog
+        self.site = site
+        self.program = program
+
+    def call(self, operation: str) -> Call:
+        return call_of(self.catalog, operation, self.site.deployment)
+
+    def build(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any],
+        body: Any = None,
+        files: Sequence[str] = (),
+        *,
+        strict: bool = True,
+    ) -> Request:
+        """Check everything that can be checked locally.
+
+        `arguments`: name → text, typed value or list. `body`: a JSON value, or bytes still to be read as the
+        operation's media type asks. `files`: paths, or `part=path`, for raw and multipart bodies.
+        Without `strict` nothing is validated and unknown arguments go into the query.
+        """
+        call = self.call(operation)
+        bodies = BodyBuilder(call, self.catalog, self.program, strict=strict)
+        placed = place(call, arguments, program=self.program, strict=strict, also=bodies.parts)
+        fields = {name: value for name, value in placed.rest.items() if name in bodies.parts}
+        content = bodies.build(body, fields, files)
+        loose = {name: value for name, value in placed.rest.items() if name not in fields}
+        return Request(
+            method=call.method,
+            root=self.site.base_url(call.service),
+            path=placed.path,
+            query=(*placed.query, *_loose_pairs(loose)),
+            headers=_headers(call, placed.headers),
+            body=content,
+            operation=call.id,
+            product=call.product_id,
+            service=call.service,
+            safety=call.safety,
+            reply=call.operation.get("reply", "json"),
+        )
+
+    def raw(
+        self,
+        method: str,
+        path: str,
+        query: Sequence[tuple[str, str]] = (),
+        headers: Sequence[tuple[str, str]] = (),
+        body: Body | None = None,
+    ) -> Request:
+        """A request no operation describes. `path` may be a full URL of the site; another host is refused."""
+        from .raw import raw_request
+
+        named = tuple((name, header_text(method, name, text)) for name, text in headers)
+        return raw_request(
+            self.catalog,
+            self.site,
+            method=method.upper(),
+            target=path,
+            query=tuple(query),
+            headers=named,
+            body=body,
+        )
+
+
+def _loose_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from .values import free_pairs
+
+    return [pair for name, value in rest.items() for pair in free_pairs(name, value)]
+
+
+def _headers(call: Call, given: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The product's and the operation's headers, under those given as parameters."""
+    layers = [*call.product.get("headers", {}).items(), *call.operation.get("headers", {}).items(), *given]
+    return tuple({name.lower(): (name, text) for name, text in layers}.values())

@@ -1,0 +1,72 @@
+"""An operation as it is on one deployment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape.rest import Operation, OperationParam, Product
+    from .model import Safety
+
+_SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`path` has the deployment's base in the place of the product's, and its placeholders still in braces."""
+
+    id: str
+    operation: Operation
+    product_id: str
+    product: Product
+    method: str
+    path: str
+
+    @property
+    def service(self) -> str:
+        return self.product.get("service", self.product_id)
+
+    @property
+    def safety(self) -> Safety:
+        return self.operation.get("safety") or _SAFETY.get(self.method, "write")
+
+    @property
+    def params(self) -> list[OperationParam]:
+        return self.operation.get("params", [])
+
+
+def on_deployment(table: dict[str, Any], deployment: str) -> dict[str, Any]:
+    """A definition with what differs on this deployment laid over it, as overlays are."""
+    here = table.get("on", {}).get(deployment)
+    if not here:
+        return table
+    from ...language.load import merge
+
+    return merge(table, here)
+
+
+def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
+    """The operation as it is on this deployment; `UsageError` where it does not exist there."""
+    plain_operation = catalog.get("operation", operation_id)
+    product_id = plain_operation["product"]
+    plain = catalog.get("product", product_id)
+    operation = cast("Operation", on_deployment(plain_operation, deployment))
+    product = cast("Product", on_deployment(plain, deployment))
+    for table in (product, operation):
+        if reason := cast("dict[str, Any]", table).get("unavailable"):
+            raise UsageError(f"{operation_id} does not exist on {deployment}: {reason}")
+    method, _, path = operation["http"].partition(" ")
+    if operation["http"] == plain_operation["http"]:
+        path = rebased(path, plain.get("base", ""), product.get("base", ""))
+    return Call(operation_id, operation, product_id, product, method, path)
+
+
+def rebased(path: str, base: str, here: str) -> str:
+    """`path` with the base `here` in the place of its base; unchanged when it does not start with it."""
+    if base != here and (path == base or path.startswith(base.rstrip("/") + "/")):
+        return here.rstrip("/") + path[len(base.rstrip("/")) :]
+    return path

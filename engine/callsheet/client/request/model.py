@@ -1,0 +1,112 @@
+"""What one HTTP request is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from urllib.parse import quote
+
+from ...urls import origin
+
+Safety = Literal["read", "write", "destroy", "local"]
+
+
+class Placeholder(str):
+    """Stands in a dry run for a value that only an earlier answer could supply; passes every check."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    value: Any
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    data: bytes
+    media: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A body that is read from disk while it is sent."""
+
+    path: str
+    media: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    pairs: tuple[tuple[str, str], ...]
+    media: str = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart body: a text, or a file that is read from disk while it is sent."""
+
+    name: str
+    text: str | None = None
+    file: File | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    parts: tuple[Part, ...]
+
+
+Body = Json | Raw | File | Form | Multipart
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`root` is the service's base URL, `path` is percent-encoded and starts with `/`, `query` holds decoded pairs."""
+
+    method: str
+    root: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: Body | None = None
+    operation: str | None = None
+    product: str | None = None
+    service: str = ""
+    safety: Safety = "read"
+    reply: Literal["json", "binary", "none"] = "json"
+
+    @property
+    def url(self) -> str:
+        return self.root + self.path + query_text(self.query)
+
+    @property
+    def origin(self) -> str:
+        return origin(self.root)
+
+    @property
+    def name(self) -> str:
+        """What the request is called in messages."""
+        return self.operation or f"{self.method} {self.path}"
+
+    def with_query(self, values: dict[str, str]) -> Request:
+        """The same request with these query parameters in the place of earlier ones of the same names."""
+        kept = tuple(pair for pair in self.query if pair[0] not in values)
+        return replace(self, query=kept + tuple(values.items()))
+
+    def with_json(self, values: dict[str, Any]) -> Request:
+        """The same request with these keys set in its JSON object."""
+        body = self.body if isinstance(self.body, Json) else Json({})
+        return replace(self, body=replace(body, value={**(body.value or {}), **values}))
+
+
+def encoded(text: str, *, safe: str = "") -> str:
+    """Percent-encoded; a placeholder stays readable."""
+    return text if isinstance(text, Placeholder) else quote(text, safe=safe)
+
+
+def query_text(pairs: tuple[tuple[str, str], ...]) -> str:
+    """`?a=1&b=2`, or nothing. Commas stay as they are: they separate the items of a joined list."""
+    if not pairs:
+        return ""
+    return "?" + "&".join(f"{quote(name, safe='')}={encoded(value, safe=',')}" for name, value in pairs)

@@ -1,0 +1,103 @@
+"""A request by method and path: which product, and so which host and credential, it belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from ...errors import UsageError
+from ...urls import origin
+from .call import on_deployment
+from .model import Body, Request, Safety
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ..site_access import RequestSite
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+_SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
+
+
+def raw_request(
+    catalog: Catalog,
+    site: RequestSite,
+    *,
+    method: str,
+    target: str,
+    query: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    body: Body | None,
+) -> Request:
+    if method not in METHODS:
+        raise UsageError(f"{method!r} is not a method: expected one of {', '.join(METHODS)}")
+    if target.startswith("//"):
+        raise UsageError(f"{target}: starts like a host; a path has one slash in front, another host is never asked")
+    products = _products(catalog, site.deployment)
+    if "://" in target.partition("?")[0]:
+        product, service, root, target = _of_url(products, site, target)
+    else:
+        product, service = _of_path(products, target)
+        root = site.base_url(service)
+    parts = urlsplit(target if target.startswith("/") else "/" + target)
+    _check_path(parts.path)
+    own = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    return Request(
+        method=method,
+        root=root,
+        path=quote(parts.path, safe="/%:@!$&'()*+,;=~"),
+        query=own + query,
+        headers=headers,
+        body=body,
+        product=product,
+        service=service,
+        safety=_SAFETY.get(method, "write"),
+        reply="none",
+    )
+
+
+def _check_path(path: str) -> None:
+    if any(segment in {".", ".."} for segment in path.split("/")):
+        raise UsageError(f"{path}: `.` and `..` are not allowed in a path")
+
+
+Products = list[tuple[str, str, str]]
+
+
+def _products(catalog: Catalog, deployment: str) -> Products:
+    """Product, service and base path on this deployment, by the products' order."""
+    here: list[tuple[int, str, str, str]] = []
+    for id, product in catalog.all("product").items():
+        merged = on_deployment(product, deployment)
+        if not merged.get("unavailable"):
+            here.append((merged.get("order", 0), id, merged.get("service", id), merged.get("base", "")))
+    if not here:
+        raise UsageError("no product is defined for this site")
+    return [row[1:] for row in sorted(here)]
+
+
+def _of_path(products: Products, path: str) -> tuple[str, str]:
+    """The product whose base is the longest that the path starts with; the first one where none is."""
+    fitting = [row for row in products if row[2] and (path + "/").startswith(row[2].rstrip("/") + "/")]
+    product, service, _ = max(fitting, key=lambda row: len(row[2])) if fitting else products[0]
+    return product, service
+
+
+def _of_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, str, str]:
+    """Product, service, base URL and path of a full URL that lies on the site."""
+    roots = {service: site.base_url(service) for _, service, _ in products}
+    if urlsplit(url).username is not None:
+        raise UsageError("a URL with a user name or password in it is refused: credentials belong to the site")
+    inside = [(len(root), service, root) for service, root in roots.items() if _within(url, root)]
+    if not inside:
+        raise UsageError(f"{origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")
+    longest = max(length for length, _, _ in inside)
+    services = {service for length, service, _ in inside if length == longest}
+    root = next(root for length, _, root in inside if length == longest)
+    parts = urlsplit(url)
+    path = parts.path[len(urlsplit(root).path) :] or "/"
+    product, service = _of_path([row for row in products if row[1] in services], path)
+    return product, service, root, f"{path}?{parts.query}"
+
+
+def _within(url: str, root: str) -> bool:
+    return origin(url) == origin(root) and (urlsplit(url).path + "/").startswith(urlsplit(root).path + "/")

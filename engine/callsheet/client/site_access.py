@@ -1,0 +1,37 @@
+"""What building and sending requests asks of a site."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class NetworkSettings(Protocol):
+    """How hosts are reached from here."""
+
+    @property
+    def ca_bundle(self) -> str | None: ...
+    @property
+    def client_cert(self) -> str | tuple[str, str] | None: ...
+    @property
+    def proxy(self) -> str | None: ...
+    @property
+    def timeout(self) -> float | None: ...
+
+
+class SenderSite(NetworkSettings, Protocol):
+    """What sending asks; `headers` holds the credential of a service, `secrets` what must never be shown."""
+
+    @property
+    def rps(self) -> float | None: ...
+    @property
+    def deployment(self) -> str: ...
+    def headers(self, service: str) -> dict[str, str]: ...
+    def secrets(self) -> list[str]: ...
+
+
+class RequestSite(Protocol):
+    """What building a request asks."""
+
+    @property
+    def deployment(self) -> str: ...
+    def base_url(self, service: str) -> str: ...

@@ -1,0 +1,1 @@
+"""What commands do: steps, sign-in, the check-up."""

@@ -1,0 +1,94 @@
+"""Checks that send nothing: files, rights, definitions, the key store."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+from ...files import shared
+from ...language.layers import files_of
+from ...paths import config_directory
+from ...sites.credentials.stores import FILE, chosen_name, open_store
+from ...sites.profiles.choose import Variables
+from ...sites.profiles.read import profiles_path, read_profiles
+from ..context import Context
+from .row import Row, failed
+
+
+def configuration(context: Context) -> Iterator[Row]:
+    path = profiles_path(context.environ)
+    if not os.path.exists(path):
+        yield Row("configuration", "ok", f"no {path}: options and environment alone count")
+        return
+    found = read_profiles(context.catalog, context.environ)
+    sites = ", ".join(found.get("sites", {})) or "none"
+    yield Row("configuration", "ok", f"{path}; sites: {sites}; active: {found.get('site', 'none')}")
+
+
+def permissions(context: Context) -> Iterator[Row]:
+    """Secrets that others can read, and files by which others could lead requests elsewhere."""
+    directory = config_directory(context.environ)
+    problems = 0
+    for path in [os.path.join(directory, "credentials.enc"), *_password_files(context)]:
+        if os.path.exists(path) and shared(os.stat(path)):
+            problems += 1
+            yield Row("permissions", "fail", f"{path} can be read by others", f"chmod 600 {path}")
+    for path in (directory, profiles_path(context.environ), os.path.join(directory, "definitions")):
+        if os.path.exists(path) and _writable_by_others(path):
+            problems += 1
+            yield Row("permissions", "fail", f"{path} can be changed by others", f"chmod go-w {path}")
+    if not problems:
+        there = os.path.exists(directory)
+        yield Row("permissions", "ok", f"{directory} {'is yours alone to change' if there else 'does not exist yet'}")
+
+
+def _password_files(context: Context) -> list[str]:
+    variables = Variables(context.definition["prefix"], context.environ)
+    file = variables.get("KEYRING_PASSWORD_FILE")
+    return [file] if file else []
+
+
+def _writable_by_others(path: str) -> bool:
+    return sys.platform != "win32" and bool(os.stat(path).st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def definitions(context: Context) -> Iterator[Row]:
+    if context.broken is not None:
+        yield failed("definitions", context.broken)._replace(remedy="mend the file, or move it away")
+        return
+    files = sum(len(files_of(layer)) for layer in context.layers)
+    kinds = context.catalog.kinds()
+    ((offered,),) = context.catalog.query("SELECT count(*) FROM operation")
+    yield Row("definitions", "ok", f"{sum(kinds.values())} in {files} files, {offered} operations")
+
+
+def catalog(context: Context) -> Iterator[Row]:
+    path = context.catalog.path
+    if os.path.exists(path):
+        yield Row("catalog", "ok", path)
+    else:
+        remedy = f"make {os.path.dirname(path)} writable, or name another directory in CALLSHEET_CACHE"
+        yield Row("catalog", "warn", "compiled anew at every start: it cannot be written", remedy)
+
+
+def key_store(context: Context) -> Iterator[Row]:
+    """The store in use; not having one only matters where a site keeps its credential there."""
+    from ...sites.credentials.keychain import Keychain
+
+    variables = Variables(context.definition["prefix"], context.environ)
+    store = open_store(chosen_name(variables), variables, context.environ)
+    if isinstance(store, Keychain):
+        yield Row("key store", "ok", store.check())
+    else:
+        store.get("")
+        yield Row("key store", "ok", f"encrypted file in {config_directory(context.environ)}")
+
+
+def needs_store(context: Context) -> bool:
+    return any(
+        place in (FILE, "keyring")
+        for site in read_profiles(context.catalog, context.environ).get("sites", {}).values()
+        for place in [site.get("store"), *(access.get("store") for access in site.get("services", {}).values())]
+    )

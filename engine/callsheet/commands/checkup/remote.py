@@ -1,0 +1,134 @@
+"""Checks of the site: reaching it, its clock, its certificate, what each product lets one do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from ...errors import CallsheetError, NetworkError
+from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+from ...sites.site import Site
+from ..context import Context
+from ..signin.verify import Asker
+from .row import Row, failed
+
+_SKEW_WARNS = 60
+_SKEW_FAILS = 300
+
+
+def site_chosen(context: Context) -> Iterator[Row]:
+    site = context.site()
+    routes = dict.fromkeys(site.base_url(service) for service in addressed(context, site))
+    read_only = ", read-only" if site.read_only else ""
+    yield Row("site", "ok", f"{site.name} ({site.deployment}{read_only}): {', '.join(routes)}")
+
+
+def addressed(context: Context, site: Site) -> list[str]:
+    """The services that the site has an address for."""
+    return [service for service in context.catalog.ids("service") if site.access(service).get("base_url")]
+
+
+def credential(context: Context) -> Iterator[Row]:
+    site = context.site()
+    seen: set[tuple[str, str]] = set()
+    for service in addressed(context, site):
+        key = (site.place(service), site.access(service)["base_url"])
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            site.headers(service)
+        except CallsheetError as error:
+            yield failed("credential", error)
+        else:
+            yield Row("credential", "ok", f"{site.method(service)}, from {site.place(service)}")
+
+
+def connection(context: Context) -> Iterator[Row]:
+    """One request without a credential to each address: network, TLS and clock in one go."""
+    site = context.site()
+    web = UnauthenticatedClient(site, context.environ)
+    for address in dict.fromkeys(site.base_url(service) for service in addressed(context, site)):
+        started = time.monotonic()
+        try:
+            reply = web.get(f"{address}/")
+        except NetworkError as error:
+            about_tls = "certificate" in error.message or "TLS" in error.message
+            yield failed("TLS" if about_tls else "connection", error)
+            continue
+        took = (time.monotonic() - started) * 1000
+        yield Row("connection", "ok", f"{address} answers ({reply.status}, {took:.0f} ms)")
+        yield _tls(site, address)
+        yield _clock(reply.headers.get("date"))
+
+
+def _tls(site: Site, address: str) -> Row:
+    if address.startswith("http:"):
+        return Row("TLS", "ok", "not used: the address is on this machine")
+    return Row("TLS", "ok", f"certificate trusted by {site.ca_bundle or 'the usual authorities'}")
+
+
+def _clock(date: str | None) -> Row:
+    try:
+        skew = abs(parsedate_to_datetime(date or "").timestamp() - time.time())
+    except ValueError:
+        return Row("clock", "skip", "the site does not tell the time")
+    text = f"{skew:.0f} s apart from the site's"
+    if skew > _SKEW_WARNS:
+        return Row("clock", "fail" if skew > _SKEW_FAILS else "warn", text, "set this machine's clock")
+    return Row("clock", "ok", text)
+
+
+def products(context: Context) -> Iterator[Row]:
+    """What each product lets one do, and facts about the installation.
+
+    A product that is not there only fails where none is: few sites have all of them.
+    """
+    site = context.site()
+    services = set(addressed(context, site))
+    with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
+        verdicts = list(asker.verdicts(services))
+        some = any(verdict.error is None for verdict in verdicts)
+        for verdict in verdicts:
+            name = f"access: {verdict.product}"
+            if verdict.error is None:
+                yield Row(name, "ok", f"{verdict.title}: {verdict.answer}")
+            else:
+                yield failed(name, verdict.error, "warn" if some else "fail")
+        if some:
+            yield from _facts(context, asker, {verdict.product for verdict in verdicts if verdict.error is None})
+
+
+def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[Row]:
+    deployment = context.site().deployment
+    for id, product in context.catalog.all("product").items():
+        if id not in open_products:
+            continue
+        for fact in {**product, **product.get("on", {}).get(deployment, {})}.get("facts", ()):
+            name = f"{fact['name']}: {id}"
+            try:
+                yield Row(name, "ok", asker.ask(fact))
+            except CallsheetError as error:
+                yield failed(name, error, "warn")
+
+
+def scopes(context: Context) -> Iterator[Row]:
+    """What the token may do, where the authorisation server tells."""
+    from ...sites.credentials.oauth import Authority
+
+    site = context.site()
+    for service in addressed(context, site)[:1]:
+        auth: dict[str, Any] = context.catalog.get("auth", site.method(service))
+        access = site.access(service)
+        if "sites" not in auth.get("oauth", {}) or not access.get("client_id"):
+            continue
+        header = site.headers(service).get("Authorization", "")
+        table = {**auth["oauth"], "confidential": False}
+        authority = Authority(table, access["client_id"], "", UnauthenticatedClient(site, context.environ))
+        for reached in authority.sites(header.partition(" ")[2]):
+            if reached.get("id") == access.get("cloud_id"):
+                granted = " ".join(reached.get("scopes") or [])
+                yield Row("scopes", "ok", granted or "none told")

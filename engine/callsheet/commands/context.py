@@ -1,0 +1,169 @@
+"""What a command works with: the catalog, the global options, and on demand the site, the client, the output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from ..catalog.catalog import Catalog, open_catalog
+from ..errors import DefinitionError, UsageError
+from ..language.layers import Layer, layers
+
+if TYPE_CHECKING:
+    from ..client.http.client import Client
+    from ..language.shape.commands import View
+    from ..output import Output
+    from ..sites.site import Site
+
+
+class Streams:
+    """The three standard streams of one run; a run inside another process brings its own.
+
+    One that was closed before the start takes and gives nothing.
+    """
+
+    __slots__ = ("err", "input", "out")
+
+    def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.input = input or sys.stdin or _nothing()
+        self.out = out or sys.stdout or _nothing()
+        self.err = err or sys.stderr or _nothing()
+
+
+def _nothing() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")
+
+
+class Context:
+    """One run of a program."""
+
+    def __init__(self, program: str, environ: Mapping[str, str] | None = None, streams: Streams | None = None) -> None:
+        self.program = program
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.streams = streams or Streams()
+        self.options: dict[str, Any] = {}
+        self._catalog: Catalog | None = None
+        self.broken: DefinitionError | None = None  # why only the built-in definitions are in use
+        self.told = False  # a command that can say so itself has taken over
+        self._site: Site | None = None
+        self._client: Client | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        if self._catalog is None:
+            try:
+                self._catalog = open_catalog(self.program, self.environ)
+            except DefinitionError as error:
+                self._catalog = open_catalog(self.program, self.environ, own=False)
+                self.broken = error
+        return self._catalog
+
+    @property
+    def layers(self) -> list[Layer]:
+        return layers(self.program, self.environ)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The definition of the program itself."""
+        return self.catalog.get("program", self.program)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        value = self.options.get(name)
+        return default if value is None else value
+
+    @property
+    def output_format(self) -> str:
+        """The option, else the program's variable in the environment, else what the site or the program says."""
+        of_site = self._site.output if self._site is not None else None
+        chosen = self.option("output") or self.environ.get(f"{self.definition['prefix']}_OUTPUT") or of_site
+        return str(chosen or "table")
+
+    def site(self) -> Site:
+        if self._site is None:
+            from ..sites.site import current_site
+
+            self._site = current_site(self.program, self.options, self.environ, self.catalog)
+        return self._site
+
+    def client(self) -> Client:
+        if self._client is None:
+            from ..client.http.client import Client
+
+            log = self.say if self.option("verbose") else None
+            self._client = Client(self.site(), self.catalog, environ=self.environ, log=log, note=self.note)
+        return self._client
+
+    def output(self, view: Mapping[str, Any] | None = None) -> Output:
+        from ..output import Output
+
+        program = self.definition
+        return Output(
+            self.output_format,
+            stream=self.streams.out,
+            view=cast("View | None", view),
+            id=program.get("id"),
+            text=program.get("text"),
+            columns=self.option("columns"),
+            jq=self.option("jq"),
+            query=self.option("query"),
+            rich=self._readable,
+            color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
+        )
+
+    def _readable(self, value: Any, format: str) -> str:
+        from ..richtext import convert
+
+        return str(convert(value, format, "markdown", nodes=self.rich_text).value)
+
+    @cached_property
+    def rich_text(self) -> dict[str, dict[str, Any]]:
+        """The definitions that rich text is converted by."""
+        return self.catalog.all("node")
+
+    def note(self, text: str) -> None:
+        """A remark beside the result, on standard error."""
+        if not self.option("quiet"):
+            self.say(f"note: {text}")
+
+    def say(self, text: str) -> None:
+        print(text, file=self.streams.err, flush=True)
+
+    def confirm(self, question: str) -> None:
+        """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
+        if self.option("yes") or self.option("dry-run"):
+            return
+        if not self.streams.input.isatty():
+            raise UsageError(f"{question} refused: not a terminal", hint="pass --yes to confirm non-interactively")
+        self.streams.err.write(f"{question} [y/N] ")
+        self.streams.err.flush()
+        if self.streams.input.readline().strip().lower() not in ("y", "yes"):
+            raise UsageError("not confirmed, nothing was sent")
+
+    def read(self, source: str) -> bytes:
+        """The bytes of `@file`, of standard input for `@-` and `-`, or the text itself."""
+        if source in ("@-", "-"):
+            return self.read_input()
+        if not source.startswith("@"):
+            return os.fsencode(source)  # the bytes as they were typed, whatever the locale calls them
+        try:
+            with open(source[1:], "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise UsageError(f"cannot read {source[1:]}: {error.strerror}") from None
+
+    def read_input(self) -> bytes:
+        stream = self.streams.input
+        binary = getattr(stream, "buffer", None)
+        return binary.read() if binary is not None else stream.read().encode()
+
+    def lines(self) -> Iterator[str]:
+        yield from (line.rstrip("\n") for line in self.streams.input)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._catalog is not None:
+            self._catalog.close()

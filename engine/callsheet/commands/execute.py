@@ -1,0 +1,161 @@
+"""Carrying out one request and printing what came of it: shared by every command that calls an operation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import NotAllowed, UsageError
+from .progress import watched
+
+if TYPE_CHECKING:
+    from ..client.http.reply import Reply
+    from ..client.pagination.plan import Plan
+    from ..client.pagination.walk import Page
+    from ..client.request.call import Call
+    from ..client.request.model import Request
+    from .context import Context
+
+
+class Extent(NamedTuple):
+    """How much of a list is wanted: one page, `most` items, or all; `size` items a page, from page `start` on."""
+
+    all: bool = False
+    size: int | None = None
+    most: int | None = None
+    start: str | None = None
+
+
+def extent_of(values: Mapping[str, Any]) -> Extent:
+    """The paging options of a command."""
+    for name in ("limit", "max"):
+        if values.get(name) is not None and values[name] < 1:
+            raise UsageError(f"--{name} expects a number of at least 1, not {values[name]}")
+    return Extent(bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
+
+
+def builder(context: Context) -> Any:
+    from ..client.request.build import Builder
+
+    return Builder(context.catalog, context.site(), context.program)
+
+
+def allow(context: Context, request: Request) -> None:
+    """Refuse writes to a read-only site, and ask before something is destroyed."""
+    if request.safety in ("read", "local"):
+        return
+    refuse_when_read_only(context, f"{request.method} {request.path} was not sent")
+    if request.safety == "destroy":
+        what = f"{request.method} {request.path}"
+        context.confirm(f"{what}?" if request.name == what else f"{request.name}: {what}?")
+
+
+def refuse_when_read_only(context: Context, consequence: str) -> None:
+    site = context.site()
+    if site.read_only:
+        raise NotAllowed(
+            f"site {site.name!r} is read-only: {consequence}",
+            hint=f"{context.program} config set sites.{site.name}.read_only false",
+        )
+
+
+def dry_run(context: Context, request: Request) -> bool:
+    """Print the request as a curl command when nothing is to be sent; whether that was so."""
+    if not context.option("dry-run"):
+        return False
+    print_curl(context, request)
+    return True
+
+
+def print_curl(context: Context, request: Request) -> None:
+    from ..client.http.curl import curl_command
+
+    client = context.client()
+    headers = client.headers(request)
+    redactor = None if context.option("show-token") else client.redactor
+    context.streams.out.write(curl_command(request, headers, redactor) + "\n")
+
+
+def perform(
+    context: Context,
+    request: Request,
+    call: Call,
+    *,
+    view: Mapping[str, Any] | None = None,
+    extent: Extent | None = None,
+    out: str | None = None,
+) -> None:
+    """Send the request of an operation and print the answer: its items where it is a list, else the whole."""
+    from ..client.pagination.plan import plan_of
+
+    plan = plan_of(context.catalog, call)
+    extent = extent or Extent()
+    if plan is None and (extent.size or extent.start):
+        raise UsageError(f"{call.id} has no pages: --limit and --page-token do not apply")
+    allow(context, request)
+    if plan is not None:
+        request = first_page(plan, request, extent)
+    if dry_run(context, request):
+        return
+    if request.reply == "binary" or out is not None:
+        download(context, request, out)
+    elif plan is not None:
+        context.output(view).items(items(context, request, plan, extent))
+    else:
+        output = context.output(view)
+        show(context, output, context.client().send(request), extent)
+
+
+def items(context: Context, request: Request, plan: Plan, extent: Extent) -> Iterator[Any]:
+    """The wanted items, as pages come; says at the end when there are more."""
+    from ..client.pagination.pages import pages
+
+    most = extent.most
+    page: Page | None = None
+    settings: dict[str, Any] = {"size": extent.size, "most": most, "start": extent.start}
+    found = pages(context.client().send, plan, request, **settings)
+    for page in watched(context, found, most) if extent.all or most is not None else found:
+        yield from page.items
+        if not extent.all and most is None:
+            break
+    if page is not None and page.next is not None and not extent.all and most is None:
+        _tell_more(context, page)
+
+
+def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
+    """Print an answer that is no page."""
+    value = reply.json()
+    if value is None:
+        context.note(f"done: {reply.request.name} answered {reply.status} without a body")
+    elif isinstance(value, list):
+        output.items(value if extent.most is None else value[: extent.most])
+    else:
+        output.one(value)
+
+
+def download(context: Context, request: Request, out: str | None) -> None:
+    """Stream the body to a file or to standard output, but no unknown bytes to a terminal."""
+    from ..client.http.download import pour, save
+
+    if out is not None:
+        size = save(context.client(), request, out)
+        context.note(f"wrote {size} bytes to {out}")
+        return
+    stream = context.streams.out
+    if stream.isatty():
+        raise UsageError(f"{request.name} answers with a file", hint="--out FILE, or send the output to a program")
+    pour(context.client(), request, getattr(stream, "buffer", sys.stdout.buffer))
+
+
+def first_page(plan: Plan, request: Request, extent: Extent) -> Request:
+    """The request for the first page, so that a dry run shows exactly what would be sent."""
+    from ..client.pagination.walk import Walk
+
+    walk = Walk(plan, request, size=extent.size, most=extent.most, start=extent.start)
+    return walk.request or request
+
+
+def _tell_more(context: Context, page: Page) -> None:
+    of = f" of {page.total}" if page.total is not None else ""
+    context.note(f"there are more items{of}: --all for every one, --page-token {page.next} for the next page")

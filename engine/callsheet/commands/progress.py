@@ -1,0 +1,46 @@
+"""How far long work has come, on standard error, where a person watches and nothing else is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..client.pagination.walk import Page
+    from .context import Context
+
+
+def watched(context: Context, pages: Iterable[Page], most: int | None) -> Iterator[Page]:
+    """The pages, with a bar of their items from the second page on; the total is known, or what is wanted."""
+    rest = iter(pages)
+    for page in rest:
+        yield page
+        if page.next is not None and _watching(context):
+            yield from _with_bar(context, rest, len(page.items), _length(page.total, most))
+
+
+def _watching(context: Context) -> bool:
+    """Standard output must be elsewhere: rows and a bar on one screen would write over each other."""
+    streams = context.streams
+    return streams.err.isatty() and not streams.out.isatty() and not context.option("quiet")
+
+
+def _length(total: int | None, most: int | None) -> int | None:
+    known = [number for number in (total, most) if number is not None]
+    return min(known) if known else None
+
+
+def _with_bar(context: Context, pages: Iterator[Page], done: int, length: int | None) -> Iterator[Any]:
+    import click
+
+    # Without a length there is nothing to fill: the count of items is shown alone.
+    settings: dict[str, Any] = {
+        "length": length or 0,
+        "show_percent": length is not None,
+        "show_eta": length is not None,
+    }
+    with click.progressbar(label="items", file=context.streams.err, show_pos=True, **settings) as bar:
+        bar.update(done)
+        for page in pages:
+            yield page
+            bar.update(len(page.items))

@@ -1,0 +1,112 @@
+"""What a person says about a site: by option, by variable, by line of standard input, or when asked at a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError, did_you_mean
+from ...sites.profiles.choose import Variables
+from ...urls import SITE_NAME, base_url, proxy_problem
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+_WAY = ("ca-bundle", "client-cert", "client-key", "proxy")
+
+
+class Answers:
+    """`values` are the options of the command."""
+
+    def __init__(self, context: Context, values: Mapping[str, Any]) -> None:
+        self._context = context
+        self._values = values
+        self.variables = Variables(context.definition["prefix"], context.environ)
+        streams = context.streams
+        self.interactive = streams.input.isatty() and streams.err.isatty()
+
+    def option(self, name: str) -> Any:
+        """The command's own option, else the program's option of the same name."""
+        value = self._values.get(name)
+        return value if value not in (None, ()) else self._context.option(name)
+
+    def text(self, name: str, prompt: str, *, variable: str = "", default: str = "") -> str:
+        """Raises `UsageError` where nobody can be asked."""
+        found = self.option(name) or (self.variables.get(variable) if variable else "")
+        if not found and self.interactive:
+            found = self._ask(prompt, default=default or None)
+        if not found and not default:
+            raise UsageError(f"--{name} is needed", hint=f"it is the {prompt[:1].lower()}{prompt[1:]}")
+        return str(found or default).strip()
+
+    def secret(self, name: str, prompt: str, *, variable: str) -> str:
+        """Asked for without echo; `--token-stdin` reads it from standard input."""
+        if name == "token" and self.option("token-stdin"):
+            found = self._context.read_input().decode("utf-8", "replace").strip()
+            if not found:
+                raise UsageError("--token-stdin: standard input is empty")
+            return found
+        given = self.option(name)
+        if given:
+            return self._context.read(given).decode("utf-8", "replace").strip()
+        found = self.variables.get(variable)
+        if not found and self.interactive:
+            found = self._ask(prompt, hidden=True)
+        if not found:
+            ways = f"--{name} @FILE, {self.variables.name(variable)}"
+            raise UsageError(f"the {prompt} is needed", hint=f"give it by {ways}, or run this at a terminal")
+        return found
+
+    def address(self, default: str = "") -> str:
+        """The site's address; https is assumed where a person left the scheme away."""
+        given = self.text("base-url", "Address of the site", variable="BASE_URL", default=default)
+        return base_url(given if "://" in given else f"https://{given}", "--base-url")
+
+    def way(self) -> dict[str, Any]:
+        """Keys of the profile that say how the host is reached."""
+        found = {}
+        for name in _WAY:
+            if self.option(name):
+                found[name.replace("-", "_")] = self._proxy() if name == "proxy" else self._file(name)
+        return found
+
+    def _file(self, name: str) -> str:
+        path: str = os.path.abspath(self.option(name))
+        if not os.path.isfile(path):
+            raise UsageError(f"--{name}: no file {path}")
+        return path
+
+    def _proxy(self) -> str:
+        problem = proxy_problem(self.option("proxy"))
+        if problem:
+            raise UsageError(f"--proxy: {problem}")
+        return str(self.option("proxy"))
+
+    def check(self) -> None:
+        """Refuse wrong words before anything is asked or sent; raises `UsageError`."""
+        name = self.option("name")
+        if name and not re.fullmatch(SITE_NAME, name):
+            raise UsageError(f"--name: {name!r}: a site's name holds letters, digits, '.', '_' and '-' only")
+        for option, kind in (("deployment", "deployment"), ("method", "auth"), ("service", "service")):
+            if self.option(option):
+                self.word(option, kind, self.option(option))
+
+    def word(self, option: str, kind: str, word: str) -> str:
+        """`word` where a definition of the kind has this id; raises `UsageError` that lists them."""
+        known = self._context.catalog.ids(kind)
+        if word not in known:
+            near = did_you_mean(word, known)
+            raise UsageError(f"--{option}: unknown {option} {word!r}{near} (one of: {', '.join(known)})")
+        return word
+
+    def scopes(self, default: list[str]) -> list[str]:
+        given = self.option("scopes")
+        return given.replace(",", " ").split() if given else default
+
+    def _ask(self, prompt: str, *, default: str | None = None, hidden: bool = False) -> str:
+        import click
+
+        answer: str = click.prompt(prompt, default=default, hide_input=hidden, err=True)
+        return answer.strip()

@@ -1,0 +1,43 @@
+"""Signing in with OAuth 2.0: consent in the browser, then the site that the token is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from ...errors import NotAllowed
+from ...sites.credentials.consent import returned_url
+from ...sites.credentials.oauth import Authority
+from ...urls import origin
+
+
+def consent(
+    authority: Authority,
+    scopes: list[str],
+    *,
+    port: int | None,
+    browser: bool,
+    say: Callable[[str], None],
+    typed: TextIO,
+) -> dict[str, Any]:
+    """The tokens a person agreed to; raises `NotAllowed`, `CallsheetError`."""
+    redirect = authority.redirect(port)
+    attempt = authority.start(redirect, scopes)
+    return attempt.finish(returned_url(attempt.url, redirect, browser=browser, say=say, typed=typed))
+
+
+def granted(authority: Authority, record: dict[str, Any], wanted: str) -> str | None:
+    """The id of the site at the address `wanted` among those that the token reaches.
+
+    None where the server lists no sites; `NotAllowed` when it is not among them.
+    """
+    sites = authority.sites(record["access_token"])
+    for site in sites:
+        if origin(str(site.get("url"))) == origin(wanted):
+            return str(site["id"])
+    if not sites and not authority.lists_sites:
+        return None
+    reached = ", ".join(str(site.get("url")) for site in sites) or "no site"
+    raise NotAllowed(
+        f"the token does not reach {wanted}, only {reached}", hint="sign in again and choose that site in the browser"
+    )

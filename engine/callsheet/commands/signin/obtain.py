@@ -1,0 +1,74 @@
+"""Getting the secret that an authentication method needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...sites.credentials.oauth import Authority
+from ...sites.credentials.schemes import clean, clean_token
+from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+from .answers import Answers
+from .oauth import consent, granted
+from .wanted import Wanted
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+class Obtained(NamedTuple):
+    """`record` is what a store keeps; None where the method knows no secret."""
+
+    wanted: Wanted
+    record: dict[str, Any] | None
+
+    @property
+    def secret(self) -> str:
+        """What is presented to the site."""
+        record = self.record or {}
+        return str(record.get("access_token") or record.get("token") or "")
+
+    def __repr__(self) -> str:
+        return f"Obtained({self.wanted!r}, ...)"
+
+
+def obtain(context: Context, answers: Answers, wanted: Wanted, web: UnauthenticatedClient) -> Obtained:
+    auth = context.catalog.get("auth", wanted.method)
+    if auth["scheme"] == "none":
+        return Obtained(wanted, None)
+    if auth["scheme"] == "oauth2":
+        return _agreed(context, answers, wanted, auth, web)
+    name = auth.get("secret", "secret")
+    if answers.interactive and "page" in auth and not answers.option("token"):
+        context.say(f"{name}: make one at {auth['page']}")
+    if auth["scheme"] == "basic":
+        wanted = wanted._replace(email=_user(answers, wanted))
+        return Obtained(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})
+    token = clean_token(answers.secret("token", name, variable="TOKEN"), f"the {name}")
+    return Obtained(wanted._replace(email=None), {"token": token})
+
+
+def _user(answers: Answers, wanted: Wanted) -> str:
+    return answers.text("email", "E-mail address (or user name)", variable="EMAIL", default=wanted.email or "")
+
+
+def _agreed(
+    context: Context, answers: Answers, wanted: Wanted, auth: dict[str, Any], web: UnauthenticatedClient
+) -> Obtained:
+    table = auth["oauth"]
+    client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")
+    secret = ""
+    if table.get("confidential"):
+        secret = answers.secret("client-secret", auth.get("secret", "client secret"), variable="CLIENT_SECRET")
+    authority = Authority(table, client_id, secret, web)
+    scopes = answers.scopes(list(wanted.scopes) or table.get("scopes", []))
+    record = consent(
+        authority,
+        scopes,
+        port=answers.option("port"),
+        browser=not answers.option("no-browser"),
+        say=context.say,
+        typed=context.streams.input,
+    )
+    cloud_id = granted(authority, record, wanted.base_url)
+    known = wanted._replace(client_id=client_id, scopes=tuple(scopes), cloud_id=cloud_id, email=None)
+    return Obtained(known, record)

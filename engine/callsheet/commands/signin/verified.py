@@ -1,0 +1,107 @@
+"""Finding out whether a credential works before it is kept, and which part of it all failed when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from ...catalog.catalog import Catalog
+from ...errors import CallsheetError, NetworkError, NotAllowed
+from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+from .detect import Detector
+from .verify import Asker, Verdict, verify
+from .wanted import Wanted, candidate
+
+
+class Verified(NamedTuple):
+    """`wanted` may have gained the id that routes requests through the gateway."""
+
+    wanted: Wanted
+    verdicts: list[Verdict]
+
+
+class Verifier:
+    def __init__(self, catalog: Catalog, program: str, environ: Mapping[str, str], way: Mapping[str, Any]) -> None:
+        self._catalog = catalog
+        self._program = program
+        self._environ = environ
+        self._way = way
+
+    def verify(self, wanted: Wanted, secret: str, mode: str = "auto") -> Verified:
+        """Ask the site; where it refuses a secret that its gateway takes, the gateway is used from then on.
+
+        `mode` may insist: `site` never tries the gateway, `gateway` tries nothing else.
+
+        Raises the failure in words that name its part: the host, the credential, its scopes, the product.
+        """
+        refused: CallsheetError | None = None
+        if mode != "gateway" or wanted.cloud_id:
+            try:
+                return Verified(wanted, self._ask(wanted, secret))
+            except CallsheetError as error:
+                refused = error
+        may_route = mode == "gateway" or (mode == "auto" and refused is not None and refused.status == 401)
+        routed = self._routed(wanted, secret) if may_route else None
+        if routed is None:
+            raise self._explained(refused or CallsheetError("this site has no gateway"), wanted)
+        try:
+            return Verified(routed, self._ask(routed, secret))
+        except CallsheetError as error:
+            told = _lacks_scope(error) or refused is None
+            raise self._explained(error if told else refused or error, wanted) from None
+
+    def _ask(self, wanted: Wanted, secret: str) -> list[Verdict]:
+        site = candidate(wanted, secret, self._way, self._catalog, self._environ)
+        with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
+            return verify(asker, {wanted.service} if wanted.service else None)
+
+    def _routed(self, wanted: Wanted, secret: str) -> Wanted | None:
+        """The same by way of the gateway, where there is one that is not in use yet."""
+        gateways = any("gateway" in service for service in self._catalog.all("service").values())
+        if wanted.cloud_id or not gateways:
+            return None
+        site = candidate(wanted, secret, self._way, self._catalog, self._environ)
+        tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ)).tenant(
+            wanted.base_url, wanted.deployment
+        )
+        return wanted._replace(cloud_id=tenant) if tenant else None
+
+    def _explained(self, error: CallsheetError, wanted: Wanted) -> CallsheetError:
+        part, hint = self._part(error, wanted)
+        return type(error)(
+            f"{part}: {error.message}",
+            hint=hint or error.hint,
+            details=error.details,
+            status=error.status,
+            trace_id=error.trace_id,
+        )
+
+    def _part(self, error: CallsheetError, wanted: Wanted) -> tuple[str, str | None]:
+        denied = self._denied(error)
+        if denied:
+            return f"the site denies the login ({denied})", f"sign in at {wanted.base_url} in a browser, then try again"
+        if isinstance(error, NetworkError):
+            return "the site cannot be reached", None
+        if _lacks_scope(error):
+            return "the credential lacks a scope or permission", "make one with read access to the products you use"
+        if isinstance(error, NotAllowed):
+            auth = self._catalog.get("auth", wanted.method)
+            where = f" at {auth['page']}" if "page" in auth else ""
+            return "the credential was refused", f"make a new {auth.get('secret', 'one')}{where}"
+        if error.status == 404:
+            return "the address answers, but not like the product", "check the address and its context path"
+        return "the site could not be asked", None
+
+    def _denied(self, error: CallsheetError) -> str | None:
+        """The reason in the header by which a service says that, for instance, a CAPTCHA is due."""
+        for service in self._catalog.all("service").values():
+            for line in error.details:
+                if service.get("denied") and line.startswith(f"{service['denied']}: "):
+                    return line.partition(": ")[2]
+        return None
+
+
+def _lacks_scope(error: CallsheetError) -> bool:
+    """A gateway answers 401 to a credential that it knows when its scopes do not match."""
+    return error.status == 403 or (error.status == 401 and "scope" in error.message.lower())

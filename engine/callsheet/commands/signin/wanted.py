@@ -1,0 +1,62 @@
+"""What a sign-in is for, before anything of it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...catalog.catalog import Catalog
+from ...sites.profiles.choose import Choice, Variables
+from ...sites.site import Site
+from ...urls import origin
+
+# What belongs to the way to a host, and is taken over from a profile that exists already.
+_WAY = ("ca_bundle", "client_cert", "client_key", "proxy", "timeout")
+_ACCESS = ("base_url", "method", "email", "store", "token_env", "token_file")
+
+
+class Wanted(NamedTuple):
+    """`service` is the one that has an address of its own; None: one address for all."""
+
+    name: str
+    base_url: str
+    deployment: str
+    method: str
+    service: str | None = None
+    email: str | None = None
+    client_id: str | None = None
+    scopes: tuple[str, ...] = ()
+    cloud_id: str | None = None
+
+    def settings(self, way: Mapping[str, Any]) -> dict[str, Any]:
+        """Of a site that is only this one host; `way` is the profile as it is so far."""
+        own = {key: value for key, value in self._asdict().items() if value and key not in ("name", "service")}
+        return {**{key: way[key] for key in _WAY if key in way}, **own}
+
+    def profile(self, store: str | None) -> dict[str, Any]:
+        """The keys of the profile, those to be taken away as None."""
+        access: dict[str, Any] = {"base_url": self.base_url, "method": self.method, "email": self.email}
+        access |= {"token_env": None, "token_file": None, "store": store} if store else {}
+        site = {"deployment": self.deployment, "client_id": self.client_id, "cloud_id": self.cloud_id}
+        site["scopes"] = list(self.scopes) or None  # type: ignore[assignment]
+        if self.service:
+            return {**site, "services": {self.service: access}}
+        return {**access, **site}
+
+    @property
+    def account(self) -> str:
+        """The name the credential is stored under."""
+        return f"{self.name}/{self.service}" if self.service else self.name
+
+    @property
+    def origin(self) -> str:
+        """The host that the credential belongs to."""
+        return origin(self.base_url)
+
+
+def candidate(
+    wanted: Wanted, secret: str, way: Mapping[str, Any], catalog: Catalog, environ: Mapping[str, str]
+) -> Site:
+    """The site as it would be, with its secret; nothing of it is stored anywhere."""
+    variables = Variables("CANDIDATE", {"CANDIDATE_TOKEN": secret})
+    return Site(Choice(wanted.name, wanted.settings(way), token=True), catalog, variables, environ)

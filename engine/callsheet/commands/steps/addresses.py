@@ -1,0 +1,50 @@
+"""Addresses of a site as people copy them from a browser, where an id is expected."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from ...errors import CallsheetError, UsageError
+from ...urls import origin
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+def is_url(word: str) -> bool:
+    return word.lower().startswith(("https://", "http://"))
+
+
+def found_in_url(context: Context, url: str, lookup: dict[str, Any]) -> str:
+    """The id that one of the lookup's `urls` finds in an address of the site; raises `UsageError`."""
+    rest = below_site(context, url)
+    if rest is None:
+        raise UsageError(f"{url} is no address of site {context.site().name!r}", hint="choose the site with --site")
+    for pattern in lookup.get("urls", ()):
+        match = re.search(pattern, rest)
+        if match:
+            return unquote(match[1])
+    raise UsageError(f"{url} shows no {lookup['title']}", hint=lookup.get("hint"))
+
+
+def below_site(context: Context, url: str) -> str | None:
+    """Path, query and fragment below the address of one of the site's services; None for another host."""
+    for root in sorted(addresses(context).values(), key=len, reverse=True):
+        own = urlsplit(root).path.rstrip("/")
+        parts = urlsplit(url)
+        if origin(url) == origin(root) and (parts.path == own or parts.path.startswith(own + "/")):
+            return url[url.index(parts.netloc) + len(parts.netloc) + len(own) :]
+    return None
+
+
+def addresses(context: Context) -> dict[str, str]:
+    """Service → its address in a browser, for the services the site has."""
+    found: dict[str, str] = {}
+    for service in context.catalog.ids("service"):
+        try:
+            found[service] = context.site().address(service)
+        except CallsheetError:
+            continue
+    return found

@@ -1,0 +1,72 @@
+"""`NAME=VALUE` words → fields of a body, typed by what the service says about each field.
+
+`NAME:=JSON` sends the JSON as it is. An empty value clears the field: null, or an empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from ...language.template import evaluate, fill
+from .unknown import Unknown
+
+if TYPE_CHECKING:
+    from .lookup import Lookups
+
+
+def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str, Any], option: str) -> dict[str, Any]:
+    """Field id → value. Raises `UsageError` for an unknown field and for a text that its type does not take."""
+    assignment = lookups.context.catalog.get("assignment", id)
+    fields: dict[str, Any] = {}
+    for word in words:
+        name, is_json, text = _split(word, option)
+        match = lookups.find(assignment["lookup"], name, scope)
+        if is_json:
+            value = _parsed(text, option, name)
+        elif isinstance(match.value, Unknown):
+            value = text
+        else:
+            case = _case(assignment["cases"], match.item)
+            value = _typed(case, text, lambda text: _value(lookups, case, text, {**scope, "field": match.item}), name)  # noqa: B023
+        fields[match.value] = value
+    return fields
+
+
+def _split(word: str, option: str) -> tuple[str, bool, str]:
+    name, equals, text = word.partition("=")
+    is_json = name.endswith(":")
+    name = name.removesuffix(":").strip()
+    if not equals or not name:
+        raise UsageError(f"{option}: expected NAME=VALUE, not {word!r}")
+    return name, is_json, text
+
+
+def _parsed(text: str, option: str, name: str) -> Any:
+    from ...jsontext import JSONError, parse
+
+    try:
+        return parse(text)
+    except JSONError as error:
+        raise UsageError(f"{option}: {name}: {error}") from None
+
+
+def _case(cases: list[dict[str, Any]], field: Any) -> dict[str, Any]:
+    return next((case for case in cases if "when" not in case or evaluate(case["when"], field)), {})
+
+
+def _typed(case: dict[str, Any], text: str, value_of: Callable[[str], Any], name: str) -> Any:
+    pieces = [piece.strip() for piece in text.split(",") if piece.strip()] if case.get("split") else [text]
+    if text == "":
+        return [] if case.get("split") else None
+    values = [value_of(piece) for piece in pieces]
+    if None in values:
+        expected = f": expected {case['takes']}" if "takes" in case else ""
+        raise UsageError(f"{name}: {text!r} does not fit the field{expected}")
+    return values if case.get("split") else values[0]
+
+
+def _value(lookups: Lookups, case: dict[str, Any], text: str, scope: Mapping[str, Any]) -> Any:
+    resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text
+    return fill(case.get("value", "{text}"), {**scope, "text": resolved})

@@ -1,0 +1,47 @@
+"""What a person writes after an option → the value that is sent. Converters are found by their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import registry
+from ...errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+def convert(context: Context, name: str, given: str, option: str) -> Any:
+    """`given` is the text itself, `@file`, or `@-` for standard input; `@@` starts a text with an @."""
+    if name not in registry.CONVERTERS:
+        raise UsageError(f"{option}: no format {name!r}{did_you_mean(name, registry.CONVERTERS)}")
+    text = read_text(context, given, option)
+    try:
+        return registry.resolve(registry.CONVERTERS[name])(context, text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def read_text(context: Context, given: str, option: str) -> str:
+    if given.startswith("@@"):
+        return given[1:]
+    if not given.startswith("@"):
+        return given
+    try:
+        return context.read(given).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{option}: {given[1:]} is not UTF-8: byte {error.start}") from None
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint="write @@ for a text that starts with @") from None
+
+
+def plain(context: Context, text: str) -> str:
+    del context
+    return text
+
+
+def from_json(context: Context, text: str) -> Any:
+    del context
+    from ...jsontext import parse
+
+    return parse(text)

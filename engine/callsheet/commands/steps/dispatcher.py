@@ -1,0 +1,97 @@
+"""One operation's request out of a command: sent, or printed where the run is a dry one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
+
+if TYPE_CHECKING:
+    from ...client.pagination.plan import Plan
+    from ...client.request.model import Request
+    from ..context import Context
+
+ONE_PAGE = Extent()
+EVERY_PAGE = Extent(all=True)
+
+
+class Dispatcher:
+    """The way out of one run. In a dry run nothing is sent but, with `--resolve`, what only reads."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.dry = bool(context.option("dry-run"))
+        self.resolve = self.dry and bool(context.option("resolve"))
+        self.builder = builder(context)
+
+    def build(
+        self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[str] = ()
+    ) -> Request:
+        request: Request = self.builder.build(operation, arguments, body, files)
+        return request
+
+    def held_back(self, request: Request, *, final: bool) -> bool:
+        """Whether the request is to be printed instead of sent. `final` is the one a command is about."""
+        return self.dry and (final or not self.resolve or request.safety != "read")
+
+    def print(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> None:
+        """As a curl command; of a list, the request for its first page."""
+        plan = self.plan(operation)
+        print_curl(self.context, first_page(plan, request, extent) if plan else request)
+
+    def plan(self, operation: str) -> Plan | None:
+        """How the operation pages; None where it answers everything at once."""
+        from ...client.pagination.plan import plan_of
+
+        return plan_of(self.context.catalog, self.builder.call(operation))
+
+    def show(self, plan: Plan, request: Request, extent: Extent, view: Mapping[str, Any] | None) -> None:
+        """Print the items as their pages arrive, and say when there are more."""
+        self.context.output(view).items(items(self.context, request, plan, extent))
+
+    def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
+        """What an operation answers: its items where it pages, else the JSON body, else None."""
+        if request.safety in ("write", "destroy"):
+            refuse_when_read_only(self.context, f"{request.method} {request.path} was not sent")
+        plan = self.plan(operation)
+        if plan is not None:
+            return self._items(plan, request, extent)
+        reply = self.context.client().send(request)
+        return reply.json() if reply.request.reply == "json" or reply.media.endswith("json") else None
+
+    def _items(self, plan: Plan, request: Request, extent: Extent) -> list[Any]:
+        from ...client.pagination.pages import pages
+
+        found: list[Any] = []
+        settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
+        for page in pages(self.context.client().send, plan, request, **settings):
+            found += page.items
+            if not extent.all and extent.most is None:
+                break
+        return found
+
+    def save(self, request: Request, path: str) -> dict[str, Any]:
+        """Write the answer to a file of this name; where one exists already, to `name (2)` and so on."""
+        from ...client.http.download import save
+
+        path = os.path.normpath(path)
+        make_directory(os.path.dirname(path))
+        free = free_name(path)
+        return {"file": free, "bytes": save(self.context.client(), request, free)}
+
+
+def make_directory(path: str) -> None:
+    try:
+        os.makedirs(path or ".", exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the directory {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def free_name(path: str) -> str:
+    root, ending = os.path.splitext(path)
+    names = chain([path], (f"{root} ({number}){ending}" for number in count(2)))
+    return next(name for name in names if not os.path.lexists(name))

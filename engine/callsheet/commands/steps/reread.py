@@ -1,0 +1,62 @@
+"""A change that was refused because the thing had changed: read again, and only where that is safe, sent once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import CallsheetError, Conflict
+from ...language.template import evaluate, fill
+
+if TYPE_CHECKING:
+    from ...client.request.model import Request
+    from .dispatcher import Dispatcher
+
+
+class RunningCommand(Protocol):
+    """What is asked of the command whose change was refused."""
+
+    steps: list[dict[str, Any]]
+    scope: dict[str, Any]
+    dispatcher: Dispatcher
+
+    def act(self, step: dict[str, Any], scope: dict[str, Any], *, final: bool) -> Any: ...
+    def request(self, step: dict[str, Any], scope: dict[str, Any]) -> Request: ...
+
+
+def on_conflict(run: RunningCommand, step: dict[str, Any], scope: dict[str, Any], error: Conflict) -> Any:
+    """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
+    rule = step["reread"]
+    source = next(other for other in run.steps if _binds(other, rule["step"]))
+    before = scope.get(rule["step"])
+    fresh = run.act(source, scope, final=False)
+    bound = {rule["step"]: fresh} if not isinstance(source["as"], dict) else _parts(source["as"], fresh)
+    now = {**scope, **bound}
+    if evaluate(rule["same"], before) != evaluate(rule["same"], now[rule["step"]]):
+        raise Conflict(
+            str(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
+            hint="read it again, then repeat the change; nothing was changed",
+            details=[error.message],
+            status=error.status,
+            trace_id=error.trace_id,
+        )
+    run.scope.update(bound)
+    return run.dispatcher.answer(step["call"], run.request(step, now))
+
+
+def _binds(step: dict[str, Any], name: str) -> bool:
+    return name in step["as"] if isinstance(step.get("as"), dict) else step.get("as") == name
+
+
+def _parts(names: dict[str, str], answer: Any) -> dict[str, Any]:
+    return {name: evaluate(part, answer) for name, part in names.items()}
+
+
+def _who(run: RunningCommand, rule: dict[str, Any], scope: dict[str, Any]) -> Any:
+    """A name for the one who changed it; null where the service does not tell."""
+    if "tell" not in rule:
+        return None
+    try:
+        request = run.dispatcher.build(rule["tell"], fill(rule.get("args", {}), scope) or {})
+        return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["tell"], request))
+    except CallsheetError:
+        return None

@@ -1,0 +1,213 @@
+"""A command's steps, taken in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ... import registry
+from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
+from ...language.template import TemplateError, evaluate, fill
+from ..execute import Extent, extent_of, refuse_when_read_only
+from .batch import in_batches
+from .columns import with_fields
+from .dispatcher import ONE_PAGE, Dispatcher
+from .lookup import Lookups
+from .print_result import show, show_part
+from .reread import on_conflict
+from .unknown import Unknown
+from .values import convert_values, resolve_values, scope_of
+
+if TYPE_CHECKING:
+    from ...client.request.model import Request
+    from ..context import Context
+
+Scope = dict[str, Any]
+Step = dict[str, Any]
+
+CODES: dict[str, type[CallsheetError]] = {
+    kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
+}
+_HELD = object()
+
+
+def run_steps(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+    """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
+    try:
+        Run(context, here(command, context.site().deployment), values).run()
+    except TemplateError as error:
+        raise CallsheetError(f"an expression of this command does not fit the answer: {error}") from None
+
+
+def here(command: dict[str, Any], deployment: str) -> dict[str, Any]:
+    """The command as it is on one deployment; raises `UsageError` where it does not exist there."""
+    different = command.get("on", {}).get(deployment)
+    if different is None:
+        return command
+    if "unavailable" in different:
+        raise UsageError(f"this command does not exist on {deployment}: {different['unavailable']}")
+    from ...language.load import merge
+
+    rest = {key: value for key, value in command.items() if key not in different or key == "params"}
+    return merge(rest, different)
+
+
+class Run:
+    def __init__(self, context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+        self.context = context
+        self.command = command
+        self.params: list[dict[str, Any]] = command.get("params", [])
+        self.steps: list[Step] = command["step"]
+        self.dispatcher = Dispatcher(context)
+        self.lookups = Lookups(context, self.dispatcher)
+        self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
+        self.scope = scope_of(context, self.params, values)
+        self.answer: Any = None
+        self.shown = False
+        self.answered = False
+        self.tolerated: list[CallsheetError] = []
+
+    def run(self) -> None:
+        """Everything that can be refused without asking the service is refused first."""
+        self._guard()
+        convert_values(self.context, self.params, self.scope)
+        first = next((place for place, step in enumerate(self.steps) if "call" in step), len(self.steps))
+        for step in self.steps[:first]:
+            self._fail(step)
+        if "confirm" in self.command:
+            self.context.confirm(str(self.fill(self.command["confirm"])))
+        resolve_values(self.lookups, self.params, self.scope)
+        self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
+        for place, step in enumerate(self.steps[first:], first):
+            self._take(step, self.steps[place + 1 :])
+        if self.tolerated and not self.answered:
+            raise self.tolerated[0]
+        if not self.shown and not self.dispatcher.dry:
+            self._show()
+
+    def _guard(self) -> None:
+        if self.command["safety"] in ("write", "destroy") and not self.dispatcher.dry:
+            refuse_when_read_only(self.context, "this command would change something")
+
+    def _view(self) -> dict[str, Any] | None:
+        return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None
+
+    def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
+        return fill(value, self.scope if scope is None else scope)
+
+    def wanted(self, step: Step) -> bool:
+        return "when" not in step or _true(evaluate(step["when"], self.scope))
+
+    def _fail(self, step: Step) -> None:
+        if self.wanted(step):
+            hint = self.fill(step["hint"]) if "hint" in step else None
+            raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
+
+    def _take(self, step: Step, following: list[Step]) -> None:
+        if "fail" in step:
+            self._fail(step)
+        elif self.wanted(step):
+            final = not any("call" in later and self.wanted(later) for later in following)
+            try:
+                self._bind(step, self._call(step, final=final))
+            except CallsheetError as error:
+                if "tolerate" not in step:
+                    raise
+                self.tolerated.append(error)
+                self.context.note(str(self.fill(step["tolerate"], {**self.scope, "error": error.message})))
+                self._bind(step, None)
+            else:
+                self.answered = True
+
+    def _bind(self, step: Step, answer: Any) -> None:
+        name = step.get("as")
+        if isinstance(name, dict):
+            parts = {key: Unknown(key) if answer is _HELD else evaluate(part, answer) for key, part in name.items()}
+            self.scope.update(parts)
+        elif name:
+            self.scope[name] = Unknown(name) if answer is _HELD else answer
+        self.answer = None if answer is _HELD else answer
+
+    def _call(self, step: Step, *, final: bool) -> Any:
+        if "batch" not in step:
+            return self.act(step, self.scope, final=final)
+        things = evaluate(step["batch"]["items"], self.scope)
+        if isinstance(things, Unknown):
+            things = [things]
+        answers = in_batches(things or [], step["batch"], self.scope, lambda s: self.act(step, s, final=final))
+        return [answer for answer in answers if answer is not _HELD and answer is not None]
+
+    def act(self, step: Step, scope: Scope, *, final: bool) -> Any:
+        """The answer of one call, `_HELD` where it was printed instead of sent."""
+        request = self.request(step, scope)
+        extent = self._extent(step, scope, final=final)
+        if self.dispatcher.held_back(request, final=final):
+            self.dispatcher.print(step["call"], request, extent)
+            return _HELD
+        if "save" in step:
+            return self.dispatcher.save(request, str(self.fill(step["save"], scope)))
+        plan = self.dispatcher.plan(step["call"]) if final and self._streams(step) else None
+        if plan is not None:
+            self.dispatcher.show(plan, request, extent, self.view)
+            self.shown = True
+            return None
+        answer = self._send(step, request, extent, scope)
+        return evaluate(step["value"], answer) if "value" in step else answer
+
+    def _send(self, step: Step, request: Request, extent: Extent, scope: Scope) -> Any:
+        try:
+            return self.dispatcher.answer(step["call"], request, extent)
+        except Conflict as error:
+            if "reread" not in step:
+                raise
+            return on_conflict(self, step, scope, error)
+
+    def request(self, step: Step, scope: Scope) -> Request:
+        body = self.fill(step.get("body"), scope)
+        for layer in step.get("over", ()):
+            body = lay(body, self.fill(layer, scope))
+        files = self.fill(step.get("files", []), scope) or []
+        arguments = self.fill(step.get("args", {}), scope) or {}
+        return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
+
+    def _extent(self, step: Step, scope: Scope, *, final: bool) -> Extent:
+        if "most" in step:
+            most = self.fill(step["most"], scope)
+            return Extent(most=most) if most is not None else ONE_PAGE
+        return self.extent if final and "items" not in self.command else ONE_PAGE
+
+    def _streams(self, step: Step) -> bool:
+        return not ({"value", "batch", "as"} & step.keys() or {"result", "items"} & self.command.keys())
+
+    def _show(self) -> None:
+        if "items" in self.command:
+            items = evaluate(self.command["items"], self.answer)
+            show_part(self.context, items or [], self.view, self.extent)
+        elif "result" in self.command:
+            show(self.context, self._result(), self.view)
+        elif self.command.get("pages") and isinstance(self.answer, list):
+            show_part(self.context, self.answer, self.view, self.extent)
+        else:
+            show(self.context, self.answer, self.view)
+
+    def _result(self) -> Any:
+        result = self.fill(self.command["result"])
+        converter = self.fill(self.command.get("convert"))
+        return registry.resolve(registry.CONVERTERS[converter])(self.context, result) if converter else result
+
+
+def _true(value: Any) -> bool:
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def lay(under: Any, over: Any) -> Any:
+    """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false."""
+    if over is None or over is False:
+        return under
+    if isinstance(under, dict) and isinstance(over, dict):
+        return {**under, **{key: _inside(under.get(key), value) for key, value in over.items()}}
+    return over
+
+
+def _inside(under: Any, over: Any) -> Any:
+    return lay(under, over) if isinstance(under, dict) and isinstance(over, dict) else over

@@ -1,0 +1,61 @@
+"""What a command was called with → the names its expressions see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...language.template import fill_text
+from .assign import assigned
+from .convert import convert
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from .lookup import Lookups
+
+
+def identifier(name: str) -> str:
+    """A parameter's name as expressions write it: `space-id` → `space_id`."""
+    return name.replace("-", "_").replace(".", "_")
+
+
+def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
+    """The plain values by name, the same once more under `given`, the site, and the output's format."""
+    plain = {identifier(name): None if value == [] else value for name, value in values.items()}
+    for name in (identifier(param["name"]) for param in params if param.get("split")):
+        plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
+    site = context.site()
+    for param in params:
+        if "setting" in param and plain.get(identifier(param["name"])) is None:
+            plain[identifier(param["name"])] = site.setting(param["setting"])
+    about = {"name": site.name, "deployment": site.deployment}
+    return {**plain, "given": dict(plain), "site": about, "output": context.output_format}
+
+
+def convert_values(context: Context, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
+    """Texts and files into what is sent, in place. Nothing is sent here."""
+    for param in params:
+        name = identifier(param["name"])
+        if "convert" in param and scope.get(name) is not None:
+            converter = str(fill_text(param["convert"], scope))
+            scope[name] = _each(scope[name], lambda text: convert(context, converter, text, _shown(param)))  # noqa: B023
+
+
+def resolve_values(lookups: Lookups, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
+    """People's words into ids, in the order of the parameters: later look-ups see earlier results."""
+    for param in params:
+        name = identifier(param["name"])
+        if scope.get(name) is None:
+            continue
+        if "lookup" in param:
+            scope[name] = _each(scope[name], lambda word: lookups.resolve(param["lookup"], word, scope))  # noqa: B023
+        if "assign" in param:
+            scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
+
+
+def _each(value: Any, change: Any) -> Any:
+    return [change(item) for item in value] if isinstance(value, list) else change(value)
+
+
+def _shown(param: dict[str, Any]) -> str:
+    name: str = param["name"]
+    return name if param.get("kind") == "argument" else f"--{name}"

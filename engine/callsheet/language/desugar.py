@@ -1,0 +1,69 @@
+"""What follows from a command's definition, worked out once when definitions are compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .check_commands import ACTION, variant
+from .load import Definition, Definitions
+
+
+def complete_commands(definitions: Definitions) -> None:
+    """Every command that calls something gets `step`s, and `pages` with its options where it prints a list."""
+    paging = _paging_params(definitions)
+    for definition in definitions.values():
+        table = definition.table
+        if definition.kind == "command" and "builtin" not in table:
+            table["on"] = {word: _different(table, here) for word, here in table.get("on", {}).items()}
+            table.update(_stepped(table))
+            if _pages(definitions, table):
+                taken = {name for param in table.get("params", ()) for name in (param["name"], *param.get("also", ()))}
+                table["pages"] = True
+                table["params"] = [*table.get("params", ()), *_free(paging, taken)]
+
+
+def _paging_params(definitions: Definitions) -> list[dict[str, Any]]:
+    programs = (definition for definition in definitions.values() if definition.kind == "program")
+    return [param for program in programs for param in program.table.get("paging", ())]
+
+
+def _free(paging: list[dict[str, Any]], taken: set[str]) -> list[dict[str, Any]]:
+    return [param for param in paging if param["name"] not in taken]
+
+
+def _different(table: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
+    if not ({*ACTION, "step"} & here.keys()):
+        return here
+    return {**{key: value for key, value in here.items() if key not in ACTION}, **_steps_of(variant(table, here))}
+
+
+def _stepped(table: dict[str, Any]) -> dict[str, Any]:
+    stepped = _steps_of(table)
+    for key in ACTION:
+        table.pop(key, None)
+    return stepped
+
+
+def _steps_of(table: dict[str, Any]) -> dict[str, Any]:
+    return {"step": table.get("step") or [{key: table[key] for key in ACTION if key in table}]}
+
+
+def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:
+    """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
+    if "items" in table:
+        return True
+    variants = [table, *(variant(table, here) for here in table["on"].values())]
+    return "result" not in table and any(_streams(definitions, step) for each in variants for step in each["step"])
+
+
+def _streams(definitions: Definitions, step: dict[str, Any]) -> bool:
+    operation = _operation(definitions, step.get("call", ""))
+    if operation is None or {"as", "value", "batch"} & step.keys():
+        return False
+    here = operation.table.get("on", {}).values()
+    return "paginate" in operation.table or any("paginate" in each for each in here)
+
+
+def _operation(definitions: Definitions, id: str) -> Definition | None:
+    return definitions.get(("operation", id)) or definitions.get(("operation", id.partition(".")[2]))

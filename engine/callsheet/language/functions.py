@@ -1,0 +1,118 @@
+"""The functions that expressions may use beyond JMESPath's own. Loaded with the first real expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from jmespath import exceptions, functions
+from jmespath.parser import Parser
+from jmespath.visitor import Options
+
+from ..errors import did_you_mean
+from . import queries
+
+if TYPE_CHECKING:
+    from jmespath.functions import _Signature
+
+_TEXT: _Signature = {"types": ["string"]}
+_OF_UNKNOWN = frozenset({"add", "not_null", "to_array"})
+_ANY: _Signature = {"types": []}
+
+
+class Functions(functions.Functions):
+    """Of what a dry run does not know yet (it has a `plus`), most functions make nothing else."""
+
+    def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
+        arguments = list(resolved_args)
+        if function_name not in _OF_UNKNOWN:
+            for part in (part for a in arguments for part in (a if isinstance(a, list) else [a])):
+                if hasattr(part, "plus"):
+                    return part
+        return super().call_function(function_name, arguments)
+
+    @functions.signature(_TEXT)
+    def _func_slug(self, text: str) -> str:
+        """Lower case, every run of other characters one hyphen."""
+        return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+    @functions.signature(_TEXT)
+    def _func_lower(self, text: str) -> str:
+        return text.lower()
+
+    @functions.signature(_TEXT)
+    def _func_upper(self, text: str) -> str:
+        return text.upper()
+
+    @functions.signature(_ANY, _ANY)
+    def _func_add(self, left: Any, right: Any) -> Any:
+        """The sum of two numbers; null with null."""
+        if hasattr(left, "plus"):
+            return left.plus(right)
+        return None if left is None or right is None else left + right
+
+    @functions.signature(_TEXT)
+    def _func_quoted(self, text: str) -> str:
+        """The text in double quotes, with quotes and backslashes in it escaped."""
+        return queries.quoted(text)
+
+    @functions.signature(_ANY, {"types": ["array"]}, _TEXT)
+    def _func_narrowed(self, query: str | None, conditions: list[Any], tail: str) -> str | None:
+        """`query AND each condition`, the clause that starts with `tail` (`ORDER BY`) kept at the end."""
+        return queries.narrowed(query, conditions, tail)
+
+    @functions.signature(_TEXT, _TEXT)
+    def _func_split(self, text: str, separator: str) -> list[str]:
+        """The pieces of a text without surrounding white space; empty ones are left out."""
+        return [piece.strip() for piece in text.split(separator) if piece.strip()]
+
+    @functions.signature(_ANY, _ANY)
+    def _func_chosen(self, items: Any, ids: Any) -> Any:
+        """The items with one of these ids; all of them without ids."""
+        return [item for item in items or [] if not ids or str(item.get("id")) in ids]
+
+    @functions.signature(_TEXT)
+    def _func_filename(self, text: str) -> str:
+        """A name that stays inside its directory: no separators, control characters or leading dots."""
+        plain = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", text).lstrip(".").rstrip(". ")
+        return plain or "unnamed"
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_moment(self, text: str | None, form: str) -> str | None:
+        """A date or time (now, where it is null) written as `form` says, in the letters of strftime."""
+        from .dates import written
+
+        return written(text, form)
+
+
+OPTIONS = Options(custom_functions=Functions())
+_PARSER = Parser()
+
+
+def parse(expression: str) -> Any:
+    """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
+    parsed = _PARSER.parse(expression)
+    if _negates_a_root(parsed.parsed):
+        raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
+    for name in _called(parsed.parsed):
+        if name not in Functions.FUNCTION_TABLE:
+            near = did_you_mean(name, Functions.FUNCTION_TABLE)
+            raise exceptions.UnknownFunctionError(f"no function {name}(){near}")
+    return parsed
+
+
+def _called(node: Any) -> Iterator[str]:
+    if node["type"] == "function_expression":
+        yield node["value"]
+    for child in node["children"]:
+        if isinstance(child, dict):
+            yield from _called(child)
+
+
+def _negates_a_root(node: Any) -> bool:
+    """`!` binds tighter than the dot, which nobody expects; such an expression is always null."""
+    children = [child for child in node["children"] if isinstance(child, dict)]
+    if node["type"] == "subexpression" and children and children[0]["type"] == "not_expression":
+        return True
+    return any(_negates_a_root(child) for child in children)

@@ -1,0 +1,99 @@
+"""Where definitions are read from. On the start-up path: asks only for names, sizes and times of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..errors import DefinitionError
+from ..paths import config_directory, shipped_definitions
+
+COMMON = "common"
+SUFFIX = ".toml"
+
+
+class Layer(NamedTuple):
+    """One directory (or, for a check, one file) of definitions.
+
+    `optional` ones may be absent, `frozen` ones change only when the package is installed again; `variable` is the
+    environment's that named it.
+    """
+
+    directory: str
+    optional: bool = False
+    frozen: bool = False
+    variable: str = ""
+
+
+def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
+    """Built-in definitions, then the person's, then those named by the environment; later ones win.
+
+    Without `own` only the built-in ones.
+    """
+    shipped, frozen = shipped_definitions()
+    found = [Layer(os.path.join(shipped, COMMON), frozen=frozen), Layer(os.path.join(shipped, program), frozen=frozen)]
+    if not own:
+        return found
+    found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
+    variable = f"{program.upper().replace('-', '_')}_DEFINITIONS"
+    named = environ.get(variable, "").split(os.pathsep)
+    found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]
+    return found
+
+
+def files_of(layer: Layer) -> list[tuple[str, int]]:
+    """Path and depth of every definition file of a layer, in a fixed order, deepest first.
+
+    Deepest first, so that `operations/shop.toml` corrects what `operations/shop/*.toml` says. Raises
+    `DefinitionError` where a directory that must exist does not.
+    """
+    if os.path.isfile(layer.directory):
+        return [(layer.directory, 0)]
+    found = [(entry.path, depth) for entry, depth in _entries(layer) if entry.name.endswith(SUFFIX)]
+    return sorted(found, key=lambda file: (-file[1], file[0]))
+
+
+def state_of(layer: Layer) -> str:
+    """A text that changes whenever a file of the layer is added, removed, replaced or edited.
+
+    An installed package is not edited but replaced, and that shows in the times of its few directories; asking for each
+    file's would cost more than all else at the start once there are many.
+    """
+    lines = [_state(layer.directory)] if layer.frozen else []
+    for entry, _ in _entries(layer):
+        if not (layer.frozen and entry.name.endswith(SUFFIX)):
+            lines.append(_state(entry.path))
+    return "\n".join(sorted(lines))
+
+
+def _state(path: str) -> str:
+    try:
+        status = os.stat(path)
+    except OSError as error:  # a link to nothing, say: reading it will tell
+        return f"{path} {error.strerror}"
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _entries(layer: Layer) -> list[tuple[os.DirEntry[str], int]]:
+    try:
+        return list(_walk(layer.directory, 0))
+    except (FileNotFoundError, NotADirectoryError):
+        if layer.optional:
+            return []
+        named = f"{layer.variable}: " if layer.variable else ""
+        raise DefinitionError(f"{named}no directory of definitions at {layer.directory}") from None
+    except OSError as error:
+        raise DefinitionError(f"{error.filename}: {error.strerror}") from None
+
+
+def _walk(directory: str, depth: int) -> Iterator[tuple[os.DirEntry[str], int]]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                yield entry, depth
+                yield from _walk(entry.path, depth + 1)
+            elif entry.name.endswith(SUFFIX):
+                yield entry, depth

@@ -1,0 +1,165 @@
+"""Read definition files and lay later ones over earlier ones."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..errors import DefinitionError, did_you_mean
+from .layers import Layer, files_of
+
+DEFAULTS = "defaults"
+
+
+class SourceFile(NamedTuple):
+    path: str
+    layer: int
+    depth: int
+    tables: dict[str, Any]
+
+
+class Definition:
+    """One merged table, and the files that had a say in it, in the order they were laid over one another."""
+
+    __slots__ = ("files", "id", "kind", "table")
+
+    def __init__(self, kind: str, id: str, table: dict[str, Any], file: SourceFile) -> None:
+        self.kind = kind
+        self.id = id
+        self.table = table
+        self.files = [file]
+
+
+Definitions = dict[tuple[str, str], Definition]
+
+
+def read(path: str, layer: int = 0, depth: int = 0) -> SourceFile:
+    """One parsed file; raises `DefinitionError` with the line of a syntax error."""
+    text = text_of(path)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line, problem = _where(str(error))
+        raise DefinitionError(f"{path}:{line}: not TOML: {problem}") from None
+    except RecursionError:
+        raise DefinitionError(f"{path}: nested too deeply") from None
+    return SourceFile(path, layer, depth, tables)
+
+
+def text_of(path: str) -> str:
+    """A file's text without the byte order mark that some editors write; raises `DefinitionError`."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DefinitionError(f"{path}: not a file")
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{path}: not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise DefinitionError(f"{path}: {error.strerror}") from None
+
+
+def _where(message: str) -> tuple[str, str]:
+    problem, _, place = message.partition(" (at line ")
+    return (place.partition(",")[0].rstrip(")") if place[:1].isdigit() else "end"), problem
+
+
+def load(found: list[Layer]) -> Definitions:
+    """All definitions of a program. Raises `DefinitionError` with one detail per broken file."""
+    definitions: Definitions = {}
+    problems: list[str] = []
+    for number, layer in enumerate(found):
+        for path, depth in files_of(layer):
+            try:
+                _lay(definitions, read(path, number, depth), problems)
+            except DefinitionError as error:
+                problems.append(error.message)
+    if problems:
+        raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
+    return definitions
+
+
+def _lay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:
+    for kind, id, table in _entries(file, problems):
+        known = definitions.get((kind, id))
+        if table.get("remove") is True:
+            definitions.pop((kind, id), None)
+        elif known is None:
+            definitions[kind, id] = Definition(kind, id, merge({}, table), file)
+        elif any(other.layer == file.layer and other.depth == file.depth for other in known.files):
+            problems.append(f'{file.path}: {kind} "{id}": also defined in {known.files[-1].path}')
+        else:
+            known.table = merge(known.table, table)
+            known.files.append(file)
+
+
+def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    defaults = file.tables.get(DEFAULTS, {})
+    wrong = _wrong_defaults(defaults, file.tables)
+    if wrong is not None:
+        problems.append(f"{file.path}: {wrong}")
+        return
+    for kind, tables in file.tables.items():
+        if kind == DEFAULTS:
+            continue
+        if not isinstance(tables, dict):
+            problems.append(f"{file.path}: {kind}: expected tables [{kind}.<id>]")
+            continue
+        common = defaults.get(kind, {})
+        for id, table in tables.items():
+            if not isinstance(table, dict):
+                problems.append(f"{file.path}: {kind}.{id}: expected a table")
+            else:
+                yield kind, id, {**common, **table}
+
+
+def _wrong_defaults(defaults: Any, tables: dict[str, Any]) -> str | None:
+    if not isinstance(defaults, dict):
+        return f"{DEFAULTS}: expected tables [{DEFAULTS}.<kind>]"
+    for kind, table in defaults.items():
+        if not isinstance(table, dict):
+            return f"{DEFAULTS}.{kind}: expected a table"
+        if kind not in tables:
+            return f"{DEFAULTS}.{kind}: no {kind} is defined in this file{did_you_mean(kind, tables)}"
+    return None
+
+
+def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
+
+    `remove = true` in a table takes the table under it away. Lists over nothing stay as they are: what an `on`
+    table removes is only found when that table is laid over the rest.
+    """
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, dict):
+            if isinstance(below, dict) and value.get("remove") is True:
+                del merged[key]
+            else:
+                merged[key] = merge(below if isinstance(below, dict) else {}, value)
+        elif _named(value) and _named(below):
+            merged[key] = _merge_named(below or [], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
+
+
+def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = {item["name"] for item in under}
+    changes: dict[str, dict[str, Any]] = {}
+    kept: list[dict[str, Any]] = []
+    for item in over:
+        if item["name"] in known:
+            changes[item["name"]] = item
+        elif item.get("remove") is not True:
+            kept.append(item)
+    merged = [merge(item, changes.get(item["name"], {})) for item in under]
+    gone = {name for name, item in changes.items() if item.get("remove") is True}
+    return [item for item in merged if item["name"] not in gone] + kept

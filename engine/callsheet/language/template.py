@@ -1,0 +1,157 @@
+"""JMESPath expressions, and texts with `{expression}` placeholders in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CallsheetError
+from ..jsontext import dump
+
+if TYPE_CHECKING:
+    from jmespath.parser import ParsedResult
+
+Part = str | Callable[[Mapping[str, Any]], Any]
+
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_QUOTES = "'\"`"
+
+
+class TemplateError(CallsheetError, ValueError):
+    """An expression or a placeholder that does not parse, or that meets values it is not made for."""
+
+
+def evaluate(expression: str, scope: Any) -> Any:
+    """The value of a JMESPath expression over `scope`; null where the path leads nowhere."""
+    return compile_expression(expression)(scope)
+
+
+@lru_cache(maxsize=4096)
+def compile_expression(expression: str) -> Callable[[Any], Any]:
+    """An expression ready to be applied; raises `TemplateError` when it does not parse.
+
+    A plain path is followed without loading the JMESPath library: most placeholders and columns are one.
+    """
+    if _PATH.match(expression):
+        return partial(_follow, expression.split("."))
+    return _compile_jmespath(expression)
+
+
+def _follow(keys: list[str], value: Any) -> Any:
+    """As JMESPath does it: whatever has a `get` has parts."""
+    for key in keys:
+        get = getattr(value, "get", None)
+        if get is None:
+            return None
+        value = get(key)
+    return value
+
+
+def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
+    from jmespath import exceptions
+
+    from .functions import OPTIONS, parse
+
+    try:
+        parsed: ParsedResult = parse(expression)
+    except exceptions.JMESPathError as error:
+        raise TemplateError(_first_line(error)) from None
+
+    def apply(scope: Any) -> Any:
+        try:
+            return parsed.search(scope, options=OPTIONS)
+        except exceptions.JMESPathError as error:
+            raise TemplateError(f"{expression}: {_first_line(error)}") from None
+
+    return apply
+
+
+def fill(value: Any, scope: Mapping[str, Any]) -> Any:
+    """`value` with every placeholder in it replaced.
+
+    A text that is one placeholder takes the expression's value and type. Null drops its key or item, and a
+    table or list emptied that way becomes null itself. Results are never searched for placeholders again.
+    """
+    if isinstance(value, str):
+        return fill_text(value, scope)
+    if isinstance(value, Mapping):
+        table = {key: filled for key, item in value.items() if (filled := fill(item, scope)) is not None}
+        return table if table or not value else None
+    if isinstance(value, list):
+        items = [filled for item in value if (filled := fill(item, scope)) is not None]
+        return items if items or not value else None
+    return value
+
+
+def fill_text(text: str, scope: Mapping[str, Any]) -> Any:
+    parts = compile_template(text)
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        return parts[0](scope)
+    return "".join(part if isinstance(part, str) else to_text(part(scope)) for part in parts)
+
+
+def to_text(value: Any) -> str:
+    """How a value reads inside a longer text: null is nothing, lists and tables are JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return dump(value)
+
+
+@lru_cache(maxsize=4096)
+def compile_template(text: str) -> tuple[Part, ...]:
+    return tuple(compile_expression(piece) if is_expression else piece for is_expression, piece in split_template(text))
+
+
+def expressions(text: str) -> list[str]:
+    """The expressions that stand in a text; raises `TemplateError`."""
+    return [piece for is_expression, piece in split_template(text) if is_expression]
+
+
+def split_template(text: str) -> Iterator[tuple[bool, str]]:
+    """Literal pieces and expressions of a text, in order; raises `TemplateError` on a lone brace."""
+    literal, position = "", 0
+    while position < len(text):
+        character = text[position]
+        if character in "{}" and text[position : position + 2] == character * 2:
+            literal, position = literal + character, position + 2
+        elif character == "{":
+            end = _closing_brace(text, position)
+            if literal:
+                yield False, literal
+            yield True, text[position + 1 : end].strip()
+            literal, position = "", end + 1
+        elif character == "}":
+            raise TemplateError(f"column {position + 1}: '}}' without '{{' (write '}}}}' for the character)")
+        else:
+            literal, position = literal + character, position + 1
+    if literal or not text:
+        yield False, literal
+
+
+def _closing_brace(text: str, start: int) -> int:
+    depth, quote, position = 0, "", start
+    while position < len(text):
+        character = text[position]
+        if quote:
+            if character == "\\":
+                position += 1
+            elif character == quote:
+                quote = ""
+        elif character in _QUOTES:
+            quote = character
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth == 0:
+                return position
+        position += 1
+    raise TemplateError(f"column {start + 1}: '{{' without '}}' (write '{{{{' for the character)")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(":")

@@ -1,0 +1,1 @@
+"""Running handlers, and answering the sender."""

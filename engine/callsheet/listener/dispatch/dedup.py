@@ -1,0 +1,67 @@
+"""Which events were handled already, and which are being handled: a second delivery runs nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .verdict import Verdict
+
+
+class Attempt:
+    """An event under way, or one whose last attempt failed: what of it succeeded must not run again."""
+
+    __slots__ = ("outcome", "succeeded")
+
+    def __init__(self) -> None:
+        self.succeeded: set[str] = set()
+        self.outcome: asyncio.Future[Verdict | None] | None = None
+
+
+class Seen:
+    """Bounded in number and time. `now` is any clock that only goes forward, in seconds."""
+
+    def __init__(self, remember: int, window: float) -> None:
+        self.remember = remember
+        self.window = window
+        self._done: set[str] = set()
+        self._order: deque[tuple[float, str]] = deque()
+        self._attempts: OrderedDict[str, Attempt] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def is_done(self, key: str, now: float) -> bool:
+        self._forget(now)
+        return key in self._done
+
+    def done(self, key: str, now: float) -> None:
+        if key not in self._done:
+            self._done.add(key)
+            self._order.append((now, key))
+        self._attempts.pop(key, None)
+        if len(self._order) > self.remember:
+            self._done.discard(self._order.popleft()[1])
+
+    def _forget(self, now: float) -> None:
+        order, oldest = self._order, now - self.window
+        while order and order[0][0] < oldest:
+            self._done.discard(order.popleft()[1])
+
+    def attempt(self, key: str) -> Attempt:
+        """The state of an event that is not done. Failed ones are forgotten, oldest first, when there are too many."""
+        found = self._attempts.get(key)
+        if found is None:
+            found = self._attempts[key] = Attempt()
+            self._drop_failed()
+        return found
+
+    def _drop_failed(self) -> None:
+        while len(self._attempts) > self.remember:
+            key, attempt = next(iter(self._attempts.items()))
+            if attempt.outcome is not None and not attempt.outcome.done():
+                self._attempts.move_to_end(key)
+                return
+            del self._attempts[key]

@@ -1,0 +1,55 @@
+"""Handling events while their sender waits: the answer tells whether all handlers succeeded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from .verdict import ACCEPTED, DUPLICATE, Verdict, failure
+
+if TYPE_CHECKING:
+    from ..routing.route import Job
+    from ..verify.event import Event
+    from .dedup import Attempt, Seen
+    from .runner import Runner
+
+
+class Deliveries:
+    def __init__(self, seen: Seen, runner: Runner) -> None:
+        self.seen = seen
+        self.runner = runner
+
+    def at_once(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
+        """The verdict where nothing has to be waited for."""
+        now = monotonic()
+        if self.seen.is_done(event.key, now):
+            return DUPLICATE
+        if not jobs:
+            self.seen.done(event.key, now)
+            return ACCEPTED
+        return None
+
+    async def take(self, event: Event, jobs: Sequence[Job]) -> Verdict:
+        """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
+        attempt = self.seen.attempt(event.key)
+        if attempt.outcome is not None and not attempt.outcome.done():
+            failed = await asyncio.shield(attempt.outcome)
+            return DUPLICATE if failed is None else failed
+        attempt.outcome = asyncio.get_running_loop().create_future()
+        verdict: Verdict | None = Verdict(500, "failed", "interrupted")
+        try:
+            verdict = await self._run(event, jobs, attempt)
+        finally:
+            attempt.outcome.set_result(verdict)
+        return verdict or ACCEPTED
+
+    async def _run(self, event: Event, jobs: Sequence[Job], attempt: Attempt) -> Verdict | None:
+        """Nothing where all succeeded."""
+        outcome = await self.runner.run(event, [job for job in jobs if job.id not in attempt.succeeded])
+        attempt.succeeded |= outcome.succeeded
+        if outcome.failed:
+            return failure(outcome)
+        self.seen.done(event.key, monotonic())
+        return None

@@ -1,0 +1,1 @@
+"""Events kept in a file until they are handled."""

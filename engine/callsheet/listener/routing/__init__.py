@@ -1,0 +1,1 @@
+"""Which handlers an event goes to."""

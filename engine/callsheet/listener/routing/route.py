@@ -1,0 +1,135 @@
+"""Routes ready for use: which events are wanted, and what is to be done with each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import translate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import UsageError, did_you_mean
+from ...language.compiled_jmespath import Evaluate, compile_fast
+from ..handlers.limits import Gate
+from .route_index import Index
+
+if TYPE_CHECKING:
+    from ...language.shape import listener as shape
+    from ..handlers import Handler
+    from ..verify.event import Event
+
+_MOST_PLANS = 4096
+
+
+class Job(NamedTuple):
+    """One handler of one route; `id` stays the same over restarts, so that a retry knows what succeeded."""
+
+    id: str
+    handler: Handler
+    order: Evaluate | None
+    gates: tuple[Gate, ...]
+
+
+class Route(NamedTuple):
+    name: str
+    definition: shape.Route
+    jobs: tuple[Job, ...]
+
+
+class Plan(NamedTuple):
+    """What becomes of one type of event of one source."""
+
+    known: bool
+    wanted: bool
+    routes: Index
+
+
+def make_route(name: str, definition: shape.Route, handlers: Sequence[Handler]) -> Route:
+    order = compile_fast(definition["order"]) if "order" in definition else None
+    cap = definition.get("concurrency")
+    jobs = []
+    for number, (handler, table) in enumerate(zip(handlers, definition["do"], strict=True), 1):
+        gates = (Gate(cap), *handler.gates) if cap else handler.gates
+        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, gates))
+    return Route(name, definition, tuple(jobs))
+
+
+class Plans:
+    """`types` maps an event's source and type, or pattern, to its definition; `only` are the patterns of a filter."""
+
+    def __init__(self, types: Mapping[tuple[str, str], Any], routes: Sequence[Route], only: Sequence[str] = ()) -> None:
+        self.routes = routes
+        self._exact = {key for key in types if not is_pattern(key[1])}
+        self._patterns = [(source, pattern(type_)) for source, type_ in types if is_pattern(type_)]
+        self._only = [pattern(word) for word in only]
+        self._plans: dict[tuple[str, str], Plan] = {}
+
+    def plan(self, event: Event) -> Plan:
+        key = (event.source.name, event.type)
+        found = self._plans.get(key)
+        if found is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            found = self._plans[key] = self._make(*key)
+        return found
+
+    def jobs(self, plan: Plan, event: Event) -> list[Job]:
+        """What is to be done with an event, in the order of the routes."""
+        if not plan.routes.count:
+            return []
+        return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
+
+    def _make(self, source: str, type_: str) -> Plan:
+        known = (source, type_) in self._exact or any(
+            name == source and matches.match(type_) for name, matches in self._patterns
+        )
+        wanted = known and (not self._only or any(matches.match(type_) for matches in self._only))
+        met = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
+        return Plan(known, wanted, Index((route.definition.get("when"), route) for route in met))
+
+
+def accepts(definition: shape.Route, source: str, type_: str) -> bool:
+    """Whether a route is for events of this type, whatever its condition says."""
+    if source not in definition.get("source", (source,)):
+        return False
+    return any(pattern(word).match(type_) for word in definition.get("on", ("*",)))
+
+
+def is_pattern(word: str) -> bool:
+    return any(character in word for character in "*?[")
+
+
+def pattern(word: str) -> re.Pattern[str]:
+    return re.compile(translate(word))
+
+
+def types_of(events: Mapping[str, shape.Event], sources: Sequence[str]) -> dict[tuple[str, str], shape.Event]:
+    """Events by source and type, in the order of their definitions."""
+    return {
+        (event["source"], event.get("type", name)): event
+        for name, event in events.items()
+        if event["source"] in sources
+    }
+
+
+def check_words(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: str) -> None:
+    """Raises `UsageError` for a type or pattern that none of the types can be."""
+    names = [type_ for _, type_ in types]
+    for word in words:
+        if not any(_overlap(word, name) for name in names):
+            what = "no event matches" if is_pattern(word) else "unknown event type"
+            known = [name for name in names if not is_pattern(name)]
+            raise UsageError(
+                f"{where}: {what} {word!r}{did_you_mean(word, known)}", hint="see `{program} webhook events`"
+            )
+
+
+def _overlap(word: str, name: str) -> bool:
+    """Whether a word of a filter can mean a defined type; of two patterns that is taken for granted."""
+    if is_pattern(name):
+        return is_pattern(word) or bool(pattern(name).match(word))
+    return bool(pattern(word).match(name))
+
+
+def split_words(given: Sequence[str]) -> list[str]:
+    """`["a, b", "c"]` → a, b, c."""
+    return [word for text in given for part in text.split(",") if (word := part.strip())]

@@ -1,0 +1,98 @@
+"""Routes and types of events out of the definitions in use, and out of the files named for one run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from ...errors import UsageError
+from ...language.layers import Layer
+from ..handlers import Setting, make_handlers
+from .route import Plans, Route, check_words, make_route, types_of
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.load import Definitions
+    from ...language.shape import listener as shape
+
+
+class Wanted(NamedTuple):
+    """What one run of the listener was asked for."""
+
+    sources: tuple[str, ...]
+    events: tuple[str, ...]
+    files: tuple[str, ...]
+    handlers: tuple[str, ...]
+
+
+class Rules(NamedTuple):
+    types: dict[tuple[str, str], shape.Event]
+    routes: list[Route]
+    plans: Plans
+
+
+_IN_ROUTES = {"route", "event", "defaults", "schema"}
+Placed = tuple[str, "shape.Route", str]
+
+
+def read_rules(catalog: Catalog, wanted: Wanted, base: Setting) -> Rules:
+    """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
+    definitions = load_checked(catalog.layers, wanted.files) if wanted.files or catalog.ids("route") else {}
+    events = {id: found.table for (kind, id), found in definitions.items() if kind == "event"} or catalog.all("event")
+    types = types_of(cast("dict[str, shape.Event]", events), wanted.sources)
+    check_words(wanted.events, types, "--events")
+    routes = []
+    for name, definition, folder in [*_placed(definitions), *_short(wanted.handlers)]:
+        check_words(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
+        handlers = make_handlers(definition["do"], base._replace(folder=folder), f'route "{name}"')
+        routes.append(make_route(name, definition, handlers))
+    return Rules(types, routes, Plans(types, routes, wanted.events))
+
+
+def _types_for(
+    definition: shape.Route, types: Mapping[tuple[str, str], shape.Event]
+) -> dict[tuple[str, str], shape.Event]:
+    sources = definition.get("source")
+    return {key: event for key, event in types.items() if sources is None or key[0] in sources}
+
+
+def _placed(definitions: Definitions) -> list[Placed]:
+    """Routes by name with the folder that their relative paths start from: that of the file which said it last."""
+    return [
+        (id, cast("shape.Route", definition.table), os.path.dirname(os.path.abspath(definition.files[-1].path)))
+        for (kind, id), definition in definitions.items()
+        if kind == "route"
+    ]
+
+
+def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
+    from ...catalog.compile import qualified_names
+    from ...language.check import check
+    from ...language.load import load, read
+    from ...registry import names
+
+    for path in files:
+        if not os.path.isfile(path):
+            raise UsageError(f"--routes: no file {path}")
+        if other := set(read(path).tables) - _IN_ROUTES:
+            raise UsageError(f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events stand there")
+    definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
+    check(definitions, {"operation": qualified_names(definitions)}, names())
+    return definitions
+
+
+def _short(handlers: Sequence[str]) -> list[Placed]:
+    """`--handler CMD`: a route for every event, run where the listener was started."""
+    made: list[Placed] = []
+    for number, text in enumerate(handlers, 1):
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"--handler: {text!r}: {error}") from None
+        if not words:
+            raise UsageError("--handler: no program")
+        literal = [word.replace("{", "{{").replace("}", "}}") for word in words]
+        made.append((f"--handler {number}", {"do": [{"handler": "exec", "run": literal}]}, ""))
+    return made

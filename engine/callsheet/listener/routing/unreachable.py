@@ -1,0 +1,68 @@
+"""Routes that can never match, as far as can be told without an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...language.compiled_jmespath import Node, tree
+from .route import Route, accepts, is_pattern, pattern
+
+if TYPE_CHECKING:
+    from .rules import Rules
+
+SEEN = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
+
+
+def warnings(rules: Rules, only: Sequence[str]) -> list[str]:
+    return [text for route in rules.routes for text in _of(route, rules, only)]
+
+
+def _of(route: Route, rules: Rules, only: Sequence[str]) -> Iterator[str]:
+    name = f'route "{route.name}"'
+    types = [(source, type_) for source, type_ in rules.types if accepts(route.definition, source, type_)]
+    unclear = any(is_pattern(type_) for _, type_ in rules.types)
+    if not types and not unclear:
+        yield f"{name} can never match: no source that is received sends such events"
+    elif only and not unclear and not any(pattern(word).match(type_) for word in only for _, type_ in types):
+        yield f"{name} can never match: --events leaves none of its types"
+    when = route.definition.get("when")
+    if when is not None and (node := tree(when)) is not None:
+        yield from (f"{name} can never match: when: {text}" for text in _condition(when, node, [t for _, t in types]))
+
+
+def _condition(when: str, node: Node, types: Sequence[str]) -> Iterator[str]:
+    names = _roots(node)
+    if names and not names & set(SEEN):
+        yield f"{when!r} looks at {', '.join(sorted(names))}; an event has {', '.join(SEEN)}"
+    if node["type"] == "literal" and not node["value"]:
+        yield f"{when!r} is never true"
+    if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
+        sides = [side for side in node["children"] if side["type"] == "literal"]
+        if any(isinstance(side["value"], bool | list | dict | type(None)) for side in sides):
+            yield f"{when!r} compares the order of what has none"
+    demanded = _demanded_type(node)
+    if demanded is not None and types and not any(is_pattern(each) for each in types) and demanded not in types:
+        yield f"{when!r} demands a type that `on` excludes"
+
+
+def _roots(node: Node) -> set[str]:
+    """The names an expression starts from; nothing where only some of it is known."""
+    if node["type"] == "field":
+        return {node["value"]}
+    if node["type"] in ("subexpression", "index_expression"):
+        return _roots(node["children"][0])
+    found: set[str] = set()
+    for child in node.get("children", ()):
+        found |= _roots(child) if isinstance(child, dict) else set()
+    return found
+
+
+def _demanded_type(node: Node) -> Any:
+    if node["type"] != "comparator" or node["value"] != "eq":
+        return None
+    first, second = node["children"]
+    for field, literal in ((first, second), (second, first)):
+        if field.get("value") == "event_type" and field["type"] == "field" and literal["type"] == "literal":
+            return literal["value"]
+    return None

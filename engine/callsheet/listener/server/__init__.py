@@ -1,0 +1,1 @@
+"""Sockets, the HTTP protocol and the application."""

@@ -1,0 +1,183 @@
+"""The ASGI application: which path is asked for, is the delivery genuine, is it an event, what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..dispatch.verdict import Verdict
+from ..verify.keyset import UnknownKey
+from ..verify.rejection import Refused
+from . import responses
+from .responses import BY_STATUS, Answer
+
+if TYPE_CHECKING:
+    from ..routing.route import Job, Plans
+    from ..telemetry.log import Log
+    from ..telemetry.metrics import Figures
+    from ..verify.event import Event
+    from ..verify.source import Source
+    from .client_address import Clients
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+POST_ONLY = responses.not_allowed(b"POST")
+GET_ONLY = responses.not_allowed(b"GET, HEAD")
+
+
+class Taker(Protocol):
+    """What is done with a genuine, wanted event."""
+
+    def at_once(self, event: Event, jobs: list[Job]) -> Verdict | None: ...
+
+    async def take(self, event: Event, jobs: list[Job]) -> Verdict: ...
+
+
+class App:
+    """`plans` is replaced as a whole when the routes are read again."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        plans: Plans,
+        taker: Taker,
+        log: Log,
+        figures: Figures,
+        clients: Clients,
+        pages: Mapping[str, Callable[[Scope], Answer]],
+    ) -> None:
+        self.sources = sources
+        self.plans = plans
+        self.taker = taker
+        self.log = log
+        self.figures = figures
+        self.clients = clients
+        self.pages = pages
+        self.draining = False
+        self.busy = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        source = self.sources.get(scope["path"])
+        if source is None:
+            found = self._page(scope)
+        elif scope["method"] != "POST":
+            found = POST_ONLY
+        elif self.draining:
+            found = responses.DRAINING
+        else:
+            data = await _read(receive)
+            if data is None:
+                return
+            found = self.begin(scope, data, source) or await self._finish(scope, data, source)
+        await send(found[0])
+        await send(found[1])
+
+    def _page(self, scope: Scope) -> Answer:
+        page = self.pages.get(scope["path"])
+        if page is None:
+            return BY_STATUS[404]
+        return page(scope) if scope["method"] in ("GET", "HEAD") else GET_ONLY
+
+    def at_once(self, scope: Scope, data: bytes) -> Answer | None:
+        """The answer to a whole POST where it needs no waiting. Else the same scope is to be called as ASGI says."""
+        source = self.sources.get(scope["path"])
+        return None if source is None or self.draining else self.begin(scope, data, source)
+
+    def begin(self, scope: Scope, data: bytes, source: Source) -> Answer | None:
+        """Prove and read a delivery, once; what was found stays in the scope for `_finish`."""
+        if "delivery" in scope:
+            return None
+        self.figures.received += 1
+        started = perf_counter()
+        try:
+            _check_encoding(scope["headers"])
+            event = source.receive(scope["headers"], scope["query_string"], data, time())
+            jobs, verdict = self._decide(event)
+        except UnknownKey as unknown:
+            scope["delivery"] = (started, unknown, [])
+            return None
+        except Refused as refused:
+            return self._refuse(scope, refused)
+        except Exception as error:  # noqa: BLE001 - one odd delivery must never end the server
+            return self._refuse(scope, _internal(error))
+        if verdict is None:
+            scope["delivery"] = (started, event, jobs)
+            return None
+        return self._answer(scope, event, verdict, started)
+
+    def _decide(self, event: Event) -> tuple[list[Job], Verdict | None]:
+        plan = self.plans.plan(event)
+        if not plan.wanted:
+            return [], _FILTERED if plan.known else _UNKNOWN
+        jobs = self.plans.jobs(plan, event)
+        verdict = self.taker.at_once(event, jobs)
+        if self.log.out is not None:
+            self.log.event(event, verdict.word if verdict else "accepted")
+        return jobs, verdict
+
+    async def _finish(self, scope: Scope, data: bytes, source: Source) -> Answer:
+        """What has to be waited for: a key set, handlers, the disk."""
+        started, found, jobs = scope["delivery"]
+        self.busy += 1
+        try:
+            if isinstance(found, UnknownKey):
+                await source.learn(found)
+                found = source.receive(scope["headers"], scope["query_string"], data, time())
+                jobs, verdict = self._decide(found)
+            else:
+                verdict = None
+            verdict = verdict or await self.taker.take(found, jobs)
+        except Refused as refused:
+            return self._refuse(scope, refused)
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._refuse(scope, _internal(error))
+        finally:
+            self.busy -= 1
+        return self._answer(scope, found, verdict, started)
+
+    def _answer(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Answer:
+        status = verdict.status
+        self.figures.outcomes[event.source.name, verdict.word] += 1
+        self.log.delivery(
+            status, verdict.word, self.clients.name(scope), event, perf_counter() - started, verdict.detail
+        )
+        return BY_STATUS[status]
+
+    def _refuse(self, scope: Scope, refused: Refused) -> Answer:
+        self.figures.rejected[refused.reason] += 1
+        self.log.refusal(refused.status, refused.reason, self.clients.name(scope), refused.detail)
+        return BY_STATUS[refused.status]
+
+
+def _internal(error: Exception) -> Refused:
+    return Refused(500, "internal", f"{type(error).__name__}: {error}")
+
+
+_FILTERED = Verdict(200, "filtered")
+_UNKNOWN = Verdict(200, "unknown_type")
+
+
+def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:
+    for name, value in headers:
+        if name == b"content-encoding" and value.lower() != b"identity":
+            raise Refused(415, "encoded", "the body has a content encoding")
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body; nothing when the sender went away."""
+    message = await receive()
+    if message["type"] != "http.request":
+        return None
+    data: bytes = message["body"]
+    if not message["more_body"]:
+        return data
+    pieces = [data]
+    while message["more_body"]:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        pieces.append(message["body"])
+    return b"".join(pieces)

@@ -1,0 +1,128 @@
+"""Where a server listens: `:port`, `host:port`, `[::1]:port`, `unix:PATH`."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import stat
+from typing import NamedTuple
+
+from ...errors import CallsheetError, UsageError
+
+BACKLOG = 2048
+_LOOPBACK = ("127.0.0.1", "::1")
+_HIGHEST_PORT = 65535
+
+
+class Address(NamedTuple):
+    """`hosts` are bound all; a `path` is a unix socket."""
+
+    hosts: tuple[str, ...] = ()
+    port: int = 0
+    path: str = ""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether others than this host can connect."""
+        return any(host not in _LOOPBACK and not host.startswith("127.") for host in self.hosts)
+
+
+def parse_address(text: str) -> Address:
+    """Raises `UsageError`. A port alone is this host on both protocols, as `localhost` is."""
+    if text.startswith("unix:"):
+        if not text[5:]:
+            raise UsageError("--addr: unix: needs a path", hint="example: unix:/run/listener.sock")
+        return Address(path=text[5:])
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise UsageError(f"--addr: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
+    if not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT or (not colon and host):
+        raise UsageError(
+            f"--addr: {text!r} is no address", hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock"
+        )
+    return Address(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
+
+
+def bind(address: Address) -> list[socket.socket]:
+    """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
+    try:
+        return [_unix(address.path)] if address.path else _internet(address)
+    except socket.gaierror as error:
+        raise UsageError(f"--addr: no such host: {address.hosts[0]} ({error.strerror})") from None
+    except OSError as error:
+        where = address.path or f"port {address.port} of {address.hosts[0]}"
+        hint = "another program listens there" if error.errno == errno.EADDRINUSE else None
+        raise CallsheetError(f"cannot listen on {where}: {error.strerror}", hint=hint) from None
+
+
+def _internet(address: Address) -> list[socket.socket]:
+    first = _bound(address.hosts[0], address.port)
+    bound = [first]
+    for host in address.hosts[1:]:
+        with contextlib.suppress(OSError):  # a host without IPv6
+            bound.append(_bound(host, first.getsockname()[1]))
+    return bound
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, name = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        opened.bind(name)
+        opened.listen(BACKLOG)
+    except OSError:
+        opened.close()
+        raise
+    opened.setblocking(False)  # noqa: FBT003 - its only form
+    return opened
+
+
+def _unix(path: str) -> socket.socket:
+    if not hasattr(socket, "AF_UNIX"):
+        raise UsageError("--addr: there are no unix sockets on this system")
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_stale(path)
+        opened.bind(path)
+        os.chmod(path, 0o660)
+        opened.listen(BACKLOG)
+    except OSError:
+        opened.close()
+        raise
+    opened.setblocking(False)  # noqa: FBT003 - its only form
+    return opened
+
+
+def _remove_stale(path: str) -> None:
+    """Take away a socket that a killed process left; one that still answers, or another file, stays."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.remove(path)
+
+
+def urls(sockets: list[socket.socket], scheme: str) -> list[str]:
+    """The bound addresses as a person would type them."""
+    found = []
+    for opened in sockets:
+        name = opened.getsockname()
+        if isinstance(name, str):
+            found.append(f"unix:{name}")
+        else:
+            host = f"[{name[0]}]" if ":" in name[0] else name[0]
+            found.append(f"{scheme}://{host}:{name[1]}")
+    return found

@@ -1,0 +1,1 @@
+"""Signed events and key sets made here, for trying."""

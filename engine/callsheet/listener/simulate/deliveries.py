@@ -1,0 +1,104 @@
+"""Deliveries made here, as a source's sender would make them: to try a listener without the real system."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import UsageError
+from ...jsontext import dump, parse
+from ...language.template import fill, fill_text, to_text
+from ..verify.signature import Signature
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    from ...language.shape import listener as shape
+
+
+class Delivery(NamedTuple):
+    """`proof` is "signature", "token" or "none"."""
+
+    headers: dict[str, str]
+    body: bytes
+    proof: str
+
+
+def make_payload(
+    definition: shape.Source, type_: str, body: Any, id: str, changes: Sequence[str]
+) -> tuple[Any, dict[str, str]]:
+    """The payload in the source's envelope and the headers that are part of it. Raises `UsageError` for a change."""
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    scope = {"id": id, "type": type_, "time": moment, "body": body}
+    default = {"id": "{id}", "event_type": "{type}", "event_time": "{time}", "body": "{body}"}
+    payload = fill(definition.get("sample", default), scope)
+    for change in changes:
+        _set(payload, change)
+    headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
+    return payload, headers
+
+
+def _set(payload: Any, change: str) -> None:
+    """`body.score=55`: the value is JSON where it can be, else text."""
+    path, sign, text = change.partition("=")
+    if not sign or not path:
+        raise UsageError(f"--set: {change!r}: expected PATH=VALUE", hint="example: --set body.score=55")
+    *steps, last = path.split(".")
+    table = payload
+    for step in steps:
+        table = table.setdefault(step, {}) if isinstance(table, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f"--set: {path}: there is no table to put it into")
+    try:
+        table[last] = parse(text)
+    except ValueError:
+        table[last] = text
+
+
+def plain(definition: shape.Source, payload: Any, headers: Mapping[str, str], secret: str | None) -> Delivery:
+    """A JSON body, signed where there is a secret."""
+    body = dump(payload).encode()
+    own = {"Content-Type": "application/json", **headers}
+    if secret is not None:
+        if "hmac" not in definition:
+            raise UsageError("this source has no signatures, so there is no use for a secret")
+        own |= Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time())
+    return Delivery(own, body, "none" if secret is None else "signature")
+
+
+class TokenSigner:
+    """Signs tokens, and tells the key set that proves them."""
+
+    def __init__(self, key: RSAPrivateKey) -> None:
+        from jwt.algorithms import RSAAlgorithm
+
+        self.key = key
+        self.public: dict[str, Any] = json.loads(RSAAlgorithm.to_jwk(key.public_key()))
+        self.kid = hashlib.sha256(self.public["n"].encode()).hexdigest()[:16]
+
+    @property
+    def key_set(self) -> bytes:
+        listed = {name: self.public[name] for name in ("kty", "n", "e")}
+        return json.dumps({"keys": [{**listed, "kid": self.kid, "alg": "RS256", "use": "sig"}]}).encode()
+
+    def token(self, payload: Mapping[str, Any], headers: Mapping[str, str], *, quoted: bool) -> Delivery:
+        from jwt.algorithms import RSAAlgorithm
+
+        head = {"alg": "RS256", "typ": "JWT", "kid": self.kid}
+        now = int(time.time())
+        claims = {"iat": now, "exp": now + 300, "jti": uuid.uuid4().hex, **payload}
+        signed = f"{_encode(json.dumps(head).encode())}.{_encode(dump(claims).encode())}"
+        signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
+        token = f"{signed}.{_encode(signature)}"
+        own = {"Content-Type": "application/json", **headers}
+        return Delivery(own, f'"{token}"'.encode() if quoted else token.encode(), "token")
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -1,0 +1,75 @@
+"""What an operator reads: one structured line per delivery, or whole events where that was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ...jsontext import dump
+from ...language.template import to_text
+from .line_writer import Lines, escape
+
+if TYPE_CHECKING:
+    from ..verify.event import Event
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]{1,200}\Z")
+_LONGEST = 400
+
+
+class Log:
+    """`out` takes whole events, `err` all else. Where `out` is absent no body is written anywhere."""
+
+    def __init__(self, err: Lines, out: Lines | None) -> None:
+        self.err = err
+        self.out = out
+        self._second = -1
+        self._stamp = ""
+
+    def now(self) -> str:
+        moment = time.time()
+        second = int(moment)
+        if second != self._second:
+            self._second = second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._stamp}.{int((moment - second) * 1000):03d}Z"
+
+    def note(self, text: str) -> None:
+        self.err.write(f"{self.now()} {escape(text)}")
+
+    def delivery(self, status: int, word: str, client: str, event: Event, took: float, detail: str = "") -> None:
+        """One line about an event: status, what became of it, whose it is, milliseconds."""
+        if self.out is not None and not detail:
+            return
+        line = (
+            f"{self.now()} {status} {word} source={event.source.name} type={field(event.type)} "
+            f"id={field(event.id)} client={client} ms={took * 1000:.1f}"
+        )
+        self.err.write(f"{line} reason={field(detail)}" if detail else line)
+
+    def refusal(self, status: int, word: str, client: str, detail: str) -> None:
+        self.err.write(f"{self.now()} {status} {word} client={client} reason={field(detail)}")
+
+    def event(self, event: Event, word: str) -> None:
+        """Time, type, id and payload, a line each."""
+        if self.out is None:
+            return
+        moment = event.scope["event_time"]
+        told = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
+        mark = "" if word == "accepted" else f"\nNote: {word}"
+        self.out.write(
+            f"Time: {escape(told)}\nType: {escape(event.type)}\nID: {escape(to_text(event.id))}{mark}\n"
+            f"Body: {escape(dump(event.payload))}"
+        )
+
+
+def field(value: Any) -> str:
+    """A value that is one word, or else a JSON text, so that no value can be taken for two fields."""
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else str(value)
+    if _PLAIN.match(text):
+        return text
+    return escape(json.dumps(text[:_LONGEST], ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""Whether a delivery is genuine, and what event it holds."""

@@ -1,0 +1,108 @@
+"""One received event."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+from ...jsontext import dump, parse
+from .signature import Headers, text_headers
+
+
+class EventSource(Protocol):
+    """What an event asks of the source that it came from."""
+
+    name: str
+    volatile: frozenset[str]
+    registered: frozenset[str]
+    needs_headers: bool
+    time_of: Callable[[Any], Any]
+    body_of: Callable[[Any], Any]
+
+    def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]: ...
+    def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]: ...
+
+
+_CONSUMED = ("id", "event_type", "event_time", "source", "body")
+
+
+class Event:
+    """`payload` is the JSON body or a token's claims; `data` the bytes as they came; `text` the payload's JSON."""
+
+    def __init__(
+        self, source: EventSource, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes
+    ) -> None:
+        self.source = source
+        self.headers = headers
+        self.query = query
+        self.data = data
+        self.text = text
+        self.attempt = 1
+        self._payload = payload
+        self.type, self.id = source.identify(self._fast_scope(payload))
+        self.key = self._key()
+
+    def _fast_scope(self, payload: dict[str, Any]) -> dict[str, Any]:
+        if self.source.needs_headers:
+            return self._outer_scope(payload)
+        return {"payload": payload}
+
+    def _key(self) -> str:
+        """What tells this event from all others: its id, else its content."""
+        if self.id is not None:
+            mark = "i" if isinstance(self.id, int) else "s"
+            key = f"{self.source.name}/{self.type}/{mark}{self.id}"
+            return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
+        rest = {name: value for name, value in self._payload.items() if name not in self.source.volatile}
+        text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+        return f"{self.source.name}/{self.type}/h{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+    @cached_property
+    def payload(self) -> Any:
+        """The payload with every number as it was sent."""
+        return parse(self.text)
+
+    @cached_property
+    def query_values(self) -> dict[str, str]:
+        from urllib.parse import parse_qsl
+
+        return dict(parse_qsl(self.query.decode("latin-1"), keep_blank_values=True))
+
+    def _outer_scope(self, payload: Any) -> dict[str, Any]:
+        return {"payload": payload, "headers": text_headers(self.headers), "query": self.query_values}
+
+    def _scope(self, payload: Any) -> dict[str, Any]:
+        outer = self._outer_scope(payload)
+        body = self.source.body_of(outer)
+        named = {"id": self.id, "event_type": self.type, "event_time": self.source.time_of(outer)}
+        named |= {"source": self.source.name, "body": self.source.rest_of(payload) if body is None else body}
+        return {**outer, **named}
+
+    @cached_property
+    def fast_scope(self) -> dict[str, Any]:
+        """What conditions see: floats are Python's."""
+        return self._scope(self._payload)
+
+    @cached_property
+    def scope(self) -> dict[str, Any]:
+        """What placeholders see: every number as it was sent."""
+        return self._scope(self.payload)
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What handlers get: one shape for every envelope, and whatever else the payload held beside its body."""
+        named = {name: self.scope[name] for name in _CONSUMED}
+        if self.source.body_of(self.scope) is None or named["body"] is self.payload:
+            return named
+        rest = {name: value for name, value in self.payload.items() if self._is_extra(name, value, named)}
+        return {**named, **rest}
+
+    def _is_extra(self, name: str, value: Any, named: dict[str, Any]) -> bool:
+        return name not in named and value is not named["body"] and name not in self.source.registered
+
+    @cached_property
+    def record_text(self) -> str:
+        return dump(self.record)

@@ -1,0 +1,81 @@
+"""Getting a key set: https only, except from this host; no redirects; bounded in size and time."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    import httpx
+
+LARGEST = 128 * 1024
+TIME_LIMIT = 5.0
+CONNECT_LIMIT = 4.0
+
+
+def check_url(url: str, where: str) -> None:
+    """Raises `UsageError` unless keys from this address can be trusted to be the ones meant."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:
+        raise UsageError(f"{where}: {url!r} is no address", hint="example: https://example.org/jwks.json") from None
+    if parts.scheme not in ("https", "http") or not host:
+        raise UsageError(f"{where}: {url!r} is no address", hint="example: https://example.org/jwks.json")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise UsageError(
+            f"{where}: {host} needs https", hint="plain http is for this host only (127.0.0.1, [::1], localhost)"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awaitable[None]]]:
+    """A function that gets the key set, raising `OSError` or `ValueError`, and one that ends it."""
+    import httpx
+
+    host = urlsplit(url).hostname or ""
+    client = httpx.AsyncClient(
+        follow_redirects=False,
+        timeout=httpx.Timeout(TIME_LIMIT, connect=CONNECT_LIMIT),
+        trust_env=not is_loopback(host),
+        headers={"accept": "application/json", "accept-encoding": "identity"},
+    )
+
+    async def fetch() -> bytes:
+        try:
+            async with asyncio.timeout(TIME_LIMIT):
+                return await _read(client, url)
+        except TimeoutError:
+            raise OSError(f"no whole answer within {TIME_LIMIT:g} s") from None
+        except httpx.HTTPError as error:
+            raise OSError(str(error) or type(error).__name__) from None
+
+    return fetch, client.aclose
+
+
+async def _read(client: httpx.AsyncClient, url: str) -> bytes:
+    async with client.stream("GET", url) as answer:
+        if answer.is_redirect:
+            raise ValueError(f"answered {answer.status_code}: redirects are not followed")
+        if answer.status_code != 200:
+            raise ValueError(f"answered {answer.status_code}")
+        text = bytearray()
+        async for piece in answer.aiter_bytes():
+            text += piece
+            if len(text) > LARGEST:
+                raise ValueError(f"larger than {LARGEST // 1024} KiB")
+        return bytes(text)

@@ -1,0 +1,37 @@
+"""JSON bodies to values on the hot path: exact integers, nothing that is not JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from .rejection import unreadable
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_constant).decode
+
+
+def parse_payload(data: bytes) -> dict[str, Any]:
+    """A JSON object. Raises `Refused`.
+
+    Floats are Python's; whoever passes a payload on reads the bytes again with `jsontext`, which keeps their text.
+    """
+    try:
+        payload = _decode(data.decode())
+    except UnicodeDecodeError as error:
+        raise unreadable(f"not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise unreadable("nested too deeply") from None
+    except ValueError as error:
+        raise unreadable(f"not JSON: {error}") from None
+    if type(payload) is not dict:
+        raise unreadable(f"not an event: a JSON {_KINDS.get(type(payload), 'value')} instead of an object")
+    return payload
+
+
+_KINDS: dict[type, str] = {list: "array", str: "text", int: "number", float: "number", bool: "boolean"}
+_KINDS[type(None)] = "null"

@@ -1,0 +1,97 @@
+"""A source's definition, ready for use: proving deliveries genuine and reading events out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...language.compiled_jmespath import compile_fast, first_names
+from ...language.template import compile_expression
+from .event import Event
+from .jws import Tokens
+from .keyset import KeySet, UnknownKey
+from .payload import parse_payload
+from .rejection import Refused, unreadable
+from .signature import Headers, Signature
+
+if TYPE_CHECKING:
+    from ...language.shape import listener as shape
+
+_LONGEST = 1024
+_REGISTERED = ("iss", "sub", "aud", "exp", "nbf", "iat", "jti")
+
+
+class Source:
+    """`keys` is the key set for tokens, if any is used."""
+
+    def __init__(
+        self, name: str, definition: shape.Source, secrets: Sequence[str] = (), keys: KeySet | None = None
+    ) -> None:
+        self.name = name
+        self.definition = definition
+        self.path = definition["path"]
+        self.volatile = frozenset(definition.get("volatile", ()))
+        self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
+        self.keys = keys
+        self.tokens = Tokens(definition["jwt"]) if keys is not None else None
+        self.signature = Signature(definition["hmac"], secrets) if secrets else None
+        self.needs_headers = bool({"headers", "query"} & self._names("type", "id"))
+        self._type = compile_fast(definition["type"])
+        self._id = compile_fast(definition.get("id", "`null`"))
+        self.time_of: Callable[[Any], Any] = compile_expression(definition.get("time", "`null`"))
+        self.body_of: Callable[[Any], Any] = compile_expression(definition.get("body", "`null`"))
+
+    def _names(self, *keys: str) -> set[str]:
+        texts = (self.definition.get(key) for key in keys)
+        return set().union(*(first_names(text) for text in texts if isinstance(text, str)))
+
+    @property
+    def is_verified(self) -> bool:
+        return self.tokens is not None or self.signature is not None
+
+    def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
+        """The event of a delivery that was proved genuine. Raises `Refused`; `UnknownKey` where keys may be missing."""
+        if self.tokens is None or self.keys is None:
+            if self.signature is not None:
+                self.signature.check(headers, data, now)
+            return Event(self, parse_payload(data), headers, query, data, data)
+        try:
+            claims, text = self.tokens.claims(data, self.keys.find, now)
+        except Refused as refused:
+            if self.signature is None:
+                raise
+            self._check_signature_too(self.signature, headers, data, now, refused)
+            return Event(self, parse_payload(data), headers, query, data, data)
+        return Event(self, claims, headers, query, data, text)
+
+    async def learn(self, unknown: UnknownKey) -> None:
+        """Look for the key that a token names. Raises `Refused`."""
+        if self.keys is not None:
+            await self.keys.learn(unknown.wanted)
+
+    def _check_signature_too(
+        self, signature: Signature, headers: Headers, data: bytes, now: float, first: Refused
+    ) -> None:
+        try:
+            signature.check(headers, data, now)
+        except Refused as second:
+            if isinstance(first, UnknownKey):
+                raise first from None
+            detail = f"{first.detail}; {second.detail}"
+            raise Refused(second.status, second.reason, detail) from None
+
+    def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
+        """Type and id of an event. Raises `Refused` where there is no event."""
+        type_ = self._type(scope)
+        if not isinstance(type_, str) or not type_ or len(type_) > _LONGEST:
+            raise unreadable("not an event: it names no type")
+        id_ = self._id(scope)
+        if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, str | int) or len(str(id_)) > _LONGEST):
+            raise unreadable("not an event: its id is neither text nor an integer")
+        return type_, None if id_ == "" else id_
+
+    def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """The body of an event that has none: the claims beside the registered ones, or nothing."""
+        if self.tokens is None:
+            return {}
+        return {name: value for name, value in payload.items() if name not in self.registered}

@@ -1,0 +1,106 @@
+"""One documented operation → its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from .bodies import ANY, JSON, body_of, is_json
+from .document import Call, Document, first_server
+from .ids import first_tag
+from .paging import Paginators, paging_of, success_codes
+from .parameters import params_of
+from .prose import first_paragraph
+from .schemas import Schemas
+
+_EMPTY = frozenset({"204", "205"})
+
+
+class Rules(NamedTuple):
+    """How one product's document is read: its program's paginators, and where it keeps what OpenAPI has no word for."""
+
+    paginators: Paginators
+    experimental: str | None
+    descriptions: bool
+
+
+def operation_of(
+    document: Document, call: Call, id: str, schemas: Schemas, rules: Rules, *, notes: list[str]
+) -> dict[str, Any]:
+    operation = call.operation
+    record: dict[str, Any] = {"http": f"{call.method} {call.path}"}
+    if rules.descriptions:
+        record |= _prose(operation)
+    if params := params_of(document, call, notes, descriptions=rules.descriptions):
+        record["params"] = params
+    body = body_of(document, call, id, schemas, notes=notes, descriptions=rules.descriptions)
+    if body is not None:
+        record["body"] = body or {"media": JSON}
+    if paginate := paging_of(document, call, rules.paginators, notes):
+        record["paginate"] = paginate
+    if (reply := _reply(document, call)) != "json":
+        record["reply"] = reply
+    if scopes := _scopes(document, operation):
+        record["scopes"] = scopes
+    if operation.get("deprecated") is True:
+        record["deprecated"] = True
+    if rules.experimental and _says(operation, rules.experimental):
+        record["experimental"] = True
+    notes.extend(f"{call.method} {call.path}: {text}" for text in _left_out(document, call))
+    return {"product": schemas.product, "tag": first_tag(call), **record}
+
+
+def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
+    texts = {"title": operation.get("summary"), "help": operation.get("description")}
+    return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
+
+
+def _left_out(document: Document, call: Call) -> Iterator[str]:
+    own_host = urlsplit(first_server(call.operation) or first_server(call.item)).netloc
+    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
+        yield f"documented at {own_host}, sent to the product's own address"
+    if callbacks := call.operation.get("callbacks"):
+        yield f"callbacks {', '.join(callbacks)} are left out"
+
+
+def _reply(document: Document, call: Call) -> str:
+    """What a success answers. Where reading something is answered by a bare redirect, that leads to a file."""
+    responses = {str(code): response for code, response in (call.operation.get("responses") or {}).items()}
+    contents = {code: document.table(response).get("content") or {} for code, response in responses.items()}
+    codes = success_codes(responses)
+    for code in codes:
+        if contents[code] and code not in _EMPTY:
+            return _kind(document, contents[code])
+    if call.method == "GET" and any(code.startswith("3") and not contents[code] for code in responses):
+        return "binary"
+    return "none" if codes else "json"
+
+
+def _kind(document: Document, content: Mapping[str, Any]) -> str:
+    others = [media for media in content if not is_json(media) and media != ANY]
+    if not others:
+        schemas = [document.table((entry or {}).get("schema")) for entry in content.values()]
+        return "binary" if any(schema.get("format") == "binary" for schema in schemas) else "json"
+    # A document that lists JSON beside files says so of its errors or of one of several representations.
+    return "json" if any(is_json(media) for media in content) and not _files(others) else "binary"
+
+
+def _files(media: list[str]) -> bool:
+    return any(kind.partition("/")[0] in ("image", "audio", "video") or "octet-stream" in kind for kind in media)
+
+
+def _scopes(document: Document, operation: Mapping[str, Any]) -> list[str]:
+    """The scopes of the first alternative that names any."""
+    security = operation.get("security", document.tree.get("security"))
+    for alternative in security or ():
+        scopes = [str(scope) for needed in (alternative or {}).values() for scope in needed or ()]
+        if scopes:
+            return scopes
+    return []
+
+
+def _says(operation: Mapping[str, Any], expression: str) -> bool:
+    from ..language.template import evaluate
+
+    return bool(evaluate(expression, operation))

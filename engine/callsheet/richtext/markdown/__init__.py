@@ -1,0 +1,1 @@
+"""Markdown: reading and writing."""

@@ -1,0 +1,91 @@
+"""Plain text put into Markdown so that it reads back as the same text."""
+
+from __future__ import annotations
+
+import re
+
+from .patterns import Patterns
+
+SPECIAL = re.compile(
+    r"\\|`|(?<!\s)\*|\*(?!\s)|\*$"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word is none of emphasis
+    r"|\[(?=[~!])|\](?=[(\[:])|!(?=\[|$)"
+    r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
+    r"|~(?=~|$)|(?<=~)~|^~"
+)
+BRACKETS = re.compile(r"[\[\]]")
+LINE_START = re.compile(
+    r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)"
+    r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
+)
+ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
+EDGE_SPACE = re.compile(r"^\s+|\s+$")
+
+
+def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
+    """Text between marks, wherever on its line it stands."""
+    if words.isalnum():
+        return words
+    marks = [match.start() for match in patterns.found(words, linked=linked)]
+    marks += [match.start() for match in SPECIAL.finditer(words)]
+    if linked:
+        marks += [match.start() for match in BRACKETS.finditer(words)]
+    if marks:
+        parts, end = [], 0
+        for place in sorted(set(marks)):
+            parts += [words[end:place], "\\"]
+            end = place
+        words = "".join(parts) + words[end:]
+    return ODD_SPACE.sub(entity, words)
+
+
+def entity(match: re.Match[str]) -> str:
+    return "".join(f"&#{ord(sign)};" for sign in match[0])
+
+
+def start_of_line(line: str) -> str:
+    """A line of a paragraph that nothing takes for a heading, a list, a quote or a rule."""
+    match = LINE_START.match(line)
+    if not match:
+        return line
+    if match["number"]:
+        return f"{match['number']}\\{line[match.end('number') :]}"
+    return "\\" + line
+
+
+def paragraph_lines(words: str, *, exact: bool) -> str:
+    """A paragraph's lines, their starts escaped and their outer white space kept as entities or taken off."""
+    lines = words.split("\n")
+    result = []
+    for line in lines:
+        kept = EDGE_SPACE.sub(
+            entity if exact else _odd, line.removesuffix("\\") if line.endswith("\\") and _breaks(line) else line
+        )
+        result.append(start_of_line(kept) + ("\\" if _breaks(line) else ""))
+    return "\n".join(result)
+
+
+def _breaks(line: str) -> bool:
+    """Whether a line ends in a backslash that is a line break, no escaped one."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _odd(match: re.Match[str]) -> str:
+    return entity(match) if match[0].strip(" ") else ""
+
+
+def target(href: str) -> str:
+    """A link's target as it stands in parentheses."""
+    if href and not re.search(r"[\s()<>\\\x00-\x1f]|&(?=#|\w+;)", href):
+        return href
+    safe = re.sub(
+        r"[\x00-\x20\x7f-\xa0\u2028\u2029]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), href
+    )
+    if not href or "(" in safe or ")" in safe or "<" in safe or ">" in safe or "\\" in safe or "&" in safe:
+        return "<" + re.sub(r"[<>\\]|&(?=#|\w+;)", r"\\\g<0>", safe) + ">" if href else "<>"
+    return safe
+
+
+def title(words: str) -> str:
+    clean = " ".join(words.split())
+    return ' "' + re.sub(r'(["\\&])', r"\\\1", clean) + '"'

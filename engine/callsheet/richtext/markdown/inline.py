@@ -1,0 +1,240 @@
+"""Inline Markdown: the parser's tokens as runs of text with marks, and nodes."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from markdown_it.token import Token
+
+from .. import lossless_markers
+from ..rules import Rules
+from ..tree import Mark, Node, merged, text
+from .parser import Parser
+from .patterns import Patterns
+
+PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
+TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
+ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+
+
+def tag_attributes(words: str) -> dict[str, str]:
+    return {m[1].lower(): html.unescape(m[2] or m[3] or m[4] or "") for m in ATTRIBUTE.finditer(words)}
+
+
+class InlineReader:
+    def __init__(self, parser: Parser, rules: Rules, patterns: Patterns, *, soft_break: str = "space") -> None:
+        self.parser = parser
+        self.rules = rules
+        self.patterns = patterns
+        self.soft_break = soft_break
+        self._tag_marks: dict[str, str] = {}
+        self._tag_nodes: dict[str, tuple[str, dict[str, str]]] = {}
+        for kind, said in rules.with_key("html").items():
+            self._learn(kind, said)
+        self._links = rules.with_key("link")
+        self.schemes = tuple(said["scheme"] for said in self._links.values())
+
+    def _learn(self, kind: str, said: Any) -> None:
+        if self.rules.group(kind) == "mark":
+            self._tag_marks |= dict.fromkeys(said, kind)
+        elif isinstance(said, dict):
+            self._tag_nodes[said["tag"]] = (kind, said["attrs"])
+        elif self.rules.group(kind) == "inline":
+            self._tag_nodes[said] = (kind, {})
+
+    def read(self, content: str) -> list[Node]:
+        if content.isalnum():
+            return [text(content)]
+        tokens = self.parser.inline(content)
+        return merged(_Run(self, tokens, closings(tokens, self._known_tag)).nodes())
+
+    def _known_tag(self, name: str) -> bool:
+        return name in self._tag_marks or name in self._tag_nodes or name == "span"
+
+    def mark(self, token: Token, kind: str) -> Mark:
+        return Mark(kind, {})
+
+    def tag(self, source: str) -> tuple[Mark, ...] | Node | None:
+        """What an HTML start tag means: marks for what it encloses, a node, or nothing we know."""
+        match = TAG.fullmatch(source)
+        name = match[2].lower() if match else ""
+        if name in self._tag_marks:
+            return (Mark(self._tag_marks[name], {}),)
+        if name in self._tag_nodes and match:
+            kind, names = self._tag_nodes[name]
+            given = tag_attributes(match[3])
+            attrs = {inner: given[outer] for outer, inner in names.items() if outer in given}
+            return Node(kind, attrs) if len(attrs) == len(names) else None
+        value = lossless_markers.from_span(source)
+        if value is None:
+            return None
+        return (
+            lossless_markers.restored(value, self.rules)
+            if "kind" in value
+            else lossless_markers.marks(value.get("marks"), self.rules)
+        )
+
+    def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
+        """A node written as a link, and how many characters before the link belong to it."""
+        if not href.startswith(self.schemes):
+            return None
+        for kind, said in self._links.items():
+            sign = said.get("before", "")
+            if href.startswith(said["scheme"]) and before.endswith(sign):
+                attrs = {
+                    said["attr"]: unquote(href.removeprefix(said["scheme"])),
+                    **({said["label"]: label} if label else {}),
+                }
+                return Node(kind, attrs), len(sign)
+        return None
+
+
+def closings(tokens: list[Token], known: Any) -> dict[int, int]:
+    """Index of each HTML start tag → index of the end tag that closes it; each pair of the same name."""
+    pairs: dict[int, int] = {}
+    waiting: dict[str, list[int]] = {}
+    for index, token in enumerate(tokens):
+        match = TAG.fullmatch(token.content) if token.type == "html_inline" else None
+        if match and known(match[2].lower()):
+            name = match[2].lower()
+            if not match[1]:
+                waiting.setdefault(name, []).append(index)
+            elif waiting.get(name):
+                pairs[waiting[name].pop()] = index
+    return pairs
+
+
+class _Run:
+    """One pass over the tokens of one piece of inline content."""
+
+    def __init__(self, reader: InlineReader, tokens: list[Token], pairs: dict[int, int]) -> None:
+        self.reader = reader
+        self.tokens = tokens
+        self.pairs = pairs
+        self.ends = {end: start for start, end in pairs.items()}
+        self.opened: dict[str | int, list[tuple[Mark, ...]]] = {}  # what closes them → marks
+        self.current: tuple[Mark, ...] = ()
+        self.found: list[Node] = []
+        self.plain = ""
+
+    def nodes(self) -> list[Node]:
+        skip = -1
+        for index, token in enumerate(self.tokens):
+            if index <= skip:
+                continue
+            if token.type == "text":
+                self.plain += token.content
+                continue
+            skip = max(skip, self._special(index, token))
+        self._flush()
+        return self.found
+
+    def _flush(self) -> None:
+        if self.plain:
+            self.found.extend(self.reader.patterns.nodes(self.plain, self.current))
+            self.plain = ""
+
+    def _special(self, index: int, token: Token) -> int:
+        """Handles a token that is no plain text; the index up to which tokens are used up."""
+        kind = token.type
+        if kind == "softbreak":
+            if self.reader.soft_break == "space":
+                self.plain += " "
+                return index
+            kind = "hardbreak"
+        self._flush()
+        if kind == "text_special":
+            self.found.append(text(token.content, self.current))
+        elif kind == "code_inline":
+            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
+        elif kind in PAIRS:
+            self._open(PAIRS[kind], (Mark(PAIRS[kind], {}),))
+        elif kind == "link_open":
+            return self._link(index, token)
+        elif kind.endswith("_close"):
+            self._close(kind if kind == "link_close" else PAIRS[kind.replace("_close", "_open")])
+        elif kind == "hardbreak":
+            self.found.append(Node("break", marks=self.current))
+        elif kind == "image":
+            self.found.append(self._image(token))
+        elif kind == "html_inline":
+            return self._html(index, token)
+        return index
+
+    def _open(self, closer: str | int, marks: tuple[Mark, ...]) -> None:
+        """Starts marks; one that is there already adds nothing, so that a million tags cost no more than one."""
+        present = {mark.kind for mark in self.current}
+        added = tuple(mark for mark in marks if mark.kind not in present)
+        self.opened.setdefault(closer, []).append(added)
+        self.current += added
+
+    def _close(self, closer: str | int) -> None:
+        ended = self.opened[closer].pop() if self.opened.get(closer) else ()
+        if ended:
+            self.current = tuple(mark for mark in self.current if not any(mark is end for end in ended))
+
+    def _link(self, index: int, token: Token) -> int:
+        href = str(token.attrGet("href") or "")
+        title = " ".join(str(token.attrGet("title") or "").split())
+        before = self.found[-1].text if self.found and self.found[-1].kind == "text" else ""
+        if self.reader.schemes and href.startswith(self.reader.schemes):
+            end = next(i for i in range(index, len(self.tokens)) if self.tokens[i].type == "link_close")
+            label = "".join(inner.content for inner in self.tokens[index + 1 : end])
+            found = self.reader.linked(href, label, before)
+            if found:
+                node, used = found
+                if used:
+                    self.found[-1] = text(before[:-used], self.found[-1].marks)
+                self.found.append(Node(node.kind, node.attrs, marks=self.current))
+                return end
+        self._open("link_close", (Mark("link", {"href": href, **({"title": title} if title else {})}),))
+        return index
+
+    def _image(self, token: Token) -> Node:
+        alt = "".join(_alt(token.children or []))
+        attrs = {"url": str(token.attrGet("src") or ""), **({"alt": alt} if alt else {})}
+        image = Node("image", attrs, marks=self.current)
+        title = token.attrGet("title")
+        if not title:
+            return image
+        image.marks = ()
+        return Node("figure", {}, [image, Node("caption", content=[text(str(title))])], marks=self.current)
+
+    def _html(self, index: int, token: Token) -> int:
+        if index in self.ends:
+            self._close(self.ends[index])
+            return index
+        meaning = self.reader.tag(token.content)
+        if isinstance(meaning, Node):
+            self.found.append(
+                Node(
+                    meaning.kind,
+                    meaning.attrs,
+                    meaning.content,
+                    meaning.text,
+                    meaning.marks or self.current,
+                    meaning.kept,
+                )
+            )
+            return self.pairs.get(index, index)
+        if meaning is not None and index in self.pairs:
+            self._open(index, meaning)
+        elif token.content != "<!-- -->":
+            self.found.append(text(token.content, self.current))
+        return index
+
+
+def _alt(tokens: list[Token]) -> list[str]:
+    """The words of an image's description."""
+    words: list[str] = []
+    for token in tokens:
+        if token.type == "image":
+            words += _alt(token.children or [])
+        elif token.type in ("softbreak", "hardbreak"):
+            words.append(" ")
+        elif token.type != "html_inline":
+            words.append(token.content)
+    return words

@@ -1,0 +1,130 @@
+"""Inline constructs that are written as plain words, such as `:name:`; all of them found in one pass over a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..rules import Rules
+from ..tree import Mark, Node, text
+
+URL = r"(?<![\w/])https?://[^\s<>\"\\^`{|}]{1,2000}"
+TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
+COLON = re.compile(":")
+FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+
+
+class Template:
+    """A pattern with fields, `{{` and `}}` standing for braces: read with a regular expression, written by filling."""
+
+    def __init__(self, kind: str, template: str, patterns: dict[str, str], known: dict[str, Any]) -> None:
+        self.kind = kind
+        self.known = known
+        self.fields: list[str] = []
+        self._template = template
+        self.regex = self._regex(patterns)
+        self._whole = re.compile(self.regex)
+        self.first = template.replace("{{", "{")[0]
+
+    def _regex(self, patterns: dict[str, str]) -> str:
+        parts, end = [], 0
+        for match in FIELD.finditer(self._template):
+            parts.append(re.escape(self._template[end : match.start()]))
+            parts.append(re.escape(match[0][0]) if not match[1] else f"({patterns.get(match[1], '[^{}]+')})")
+            self.fields += [match[1]] if match[1] else []
+            end = match.end()
+        return "".join(parts) + re.escape(self._template[end:])
+
+    def read(self, words: str) -> dict[str, Any] | None:
+        match = self._whole.fullmatch(words)
+        return self.attrs(match.groups()) if match else None
+
+    def attrs(self, values: tuple[str | None, ...]) -> dict[str, Any] | None:
+        found: dict[str, Any] = {name: value for name, value in zip(self.fields, values, strict=True) if value}
+        if self.known:
+            name = found.get(self.fields[0])
+            return {**found, "text": self.known[name]} if name in self.known else None
+        return found
+
+    def write(self, attrs: dict[str, Any]) -> str | None:
+        """The words for these attributes, or None where they would not be read back."""
+        if not all(isinstance(attrs.get(name), str) for name in self.fields):
+            return None
+        words = FIELD.sub(lambda match: str(attrs[match[1]]) if match[1] else match[0][0], self._template)
+        back = self.read(words)
+        return words if back is not None and all(attrs[name] == back.get(name) for name in self.fields) else None
+
+
+class Patterns:
+    def __init__(self, rules: Rules, *, cards: bool = False) -> None:
+        self.cards = cards
+        self.templates: list[Template] = []
+        for kind, found in rules.with_key("text").items():
+            known = rules.get(kind, "known", {})
+            self.templates += [Template(kind, one, rules.get(kind, "patterns", {}), known) for one in found]
+        self._regex = re.compile("|".join([f"({URL})", *(f"({one.regex})" for one in self.templates)]))
+        self._groups: dict[int, Template] = {}
+        number = 2
+        for template in self.templates:
+            self._groups[number] = template
+            number += 1 + len(template.fields)
+        self.signs = frozenset({*(template.first for template in self.templates), ":"})
+
+    def nodes(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
+        """A text cut into runs and the constructs in it."""
+        end = 0
+        linked = any(mark.kind == "link" for mark in marks)
+        for match in self._regex.finditer(words) if not self.signs.isdisjoint(words) else ():
+            if match.start() < end:
+                continue
+            found = self._link(match[0], marks) if match[1] else self._node(match, marks)
+            if found is None or (match[1] and linked):
+                continue
+            node, length = found
+            if match.start() > end:
+                yield text(words[end : match.start()], marks)
+            yield node
+            end = match.start() + length
+        if end < len(words):
+            yield text(words[end:], marks)
+
+    def found(self, words: str, *, linked: bool) -> Iterator[re.Match[str]]:
+        """Where plain text would be taken for a construct; an address is told at its colon."""
+        if self.signs.isdisjoint(words):
+            return
+        for match in self._regex.finditer(words):
+            if not match[1]:
+                yield match
+            elif not linked and (colon := COLON.search(words, match.start())):
+                yield colon
+
+    def _node(self, match: re.Match[str], marks: tuple[Mark, ...]) -> tuple[Node, int] | None:
+        number = next(number for number in self._groups if match[number] is not None)
+        template = self._groups[number]
+        attrs = template.attrs(match.groups()[number : number + len(template.fields)])
+        return None if attrs is None else (Node(template.kind, attrs, marks=marks), len(match[0]))
+
+    def _link(self, found: str, marks: tuple[Mark, ...]) -> tuple[Node, int]:
+        url = trimmed_address(found)
+        return (Node("card", {"url": url}) if self.cards else text(url, (*marks, Mark("link", {"href": url})))), len(
+            url
+        )
+
+    def write(self, kind: str, attrs: dict[str, Any]) -> tuple[str, list[str]] | None:
+        """The words for a node and the attributes they say, by the first template that can."""
+        for template in self.templates:
+            if template.kind == kind and (words := template.write(attrs)) is not None:
+                return words, template.fields + (["text"] if template.known else [])
+        return None
+
+
+def trimmed_address(url: str) -> str:
+    """A bare address without the punctuation that ends its sentence."""
+    shorter = None
+    while shorter != url:
+        shorter = url
+        url = TAIL.sub("", url)
+        while url.endswith(")") and url.count(")") > url.count("("):
+            url = url[:-1]
+    return url

@@ -1,0 +1,198 @@
+"""Inline content written as Markdown.
+
+Emphasis by signs has rules that depend on the neighbours, so what is written is read back, and written more plainly
+where it does not say the same: first with signs, then with HTML tags, and in lossless mode with carried marks.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+from urllib.parse import quote
+
+from .. import lossless_markers
+from ..adf import address_pattern
+from ..plain_text import named, says
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, merged, spaces_out, text
+from .escape import escape, paragraph_lines, target, title
+from .inline import InlineReader
+
+SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
+UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
+SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
+READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
+LONG = 20_000  # plain text beyond it is not read back
+PLAIN = re.compile(r"[\w ,.;()?%/'\"-]*")
+
+
+class SpanWriter:
+    def __init__(self, rules: Rules, reader: InlineReader, losses: Losses, *, lossless: bool) -> None:
+        self.rules = rules
+        self.reader = reader
+        self.losses = losses
+        self.lossless = lossless
+        said = rules.with_key("html")
+        self.tags = {kind: tags[0] for kind, tags in said.items() if rules.group(kind) == "mark"}
+        self.links = rules.with_key("link")
+
+    def write(self, content: list[Node], *, single: bool = False) -> str:
+        """One paragraph's content; `single` where it must stay on one line."""
+        nodes = merged(content) if self.lossless else self._readable(content)
+        if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and PLAIN.fullmatch(nodes[0].text):
+            return self._lines(nodes[0].text, single=single)
+        if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
+            return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
+        wanted = [self._shape(node) for node in nodes]
+        levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
+        words = ""
+        for level in levels:
+            words = self._lines(self._spans(nodes, level, single=single), single=single)
+            if [self._shape(node) for node in self.reader.read(words)] == wanted:
+                break
+        return words
+
+    def _lines(self, words: str, *, single: bool) -> str:
+        return (
+            paragraph_lines(words, exact=self.lossless).replace("\n", " ")
+            if single
+            else paragraph_lines(words, exact=self.lossless)
+        )
+
+    def _shape(self, node: Node) -> Any:
+        """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
+        if self.lossless:
+            return node.kind, node.attrs, node.text, node.marks, [self._shape(child) for child in node.content]
+        marks = tuple((mark.kind, mark.attrs.get("href") and "link") for mark in node.marks)
+        return node.kind, node.text.strip(), marks
+
+    # --- what readable Markdown can say ---
+
+    def _readable(self, content: list[Node]) -> list[Node]:
+        result: list[Node] = []
+        for node in content:
+            result.extend(self._sayable(node))
+        return spaces_out(merged(result))
+
+    def _sayable(self, node: Node) -> list[Node]:
+        marks = tuple(mark for mark in node.marks if mark.kind in self.tags or mark.kind == "link")
+        for mark in node.marks:
+            if mark not in marks:
+                self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
+            elif mark.kind == "link" and set(mark.attrs) - {"href", "title"}:
+                self.losses.add("a link has attributes that Markdown cannot say")
+        if node.kind in ("text", "break", "image", "figure"):
+            self._tell(node, {"url", "alt", "title", "text", "layout"})
+            return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
+        if self._constructed(node) is not None:
+            said = self.reader.patterns.write(node.kind, node.attrs)
+            form = self.links.get(node.kind, {})
+            self._tell(node, {*(said[1] if said else ()), form.get("attr"), form.get("label"), "text"})
+            return [Node(node.kind, node.attrs, [], "", ())]
+        self.losses.add(f"{named(node)} became text")
+        words = says(node, self.rules)
+        if node.kind == "card" and words:
+            marks = (*marks, Mark("link", {"href": words}))
+        return [text(words, marks)] if words else list(node.content)
+
+    def _tell(self, node: Node, said: set[Any]) -> None:
+        for image in node.content:
+            self._tell(image, said)
+        for name in node.attrs:
+            if name not in said:
+                self.losses.add(f"{named(node)}: {name} cannot be said in Markdown")
+
+    def _constructed(self, node: Node) -> str | None:
+        """A node in the words that its definition gives it."""
+        found = self.reader.patterns.write(node.kind, node.attrs)
+        said = self.links.get(node.kind)
+        if said and isinstance(node.attrs.get(said["attr"]), str):
+            label = str(node.attrs.get(said["label"]) or "")
+            if label or not found:
+                where = target(said["scheme"] + quote(node.attrs[said["attr"]], safe="/:@-._~+!$',;="))
+                return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
+        return found[0] if found else None
+
+    # --- writing ---
+
+    def _spans(self, nodes: list[Node], level: int, *, single: bool) -> str:
+        parts: list[str] = []
+        opened: list[Mark] = []
+        for index, node in enumerate(nodes):
+            marks = [mark for mark in node.marks if mark.kind != "codespan"]
+            if level < TAG_LEVEL and (bare := self._bare(node)):
+                marks = marks[:-1]
+            else:
+                bare = None
+            same = 0
+            while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
+                same += 1
+            parts += [self._mark(mark, level, opening=False) for mark in reversed(opened[same:])]
+            parts += [self._mark(mark, level, opening=True) for mark in marks[same:]]
+            opened = marks
+            linked = any(mark.kind == "link" for mark in marks)
+            last = index == len(nodes) - 1
+            parts.append(bare or self._node(node, level, single=single or last, linked=linked))
+        parts += [self._mark(mark, level, opening=False) for mark in reversed(opened)]
+        return "".join(parts)
+
+    def _bare(self, node: Node) -> str | None:
+        """An address that is its own link, and reads back so."""
+        if node.kind != "text" or not node.marks or node.marks[-1] != Mark("link", {"href": node.text}):
+            return None
+        found = list(self.reader.patterns.nodes(node.text, ()))
+        return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
+
+    def _mark(self, mark: Mark, level: int, *, opening: bool) -> str:
+        if mark.kind == "link" and (level < CARRY_LEVEL or set(mark.attrs) <= {"href"}):
+            if opening:
+                return "["
+            words = mark.attrs.get("title")
+            return f"]({target(mark.attrs.get('href', ''))}{title(words) if words else ''})"
+        if mark.kind in SIGNS and level < TAG_LEVEL:
+            return (SIGNS if level == SIGN_LEVEL else UNDERLINE)[mark.kind]
+        if mark.kind in self.tags and not mark.attrs:
+            return f"<{self.tags[mark.kind]}>" if opening else f"</{self.tags[mark.kind]}>"
+        if level < CARRY_LEVEL:
+            return ""
+        return lossless_markers.span({"marks": [list(mark)]}, "").removesuffix("</span>") if opening else "</span>"
+
+    def _node(self, node: Node, level: int, *, single: bool, linked: bool) -> str:
+        if node.kind == "text":
+            if any(mark.kind == "codespan" for mark in node.marks):
+                return code_span(node.text)
+            return escape(node.text, self.reader.patterns, linked=linked)
+        if node.kind == "break" and (not node.attrs or level < CARRY_LEVEL):
+            return "<br>" if single else "\\\n"
+        if node.kind in ("image", "figure") and (level < CARRY_LEVEL):
+            return self.image(node)
+        if level == CARRY_LEVEL:
+            return lossless_markers.span(
+                lossless_markers.flat(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
+                html.escape(says(node, self.rules)).replace("\n", " "),
+            )
+        return self._constructed(node) or escape(says(node, self.rules), self.reader.patterns, linked=linked)
+
+    def image(self, node: Node) -> str:
+        """An image, or a figure with its caption for a title; a link on it goes around."""
+        image = next((child for child in node.content if child.kind == "image"), node)
+        caption = " ".join(says(child, self.rules) for child in node.content if child.kind == "caption")
+        words = caption or str(image.attrs.get("title") or "")
+        alt = escape(str(image.attrs.get("alt") or self._unnamed(image)), self.reader.patterns, linked=True)
+        return f"![{alt}]({target(str(image.attrs.get('url') or ''))}{title(words) if words.strip() else ''})"
+
+    def _unnamed(self, image: Node) -> str:
+        """What stands for an attachment that has no description."""
+        url = str(image.attrs.get("url") or "")
+        forms = self.rules.forms.get("image", ())
+        known = any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
+        return "attachment" if known and not self.lossless else ""
+
+
+def code_span(words: str) -> str:
+    longest = max((len(run) for run in re.findall("`+", words)), default=0)
+    fence = "`" * (longest + 1)
+    clean = words.replace("\n", " ")
+    pad = " " if clean[:1] == "`" or clean[-1:] == "`" or (clean[:1] == " " == clean[-1:] and clean.strip()) else ""
+    return f"{fence}{pad}{clean}{pad}{fence}"

@@ -1,0 +1,304 @@
+"""The neutral tree written as Markdown: blocks.
+
+Readable Markdown says what Markdown has a construct for and announces the rest; in lossless mode the rest is carried
+(see `carry`), and every block is read back to make sure.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .. import lossless_markers
+from ..adf import SPELLING
+from ..normalise import fit
+from ..plain_text import named, says
+from ..rules import Rules
+from ..tree import Losses, Node, text, walk
+from .blocks import BlockReader
+from .spans import SpanWriter
+from .tables import html_table, plain_table
+from .unsupported import LANGUAGE, MOST, must_be_carried, unsaid
+
+OTHER = "*"  # noted on a list that follows one of its sort: it takes the other marker
+EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
+
+
+def write(root: Node, rules: Rules, losses: Losses, *, lossless: bool = False) -> str:
+    words = BlockWriter(rules, losses, lossless=lossless).document(root)
+    return words + "\n" if words else ""
+
+
+class BlockWriter:
+    def __init__(self, rules: Rules, losses: Losses, *, lossless: bool) -> None:
+        self.rules = rules
+        self.losses = losses
+        self.lossless = lossless
+        self.reader = BlockReader(rules, Losses())
+        self.spans = SpanWriter(rules, self.reader.inline, losses, lossless=lossless)
+        self.alerts = rules.with_key("alerts")
+        self.markers = rules.with_key("markers")
+        self.items = rules.with_key("items")
+        self._writers: dict[str, Callable[[Node], str]] = {
+            "paragraph": self._paragraph,
+            "heading": self._heading,
+            "quote": self._quote,
+            "bullets": self._list,
+            "numbers": self._list,
+            "code": self._code,
+            "rule": lambda _node: "---",
+            "panel": self._panel,
+            "expand": self._expand,
+            "nestedexpand": self._expand,
+            "table": self._table,
+            "figure": self._figure,
+            "image": self._figure,
+            **dict.fromkeys(self.items, self._list),
+        }
+
+    def document(self, root: Node) -> str:
+        if not self.lossless:
+            for node in walk(root):
+                node.attrs.pop(SPELLING, None)
+        if len(root.content) == 1 and root.content[0] == Node("paragraph"):
+            return ""
+        return self.blocks(root.content, top=True)
+
+    def blocks(self, nodes: list[Node], *, top: bool = False) -> str:
+        parts: list[str] = []
+        previous: Node | None = None
+        for node in nodes if self.lossless else self._lifted(nodes):
+            if _list_sort(node, self.items):
+                alike = previous is not None and _list_sort(previous, self.items) == _list_sort(node, self.items)
+                node.text = OTHER if alike and previous and previous.text != OTHER else ""
+            words = self._checked(node) if top and self.lossless else self.block(node)
+            if words:
+                parts.append(words)
+                previous = node
+        return "\n\n".join(parts)
+
+    def _lifted(self, nodes: list[Node]) -> list[Node]:
+        """The nodes with containers that Markdown has no construct for replaced by what they hold."""
+        result: list[Node] = []
+        for node in nodes:
+            if node.kind in self._writers or node.kind in self.rules.inline or not _of_blocks(node, self.rules):
+                result.append(node)
+            else:
+                self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
+                result.extend(self._lifted(node.content))
+        return result
+
+    def _checked(self, node: Node) -> str:
+        """A block that reads back exactly, carried whole where it must be."""
+        words = self.block(node)
+        back = self.reader.read(words)
+        plain = _unmarked(node)
+        fitted = fit(back, self.rules, Losses()).content
+        kept = fit(Node("doc", content=[_unmarked(node, kept=True)]), self.rules, Losses()).content
+        same = fitted == [plain] or (back.content == [plain] and fitted == kept)
+        return words if same else lossless_markers.comment(lossless_markers.flat(_unmarked(node)))
+
+    def block(self, node: Node) -> str:
+        left = unsaid(node)
+        if self.lossless and (
+            must_be_carried(node, self.rules, self._writers) or (node.kind == "panel" and self._alert(node) is None)
+        ):
+            return self.carried(node)
+        if (left or node.marks) and node.kind in self._writers:
+            self._tell(node, left)
+        writer = self._writers.get(node.kind)
+        words = writer(node) if writer else self._other(node)
+        if self.lossless and (left or node.marks):
+            return lossless_markers.comment(lossless_markers.flat(Node("doc", left, marks=node.marks))) + "\n\n" + words
+        return words
+
+    def _tell(self, node: Node, left: dict[str, Any]) -> None:
+        if not self.lossless:
+            for name in left:
+                self.losses.add(f"{node.kind}: {name} cannot be said in Markdown")
+            for mark in node.marks:
+                self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in Markdown")
+
+    def carried(self, node: Node) -> str:
+        """A node around its content: opened and closed by comments, so that the content can be edited."""
+        if not node.content or node.kind in ("figure", "code", "gallery"):
+            return lossless_markers.comment(lossless_markers.flat(_unmarked(node)))
+        opening = lossless_markers.comment(
+            {**lossless_markers.flat(Node(node.kind, node.attrs, marks=node.marks)), "open": 1}
+        )
+        inline = node.content[0].kind in self.rules.inline
+        inner = self.spans.write(node.content) if inline else self._carried_children(node)
+        return f"{opening}\n\n{inner}\n\n{lossless_markers.END}"
+
+    def _carried_children(self, node: Node) -> str:
+        if any(self.rules.group(child.kind) == "part" or child.kind not in self._writers for child in node.content):
+            parts = [self.carried(c) if self.rules.group(c.kind) == "part" else self.blocks([c]) for c in node.content]
+            return "\n\n".join(parts)
+        return self.blocks(node.content)
+
+    # --- constructs ---
+
+    def _paragraph(self, node: Node) -> str:
+        words = self.spans.write(node.content)
+        if node.content and all(part.kind == "break" for part in node.content):
+            return "<br>" * (len(node.content) + 1)
+        return words or "<br>"
+
+    def _heading(self, node: Node) -> str:
+        words = self.spans.write(node.content, single=True)
+        if words.rstrip("#") != words and words.rstrip("#")[-1:] in ("", " "):
+            words = words[:-1] + "\\#"
+        return f"{'#' * int(node.attrs.get('level', 6))} {words}".rstrip(" ")
+
+    def _quote(self, node: Node) -> str:
+        return quoted(self.blocks(node.content) if node.content != [Node("paragraph")] else "")
+
+    def _alert(self, node: Node) -> str | None:
+        names = self.alerts[node.kind]
+        return next((name for name, attrs in names.items() if attrs.items() <= node.attrs.items()), None)
+
+    def _panel(self, node: Node) -> str:
+        name = self._alert(node)
+        if name is None:
+            self.losses.add(f"a panel of type {node.attrs.get('type')!r} became another one")
+            near = [
+                one["to"] for one in self.rules.get(node.kind, "alike", ()) if one["from"].items() <= node.attrs.items()
+            ]
+            name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
+        inner = self.blocks(node.content) if node.content != [Node("paragraph")] else ""
+        title = node.attrs.get("title")
+        head = f"[!{name}]" + (f"\n**{html.escape(str(title), quote=False)}**\n" if title and not self.lossless else "")
+        gap = "\n" if node.content and node.content[0].kind == "paragraph" and node.content[0].content else "\n\n"
+        return quoted(head + (gap + inner if inner else ""))
+
+    def _code(self, node: Node) -> str:
+        words = "".join(child.text for child in node.content)
+        longest = max((len(run) for run in re.findall(r"^\s*(`{3,})", words, re.MULTILINE)), default=2)
+        fence = "`" * (longest + 1)
+        language = str(node.attrs.get("language", ""))
+        head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")
+        return f"{head}\n{words}\n{fence}" if words else f"{head}\n{fence}"
+
+    def _expand(self, node: Node) -> str:
+        title = node.attrs.get("title")
+        head = "<details>" + (
+            f"\n<summary>{html.escape(' '.join(title.split()), quote=False)}</summary>" if title is not None else ""
+        )
+        return "\n\n".join(filter(None, [head, self.blocks(node.content), "</details>"]))
+
+    def _table(self, node: Node) -> str:
+        return plain_table(node, self.spans) or html_table(node, self.blocks)
+
+    def _figure(self, node: Node) -> str:
+        if node.kind == "image":
+            return self.spans.write([node])
+        image = next((child for child in node.content if child.kind == "image"), None)
+        if image is None:
+            return ""
+        linked = [mark for mark in (*image.marks, *node.marks) if mark.kind == "link"]
+        words = self.spans.image(node)
+        if not linked:
+            return words
+        from .escape import target
+
+        return f"[{words}]({target(linked[0].attrs.get('href', ''))})"
+
+    def _other(self, node: Node) -> str:
+        """A node that Markdown has no construct for: what it holds, or what it says."""
+        if node.kind in self.rules.inline:
+            return self.spans.write([node])
+        if node.content:
+            self.losses.add(f"{named(node)} cannot be said in Markdown: only what it holds is kept")
+            return self.spans.write(node.content)
+        words = says(node, self.rules)
+        self.losses.add(
+            f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
+        )
+        from ..tree import Mark
+
+        return (
+            self.spans.write(
+                [text(words, (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ())]
+            )
+            if words
+            else ""
+        )
+
+    def _list(self, node: Node) -> str:
+        ordered = node.kind == "numbers"
+        bullet = node.text or ("." if ordered else "-")
+        number = node.attrs.get("start", 1)
+        number = number if isinstance(number, int) and 0 <= number <= MOST - len(node.content) else 1
+        lines: list[str] = []
+        other = False  # the list before in the same item had the first marker
+        if node.kind in self.items and node.content and node.content[0].kind in self.items:
+            lines.append(self._item(Node(self.items[node.kind]), bullet))  # a list in it needs an item before
+        for item in node.content:
+            if self.rules.group(item.kind) != "part":
+                if _list_sort(item, self.items):
+                    item.text, other = OTHER if other else "", not other
+                lines.append(indented(self.block(item), 2))
+                continue
+            other = False
+            sign = f"{number}{')' if bullet == OTHER else '.'}" if ordered else bullet
+            number += 1
+            lines.append(self._item(item, sign))
+        loose = any("\n\n" in line for line in lines)
+        return ("\n\n" if loose else "\n").join(lines)
+
+    def _item(self, item: Node, sign: str) -> str:
+        marker = next(
+            (m for m, attrs in self.markers.get(item.kind, {}).items() if attrs.items() <= item.attrs.items()), None
+        )
+        if item.kind == "blocktask":
+            item = self._one_paragraph(item)
+            marker = next(m for m, attrs in self.markers["task"].items() if attrs.items() <= item.attrs.items())
+        if marker is None and item.kind in self.markers:
+            marker = next(iter(self.markers[item.kind]))
+        if marker is not None:
+            return f"{sign} {marker} {indented(self.spans.write(item.content), len(sign) + 1).lstrip()}".rstrip(" ")
+        return f"{sign} {indented(self._item_content(item), len(sign) + 1).lstrip()}".rstrip(" ")
+
+    def _one_paragraph(self, item: Node) -> Node:
+        """An item of blocks as one of lines."""
+        self.losses.add(f"{item.kind} cannot be said in Markdown: its paragraphs became lines")
+        lines: list[Node] = []
+        for child in item.content:
+            lines += [Node("break")] if lines else []
+            lines += child.content or ([text(says(child, self.rules))] if says(child, self.rules) else [])
+        return Node("task", {"done": item.attrs.get("done", False)}, lines)
+
+    def _item_content(self, item: Node) -> str:
+        if item.content == [Node("paragraph")] or not item.content:
+            return ""
+        words = self.blocks(item.content)
+        first, rest = item.content[0], item.content[1:]
+        if len(rest) == 1 and rest[0].kind in ("bullets", *self.items) and first.kind == "paragraph" and first.content:
+            head, _, tail = words.partition("\n\n")
+            return words if "\n\n" in tail or EMPTY_ITEM.match(tail) else f"{head}\n{tail}"
+        return words
+
+
+def quoted(words: str) -> str:
+    return "\n".join(f"> {line}".rstrip(" ") if not line.strip(" ") else f"> {line}" for line in words.split("\n"))
+
+
+def indented(words: str, width: int) -> str:
+    return "\n".join(" " * width + line if line else line for line in words.split("\n"))
+
+
+def _list_sort(node: Node, items: dict[str, str]) -> str:
+    return "numbers" if node.kind == "numbers" else "bullets" if node.kind == "bullets" or node.kind in items else ""
+
+
+def _of_blocks(node: Node, rules: Rules) -> bool:
+    return bool(node.content) and (node.content[0].kind not in rules.inline or node.content[0].kind == "image")
+
+
+def _unmarked(node: Node, *, kept: bool = False) -> Node:
+    """The node without the notes the writer keeps on lists."""
+    own = node.text if node.kind == "text" else ""
+    content = [_unmarked(child, kept=kept) for child in node.content]
+    return Node(node.kind, node.attrs, content, own, node.marks, kept)

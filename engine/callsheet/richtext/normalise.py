@@ -1,0 +1,319 @@
+"""Makes a tree fit the document format: what may not stand where it stands is hoisted or flattened, never dropped.
+
+Each definition lists in `unfit` what becomes of its node where the parent does not hold it, best first: a kind to turn
+into, `split` (the parent ends before it and goes on after it), or one of `FLATTEN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .adf import form_of
+from .plain_text import says
+from .rules import Rules
+from .tree import Losses, Mark, Node, merged, spaces_out, text, trimmed, walk
+
+
+class Up(Node):
+    """A node on its way up to a parent that holds it."""
+
+
+def fit(root: Node, rules: Rules, losses: Losses) -> Node:
+    return Fitter(rules, losses).root(root)
+
+
+class Fitter:
+    def __init__(self, rules: Rules, losses: Losses) -> None:
+        self.rules = rules
+        self.losses = losses
+        self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
+
+    def root(self, root: Node) -> Node:
+        content = [
+            node for child in _wrapped(root, self.rules) for node in self.place(child, root) if not isinstance(node, Up)
+        ]
+        return root.having(content or [Node(self.rules.get(root.kind, "empty"))])
+
+    def place(self, child: Node, parent: Node, *, raised: bool = False) -> list[Node]:
+        """The nodes that stand for `child` in `parent`; those that must go further up are `Up`."""
+        rules = self.rules
+        if child.kind in rules.holds.get(parent.kind, ()) and self._sayable(child):
+            return self._settled(child, parent)
+        if not raised and (wrapper := self._wrapper(child, parent)):
+            return self.place(Node(wrapper, content=[child]), parent)
+        for attempt in rules.get(child.kind, "unfit", ()):
+            if attempt == "split":
+                if rules.get(parent.kind, "splits") or rules.get(parent.kind, "ends"):
+                    return [_up(child)]
+            elif attempt in FLATTEN:
+                self._note(child, parent)
+                return [node for part in FLATTEN[attempt](child, rules) for node in self.place(part, parent)]
+            elif attempt in rules.holds.get(parent.kind, ()):
+                return self.place(self._turned(child, attempt), parent)
+        self._note(child, parent)
+        return (
+            [node for part in plain(child, rules) for node in self.place(part, parent)] if child.kind != "text" else []
+        )
+
+    def _note(self, child: Node, parent: Node) -> None:
+        if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
+            self.losses.add(f"{child.kind} cannot stand in {parent.kind}: only its content is kept")
+
+    def _sayable(self, node: Node) -> bool:
+        if node.kind == "text":
+            return bool(node.text)
+        found = form_of(self.rules, node.kind, node.attrs) if self.rules.forms[node.kind][0].fields else None
+        form = found[0] if found else self.rules.forms[node.kind][0]
+        if found is None and form.fields:
+            return False
+        held = (
+            sum(child.kind in self.rules.holds[node.kind] for child in node.content) if form.least or form.most else 0
+        )
+        return not form.least or form.least <= held
+
+    def _wrapper(self, child: Node, parent: Node) -> str | None:
+        """The kind that `parent` is made of, when its definition says so and it can hold the child."""
+        kind: str | None = self.rules.get(parent.kind, "empty")
+        holds = self.rules.holds.get(kind or "", frozenset())
+        if kind is None or kind in {parent.kind, child.kind}:
+            return None
+        structural = self.rules.group(kind) == "part" and self.rules.group(child.kind) != "part"
+        return kind if child.kind in holds or structural else None
+
+    def _turned(self, child: Node, kind: str) -> Node:
+        """The node as another kind: around it where that kind holds it, in its place otherwise."""
+        if child.kind in self.rules.holds.get(kind, ()):
+            return Node(kind, content=[child])
+        sign = self._sign(child)
+        return Node(kind, dict(child.attrs), [*([text(sign + " ")] if sign else []), *child.content], "", child.marks)
+
+    def _sign(self, node: Node) -> str:
+        """What stands for the state of an item of a special list in an ordinary one."""
+        signs: dict[str, dict[str, Any]] = self.rules.get(node.kind, "bullets", {})
+        return next((sign for sign, attrs in signs.items() if attrs.items() <= node.attrs.items()), "")
+
+    # --- a node that may stand where it is ---
+
+    def _settled(self, node: Node, parent: Node) -> list[Node]:
+        node = self._with_marks(node, parent)
+        if not self.rules.holds.get(node.kind):
+            return [node.having([])] if node.content else [node]
+        result: list[Node] = []
+        for piece in self._pieces(node):
+            if isinstance(piece, Up):
+                result.extend(self.place(_down(piece), parent, raised=True))
+            else:
+                result.append(piece)
+        return result
+
+    def _pieces(self, node: Node) -> list[Node]:
+        """The node split around whatever must leave it."""
+        holds = self.rules.holds[node.kind]
+        if node.content and all(child.kind == "text" for child in node.content) and "text" in holds:
+            return [self._inline(node)]
+        pieces: list[Node] = []
+        current: list[Node] = []
+        ended = False
+        for child in _wrapped(node, self.rules):
+            for part in self.place(child, node):
+                if isinstance(part, Up) or ended:
+                    if current:
+                        pieces.append(self._finished(node.having(current), first=not pieces))
+                        current = []
+                    pieces.append(part if isinstance(part, Up) else _up(part))
+                    ended = ended or bool(self.rules.get(node.kind, "ends"))
+                else:
+                    current.append(part)
+        if current or not pieces:
+            pieces.append(self._finished(node.having(current), first=not pieces))
+        if len(pieces) == 1:
+            return pieces
+        edged = [self._edged(piece) for piece in pieces]
+        return _renumbered([piece for piece in edged if isinstance(piece, Up) or piece.content])
+
+    def _edged(self, piece: Node) -> Node:
+        """What stands beside something that was taken out starts and ends without white space."""
+        if isinstance(piece, Up) or not piece.content or self.rules.group(piece.content[0].kind) != "inline":
+            return piece
+        return piece.having(trimmed(piece.content))
+
+    def _inline(self, node: Node) -> Node:
+        form = self.rules.forms[node.kind][0]
+        if node.kept:
+            return node.having([self._with_marks(child, node) for child in node.content])
+        if form.table.get("plain"):
+            words = "".join(child.text for child in node.content)
+            return node.having([text(words)] if words else [])
+        content = [self._with_marks(child, node) for child in node.content]
+        changed = any(new is not old for new, old in zip(content, node.content, strict=True))
+        return node.having(spaces_out(merged(content)) if changed else merged(content))
+
+    def _finished(self, node: Node, *, first: bool) -> Node:
+        """A node with the children it must have."""
+        form = self.rules.forms[node.kind][0]
+        if node.content and node.content[0].kind in self.rules.inline:
+            return node if node.kept else node.having(spaces_out(merged(node.content)))
+        empty = None if node.kept and form.table.get("hollow") else self.rules.get(node.kind, "empty")
+        missing = form.starts and not (node.content and node.content[0].kind in form.starts) and not node.kept
+        if empty and (not node.content or missing) and (first or not node.content or missing):
+            return node.having([*self._settled(Node(empty), node), *node.content])
+        return node.having(node.content[: form.most]) if form.most else node
+
+    # --- marks ---
+
+    def _with_marks(self, node: Node, parent: Node) -> Node:
+        if not node.marks:
+            return node
+        if any(mark.attrs and not form_of(self.rules, mark.kind, mark.attrs) for mark in node.marks):
+            said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
+            return self._with_marks(Node(node.kind, node.attrs, node.content, node.text, said, node.kept), parent)
+        key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
+        if key not in self._marks:
+            self._marks[key] = self._allowed(node, parent)
+        if all(self._marks[key]):
+            return node
+        kept = tuple(mark for mark, keep in zip(node.marks, self._marks[key], strict=True) if keep)
+        dropped = [mark for mark, keep in zip(node.marks, self._marks[key], strict=True) if not keep]
+        for mark in dropped:
+            self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
+            if node.kind in self.rules.get(mark.kind, "insists", ()):
+                return self._with_marks(text(says(node, self.rules), node.marks), parent)
+        return Node(node.kind, node.attrs, node.content, node.text, kept, node.kept)
+
+    def _allowed(self, node: Node, parent: Node) -> tuple[bool, ...]:
+        rules = self.rules
+        can = frozenset(kind for form in rules.forms[node.kind] for kind in form.marks)
+        ruled_out = {other for mark in node.marks if mark.kind in can for other in rules.excluded[mark.kind]}
+        result: list[bool] = []
+        seen: set[str] = set()
+        for mark in node.marks:
+            keep = mark.kind in can and mark.kind not in seen and self._placed(mark, node, parent)
+            if keep and mark.kind in ruled_out:
+                keep = mark.kind not in {o for s in seen for o in rules.excluded[s]} and not _weaker(mark, node, rules)
+            result.append(keep)
+            if keep:
+                seen.add(mark.kind)
+        return tuple(result)
+
+    def _placed(self, mark: Mark, node: Node, parent: Node) -> bool:
+        form = self.rules.forms[mark.kind][0]
+        within = form.table.get("within")
+        if parent.kind in form.table.get("beyond", ()):
+            return False
+        return within is None or parent.kind in within or f"{node.kind}>{parent.kind}" in within
+
+
+def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
+    """Whether a later mark rules this one out without being ruled out by it."""
+    return any(
+        mark.kind in rules.excluded[other.kind] and other.kind not in rules.excluded[mark.kind] for other in node.marks
+    )
+
+
+def _up(node: Node) -> Up:
+    return Up(node.kind, node.attrs, node.content, node.text, node.marks, node.kept)
+
+
+def _down(node: Node) -> Node:
+    return Node(node.kind, node.attrs, node.content, node.text, node.marks, node.kept)
+
+
+def _wrapped(node: Node, rules: Rules) -> list[Node]:
+    """The children, with runs of inline ones in a paragraph where only blocks may stand."""
+    holds = rules.holds.get(node.kind, frozenset())
+    if "text" in holds or "paragraph" not in holds:
+        return node.content
+    result: list[Node] = []
+    run: list[Node] = []
+    for child in node.content:
+        if child.kind in rules.inline and child.kind not in holds:
+            run.append(child)
+            continue
+        result.extend(_paragraph(run))
+        run = []
+        result.append(child)
+    return result + _paragraph(run)
+
+
+def _paragraph(run: list[Node]) -> list[Node]:
+    content = trimmed(run)
+    return [Node("paragraph", content=content)] if content else []
+
+
+def _renumbered(pieces: list[Node]) -> list[Node]:
+    """The later parts of a numbered list go on counting."""
+    start = 1
+    for piece in pieces:
+        if piece.kind == "numbers" and not isinstance(piece, Up):
+            first = piece.attrs.get("start", 1)
+            if start > 1 and piece is not pieces[0]:
+                piece.attrs = {**piece.attrs, "start": start}
+            start = (start if start > 1 else first) + len(piece.content)
+    return pieces
+
+
+# --- what is left of a node that may stand nowhere near ---
+
+
+def content(node: Node, rules: Rules) -> list[Node]:
+    return node.content or plain(node, rules)
+
+
+def plain(node: Node, rules: Rules) -> list[Node]:
+    words = says(node, rules) or " ".join(
+        filter(None, (says(child, rules) for child in walk(node) if not child.content))
+    )
+    return [text(words, tuple(mark for mark in node.marks if mark.kind == "link"))] if words else []
+
+
+def strong(node: Node, _rules: Rules) -> list[Node]:
+    bold = [Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks)) for n in node.content]
+    return [Node("paragraph", content=bold)]
+
+
+def titled(node: Node, _rules: Rules) -> list[Node]:
+    title = node.attrs.get("title")
+    return [*([Node("paragraph", content=[text(title, (Mark("strong", {}),))])] if title else []), *node.content]
+
+
+def rows(node: Node, _rules: Rules) -> list[Node]:
+    """Every row of a table as a paragraph, cells set apart by bars."""
+    result = []
+    for row in node.content:
+        line: list[Node] = []
+        for cell in row.content:
+            line += [text(" | ")] if line else []
+            for found in walk(cell):
+                line += (
+                    [found]
+                    if not found.content
+                    and found.kind in ("text", "break", "mention", "emoji", "date", "status", "card", "image")
+                    else []
+                )
+        result.append(Node("paragraph", content=trimmed(line)))
+    return result
+
+
+def link(node: Node, rules: Rules) -> list[Node]:
+    """Images as linked text; the rest of the node as it is."""
+    result: list[Node] = []
+    for found in walk(node):
+        if found.kind == "image":
+            url = found.attrs.get("url", "")
+            linked = any(mark.kind == "link" for mark in found.marks)
+            marks = found.marks if linked or not url else (*found.marks, Mark("link", {"href": url}))
+            result.append(text(says(found, rules) or url, tuple(m for m in marks if m.kind != "border")))
+        elif found.kind == "text":
+            result += [text(" "), found]
+    return result
+
+
+FLATTEN: dict[str, Callable[[Node, Rules], list[Node]]] = {
+    "content": content,
+    "text": plain,
+    "strong": strong,
+    "titled": titled,
+    "rows": rows,
+    "link": link,
+}

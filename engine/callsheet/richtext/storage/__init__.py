@@ -1,0 +1,1 @@
+"""Storage XHTML: reading and writing."""

@@ -1,0 +1,160 @@
+"""The storage forms of node definitions: which element or macro says which kind."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+from ..fields import Field, as_number, fields
+from ..rules import Rules
+from ..tree import Node
+from .xml import Element
+
+
+class StorageForm:
+    """One element or macro, with where its attributes, parameters, fields and body are."""
+
+    def __init__(self, kind: str, table: dict[str, Any], frame: dict[str, str]) -> None:
+        self.kind = kind
+        self.table = table
+        self.frame = frame
+        self.macro: str | None = table.get("macro")
+        self.element: str = frame["element"] if self.macro else table["element"]
+        self.fixed: dict[str, str] = table.get("fixed", {})
+        self.set: dict[str, Any] = table.get("set", {})
+        self.attrs = fields(table.get("attrs", {}), named=True)
+        self.params = fields(table.get("params", {}), named=True)
+        self.fields = fields(table.get("fields", {}), named=True)
+        self.styles = fields(table.get("styles", {}), named=True)
+        self.inner: str | None = table.get("inner")
+        self.inner_attrs = fields(table.get("inner_attrs", {}), named=True)
+        self.plain = table.get("body") == "plain"
+
+    # --- reading ---
+
+    def matches(self, element: Element) -> bool:
+        if self.macro is not None:
+            params = self.parameters(element)
+            return element.attrs.get(self.frame["name"]) == self.macro and self.fixed.items() <= params.items()
+        if self.inner:
+            inner = element.child(self.inner)
+            return inner is not None and all(_has(field, inner.attrs) for field in self.inner_attrs)
+        styles = style_of(element)
+        return (
+            self.fixed.items() <= element.attrs.items()
+            and all(_has(field, element.attrs) for field in self.attrs)
+            and all(field.outer in styles for field in self.styles)
+        )
+
+    def parameters(self, element: Element) -> dict[str, str]:
+        name, parameter = self.frame["name"], self.frame["parameter"]
+        return {child.attrs.get(name, ""): child.text() for child in element.elements() if child.name == parameter}
+
+    def read(self, element: Element) -> dict[str, Any]:
+        """The neutral attributes; what no field names stands under `attributes` and `params`."""
+        result = dict(self.set)
+        if self.macro is not None:
+            given = self.parameters(element)
+            _read(self.params, given, result)
+            left = {
+                k: v for k, v in given.items() if k not in self.fixed and not any(f.outer == k for f in self.params)
+            }
+            other = {k: v for k, v in element.attrs.items() if k != self.frame["name"]}
+            return result | ({"params": left} if left else {}) | ({"attributes": other} if other else {})
+        _read(self.attrs, element.attrs, result)
+        _read(self.styles, style_of(element), result)
+        for field in self.fields:
+            child = element.child(field.outer)
+            if child is not None:
+                _read([field], {field.outer: child.text().strip()}, result)
+        inner = element.child(self.inner) if self.inner else None
+        if inner is not None:
+            _read(self.inner_attrs, inner.attrs, result)
+        named = {field.outer for field in self.attrs} | set(self.fixed) | ({"style"} if self.styles else set())
+        other = {key: value for key, value in element.attrs.items() if key not in named}
+        return result | ({"attributes": other} if other else {})
+
+    # --- writing ---
+
+    def says(self, node: Node) -> bool:
+        """Whether this form can say the node."""
+        needed = [field for field in (*self.attrs, *self.inner_attrs) if field.needed]
+        return self.set.items() <= node.attrs.items() and all(_write(field, node.attrs) is not None for field in needed)
+
+    def said(self, among: list[Field], attrs: dict[str, Any]) -> dict[str, str]:
+        found = {field.outer: _write(field, attrs) for field in among}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _has(field: Field, attrs: dict[str, str]) -> bool:
+    return not field.rule.get("required") or (
+        field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer])))
+    )
+
+
+def _read(among: list[Field], given: dict[str, str], result: dict[str, Any]) -> None:
+    for field in among:
+        if field.outer in given:
+            words = given[field.outer]
+            number = as_number(words) if field.rule.get("type") in ("integer", "number") else words
+            if number is not None:
+                found = field.read(number)
+                result.update({k: v for k, v in found.items() if k not in result})
+
+
+def _write(field: Field, attrs: dict[str, Any]) -> str | None:
+    value = attrs.get(field.name)
+    if value is None or isinstance(value, (dict, list)):
+        return field.default
+    if field.types == (str,) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = str(value)
+    written = field.write({field.name: value})
+    return None if written is None else str(written)
+
+
+def style_of(element: Element) -> dict[str, str]:
+    """The declarations of a style attribute, colours as `#rrggbb`."""
+    found: dict[str, str] = {}
+    for declaration in element.attrs.get("style", "").split(";"):
+        name, _, value = declaration.partition(":")
+        if value:
+            found[name.strip().lower()] = _color(value.strip())
+    return found
+
+
+def _color(value: str) -> str:
+    match = re.fullmatch(r"rgb\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)", value)
+    return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()) if match else value
+
+
+class StorageForms:
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.frame: dict[str, Any] = next(iter(rules.get("macro", "storage", [{}])), {})
+        self.by_kind: dict[str, list[StorageForm]] = {}
+        for kind, table in rules.rows("storage"):
+            if kind != "macro":
+                self.by_kind.setdefault(kind, []).append(StorageForm(kind, table, self.frame))
+
+    @cached_property
+    def by_element(self) -> dict[str, list[StorageForm]]:
+        """Element name → forms, those with more conditions first."""
+        found: dict[str, list[StorageForm]] = {}
+        for forms in self.by_kind.values():
+            for form in forms:
+                found.setdefault(form.element, []).append(form)
+        return {name: sorted(forms, key=lambda form: -len(form.fixed)) for name, forms in found.items()}
+
+    @cached_property
+    def skipped(self) -> frozenset[str]:
+        """Elements that only group what others say."""
+        return frozenset(
+            name for forms in self.by_kind.values() for form in forms for name in form.table.get("skip", ())
+        )
+
+    def reading(self, element: Element) -> StorageForm | None:
+        return next((form for form in self.by_element.get(element.name, ()) if form.matches(element)), None)
+
+    def writing(self, node: Node) -> StorageForm | None:
+        return next((form for form in self.by_kind.get(node.kind, ()) if form.says(node)), None)

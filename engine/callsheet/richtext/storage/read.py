@@ -1,0 +1,133 @@
+"""Storage XHTML read into the neutral tree."""
+
+from __future__ import annotations
+
+import re
+
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, merged, text, trimmed
+from .forms import StorageForm, StorageForms
+from .xml import Element, parse, written
+
+SPACE = re.compile(r"[ \t\r\n]+")
+
+
+def read(source: str, rules: Rules, losses: Losses) -> Node:
+    """The tree of a fragment; raises UsageError with line and column where it is not well-formed."""
+    reader = StorageReader(rules, losses)
+    return Node("doc", {}, reader.blocks(parse(source), "doc"))
+
+
+class StorageReader:
+    def __init__(self, rules: Rules, losses: Losses) -> None:
+        self.rules = rules
+        self.losses = losses
+        self.forms = StorageForms(rules)
+        self.items = rules.with_key("items")
+
+    def blocks(self, element: Element, kind: str) -> list[Node]:
+        """The children as what `kind` holds: runs of inline content in paragraphs where it holds blocks."""
+        nodes = self.children(element, ())
+        holds = self.rules.holds.get(kind, frozenset(("paragraph",)))
+        if "text" in holds:
+            return trimmed(nodes)
+        if "paragraph" not in holds:
+            return [node for node in nodes if node.kind != "text" or node.text.strip()]
+        result: list[Node] = []
+        run: list[Node] = []
+        for node in nodes:
+            if node.kind in self.rules.inline or (node.kind == "macro" and _paragraph(run)):
+                run.append(node)
+            else:
+                result += [*_paragraph(run), node]
+                run = []
+        return result + _paragraph(run)
+
+    def children(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
+        result: list[Node] = []
+        for child in element.children:
+            if isinstance(child, str):
+                words = SPACE.sub(" ", child)
+                result += [text(words, marks)] if words else []
+            else:
+                result += self.node(child, marks)
+        return merged(result)
+
+    def node(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
+        form = self.forms.reading(element)
+        if form is None:
+            return self._unknown(element, marks)
+        attrs = form.read(element)
+        if self.rules.group(form.kind) == "mark":
+            present = any(mark.kind == form.kind for mark in marks)
+            return self.children(element, marks if present else (*marks, Mark(form.kind, attrs)))
+        if form.table.get("label"):
+            attrs |= self._label(element, form)
+        node = Node(form.kind, attrs, [], "", marks if self.rules.group(form.kind) == "inline" else ())
+        return self._whole(node, element, form)
+
+    def _whole(self, node: Node, element: Element, form: StorageForm) -> list[Node]:
+        """The node with its content; a list inside an item of a flat list comes after the item."""
+        body = self._body(element, form)
+        if form.plain:
+            words = body.text() if body else ""
+            return [Node(node.kind, node.attrs, [text(words)] if words else [])]
+        if node.kind == "image":
+            return self._image(node, element)
+        if body is None or node.kind in self.rules.inline:
+            return [node]
+        node.content = self.blocks(body, node.kind)
+        if node.kind in self.items.values():
+            return self._flat(node)
+        return [node]
+
+    def _flat(self, item: Node) -> list[Node]:
+        inner: list[Node] = []
+        lists: list[Node] = []
+        for node in item.content:
+            if node.kind in self.items:
+                lists.append(node)
+            else:
+                inner += node.content if node.kind == "paragraph" else [node]
+        return [item.having(trimmed(inner)), *lists]
+
+    def _image(self, node: Node, element: Element) -> list[Node]:
+        caption = next(
+            (child for child in element.elements() if (form := self.forms.reading(child)) and form.kind == "caption"),
+            None,
+        )
+        if caption is None:
+            return [node]
+        words = [inner for block in self.blocks(caption, "item") for inner in block.content]
+        return [Node("figure", {}, [node, Node("caption", content=words)])] if words else [node]
+
+    def _label(self, element: Element, form: StorageForm) -> dict[str, str]:
+        body = next((found for name in form.table["label"].values() if (found := element.child(name))), None)
+        words = body.text().strip() if body else ""
+        return {"label": words} if words else {}
+
+    def _body(self, element: Element, form: StorageForm) -> Element | None:
+        if form.macro is not None:
+            kind = form.table.get("body")
+            return element.child(self.forms.frame[kind]) if kind else None
+        name = form.table.get("body")
+        return element if name in (None, "plain") else element.child(name) or element
+
+    def _unknown(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
+        frame = self.forms.frame
+        if ":" not in element.name or element.name in self.forms.skipped:
+            return self.children(element, marks)
+        bodies = [child for child in element.elements() if child.name == frame.get("rich")]
+        content = [node for body in bodies for node in self.blocks(body, "doc")]
+        words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
+            "" if element.name == frame.get("element") else element.text().strip()
+        )
+        if words:
+            content.append(Node("paragraph", content=[text(words)]))
+        name = element.attrs.get(frame.get("name", ""), element.name)
+        return [Node("macro", {"name": name, "source": written(element)}, content, "", ())]
+
+
+def _paragraph(run: list[Node]) -> list[Node]:
+    content = trimmed(run)
+    return [Node("paragraph", content=content)] if content else []

@@ -1,0 +1,202 @@
+"""The neutral tree written as storage XHTML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..normalise import FLATTEN
+from ..plain_text import named, says
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, text
+from .forms import StorageForm, StorageForms
+from .xml import cdata, escaped, tag, well_formed
+
+
+def write(root: Node, rules: Rules, losses: Losses) -> str:
+    return StorageWriter(rules, losses).content(root)
+
+
+class StorageWriter:
+    def __init__(self, rules: Rules, losses: Losses) -> None:
+        self.rules = rules
+        self.losses = losses
+        self.forms = StorageForms(rules)
+        self.items = rules.with_key("items")
+        self.count = 0
+
+    def content(self, node: Node) -> str:
+        """The children; runs of inline nodes with their marks around them."""
+        parts: list[str] = []
+        run: list[Node] = []
+        for child in node.content:
+            if child.kind in self.rules.inline or (child.kind == "figure" and node.kind in ("paragraph", "heading")):
+                run.append(child)
+            else:
+                parts += [self.inline(run), self.block(child)]
+                run = []
+        return "".join([*parts, self.inline(run)])
+
+    def inline(self, nodes: list[Node]) -> str:
+        parts: list[str] = []
+        opened: list[Mark] = []
+        for node in nodes:
+            marks = [mark for mark in node.marks if self.forms.by_kind.get(mark.kind)]
+            for mark in node.marks:
+                if mark not in marks:
+                    self.losses.add(f"{mark.kind} cannot be said in storage format: the words are kept")
+            same = 0
+            while same < min(len(opened), len(marks)) and opened[same] == marks[same]:
+                same += 1
+            parts += [self._mark(mark, opening=False) for mark in reversed(opened[same:])]
+            parts += [self._mark(mark, opening=True) for mark in marks[same:]]
+            opened = marks
+            parts.append(escaped(node.text) if node.kind == "text" else self.block(node))
+        return "".join(parts + [self._mark(mark, opening=False) for mark in reversed(opened)])
+
+    def _mark(self, mark: Mark, *, opening: bool) -> str:
+        form = self.forms.by_kind[mark.kind][0]
+        if not opening:
+            return f"</{form.element}>"
+        attrs = form.said(form.attrs, mark.attrs) | _others(mark.attrs)
+        styles = form.said(form.styles, mark.attrs)
+        if styles:
+            attrs["style"] = " ".join(f"{name}: {value};" for name, value in styles.items())
+        return tag(form.element, attrs, "\0").removesuffix(f"\0</{form.element}>")
+
+    def block(self, node: Node) -> str:
+        source = node.attrs.get("source")
+        if node.kind == "macro" and isinstance(source, str) and well_formed(source):
+            return source
+        form = self.forms.writing(node)
+        if form is not None:
+            self._tell(node)
+            return self._formed(node, form)
+        return self._other(node)
+
+    def _tell(self, node: Node) -> None:
+        for mark in node.marks:
+            if self.rules.group(node.kind) != "inline":
+                self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in storage format")
+
+    def _formed(self, node: Node, form: StorageForm) -> str:
+        if form.macro is not None:
+            return self._macro(node, form)
+        attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **_others(node.attrs)}
+        if form.inner:
+            return tag(
+                form.element, attrs, tag(form.inner, form.said(form.inner_attrs, node.attrs)) + self._label(node, form)
+            )
+        if form.table.get("says"):
+            return tag(form.element, attrs, escaped(str(node.attrs[form.table["says"]])))
+        inner = self._inside(node, form)
+        if not inner and form.element in ("p", "li", "td", "th", "blockquote", "pre"):
+            return (
+                f"<{form.element}></{form.element}>" if not attrs else tag(form.element, attrs, "\0").replace("\0", "")
+            )
+        return tag(form.element, attrs, inner)
+
+    def _inside(self, node: Node, form: StorageForm) -> str:
+        body = form.table.get("body")
+        if form.plain:
+            return escaped("".join(child.text for child in node.content))
+        inner = self._items(node) if node.kind in self.items else self.content(node)
+        for wrapper in filter(None, [form.table.get("wrap"), body]):
+            inner = tag(wrapper, {}, inner)
+        return self._fields(node, form) + inner
+
+    def _fields(self, node: Node, form: StorageForm) -> str:
+        parts = []
+        for field in form.fields:
+            value: Any = form.said([field], node.attrs).get(field.outer)
+            if value is None and field.rule.get("counted"):
+                self.count += 1
+                value = str(self.count)
+            parts.append(tag(field.outer, {}, escaped(value)) if value is not None else "")
+        return "".join(parts)
+
+    def _items(self, node: Node) -> str:
+        """A flat list: a list in it belongs into the body of the item before."""
+        parts: list[str] = []
+        for child in node.content:
+            words = self.block(child)
+            end = self._tail(parts[-1]) if child.kind in self.items and parts else 0
+            if end > 0:
+                parts[-1] = parts[-1][:end] + words + parts[-1][end:]
+            else:
+                parts.append(words)
+        return "".join(parts)
+
+    def _tail(self, item: str) -> int:
+        """Where in a written item its body ends."""
+        bodies = [
+            form.table["body"]
+            for kind in self.items.values()
+            for form in self.forms.by_kind.get(kind, ())
+            if "body" in form.table
+        ]
+        return max((item.rfind(f"</{name}>") for name in bodies), default=0)
+
+    def _label(self, node: Node, form: StorageForm) -> str:
+        caption = "".join(self.block(child) for child in node.content if child.kind == "caption")
+        label = node.attrs.get("label")
+        return caption + (
+            tag(form.table["label"]["plain"], {}, cdata(label)) if label and "label" in form.table else ""
+        )
+
+    def _macro(self, node: Node, form: StorageForm) -> str:
+        frame = form.frame
+        params = {
+            **form.fixed,
+            **form.said(form.params, node.attrs),
+            **{k: str(v) for k, v in node.attrs.get("params", {}).items()},
+        }
+        inner = "".join(
+            tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in params.items()
+        )
+        body = form.table.get("body")
+        if body == "plain":
+            inner += tag(frame["plain"], {}, cdata("".join(child.text for child in node.content)))
+        elif body == "rich":
+            inner += tag(frame["rich"], {}, self.content(node) or "<p></p>")
+        return tag(frame["element"], {frame["name"]: form.macro or "", **_others(node.attrs)}, inner)
+
+    def _other(self, node: Node) -> str:
+        """A kind without a form here: as the kind its definition turns it into, its content, or its words."""
+        if node.kind in ("figure", "gallery"):
+            return self._figures(node)
+        for attempt in self.rules.get(node.kind, "unfit", ()):
+            if attempt in self.forms.by_kind and attempt != "paragraph":
+                return self._turned(node, attempt)
+        if node.content:
+            self.losses.add(f"{named(node)} cannot be said in storage format: only what it holds is kept")
+            nodes = FLATTEN["titled"](node, self.rules)
+            return self.content(node.having(nodes)) if node.kind != "caption" else tag("p", {}, self.content(node))
+        words = says(node, self.rules)
+        self.losses.add(
+            f"{named(node)} cannot be said in storage format" + (": its text is kept" if words else " and is left out")
+        )
+        inner = escaped(words)
+        return tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
+
+    def _turned(self, node: Node, kind: str) -> str:
+        sign = next(
+            (s for s, attrs in self.rules.get(node.kind, "bullets", {}).items() if attrs.items() <= node.attrs.items()),
+            "",
+        )
+        if node.kind not in ("expand", "nestedexpand"):
+            self.losses.add(f"{node.kind} became {kind} in storage format")
+        return self.block(Node(kind, node.attrs, [*([text(sign + " ")] if sign else []), *node.content]))
+
+    def _figures(self, node: Node) -> str:
+        caption = [child for child in node.content if child.kind == "caption"]
+        images = [child for child in node.content if child.kind == "image"]
+        marks = tuple(mark for mark in node.marks if mark.kind == "link")
+        return "".join(
+            self.inline([Node(image.kind, image.attrs, caption, "", image.marks or marks)]) for image in images
+        )
+
+
+def _others(attrs: dict[str, Any]) -> dict[str, str]:
+    """Attributes of the element that no field names."""
+    found = attrs.get("attributes")
+    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""Wiki markup: reading and writing."""

@@ -1,0 +1,1 @@
+"""Sites, their profiles, and the credentials that belong to them."""

@@ -1,0 +1,61 @@
+"""The store for machines without a key store: one encrypted file for all sites."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...errors import CallsheetError, NotAllowed
+from ...files import locked, read_private, write_atomically
+from .encryption import seal, unseal
+
+NAME = "file"
+FILE = "credentials.enc"
+
+
+class EncryptedFile:
+    name = NAME
+
+    def __init__(self, directory: str, password: str, variable: str) -> None:
+        """`variable` is where the password is from, to say so when it is wrong."""
+        self.path = os.path.join(directory, FILE)
+        self._password = password
+        self._variable = variable
+
+    def __repr__(self) -> str:
+        return f"EncryptedFile({self.path!r})"
+
+    def get(self, account: str) -> dict[str, Any] | None:
+        """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
+        found: dict[str, Any] | None = self._read()[0].get(account)
+        return found
+
+    def put(self, account: str, record: dict[str, Any]) -> None:
+        self._change(account, record)
+
+    def delete(self, account: str) -> bool:
+        """Whether there was one."""
+        return self._change(account, None)
+
+    def _change(self, account: str, record: dict[str, Any] | None) -> bool:
+        with locked(self.path):
+            table, before = self._read()
+            known = table.pop(account, None) is not None
+            if record is not None:
+                table[account] = record
+            elif not known:
+                return False
+            write_atomically(self.path, seal(table, self._password, before))
+            return known
+
+    def _read(self) -> tuple[dict[str, Any], bytes | None]:
+        if not os.path.lexists(self.path):
+            return {}, None
+        content = read_private(self.path, "the encrypted file")
+        try:
+            return unseal(content, self._password), content
+        except CallsheetError as error:
+            hint = error.hint or f"restore it from a backup, or remove {self.path} and sign in again"
+            if isinstance(error, NotAllowed):
+                hint = f"check {self._variable}"
+            raise type(error)(f"{self.path}: {error.message}", hint=hint) from None

@@ -1,0 +1,107 @@
+"""A table of secrets as bytes that only the password opens.
+
+JSON with a version: Argon2id (RFC 9106) makes 48 bytes of the password, 32 of them the key of AES-256-GCM, the rest
+stand in the file and tell a wrong password from a changed file. The key derivation's settings stand in the file,
+so that they can be raised later; what is not secret is authenticated too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64decode, b64encode
+from functools import lru_cache
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any
+
+from ...errors import CallsheetError, NotAllowed
+
+FORMAT = "callsheet-credentials"
+VERSION = 1
+# RFC 9106's second recommended setting: 64 MiB, three passes, four lanes.
+_COST = {"memory": 65536, "iterations": 3, "lanes": 4}
+# What a file may ask for; more would only serve to wear the reader out.
+_MOST = {"memory": 1 << 20, "iterations": 64, "lanes": 64}
+_CHANGED = "it was changed or damaged since it was written"
+
+
+def seal(table: dict[str, Any], password: str, before: bytes | None) -> bytes:
+    """`before` is the file as it was: its salt is used again, the nonce never is."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    cost: dict[str, Any] = dict(_COST)
+    cost["salt"] = _parsed(before)["kdf"]["salt"] if before else _text(os.urandom(16))
+    key, check = _derive(password, **cost)
+    head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _text(check)}
+    nonce = os.urandom(12)
+    data = AESGCM(key).encrypt(nonce, json.dumps(table).encode(), _canonical(head))
+    whole = {**head, "nonce": _text(nonce), "data": _text(data)}
+    return json.dumps({**whole, "sum": _sum(whole)}, indent=2).encode() + b"\n"
+
+
+def unseal(content: bytes, password: str) -> dict[str, Any]:
+    """Raises `NotAllowed` for a wrong password, `CallsheetError` for anything that is not what `seal` wrote."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    file = _parsed(content)
+    key, check = _derive(password, **{name: file["kdf"][name] for name in ("memory", "iterations", "lanes", "salt")})
+    if not compare_digest(check, file["check"]):
+        raise NotAllowed("the password does not open it")
+    head = {name: file["head"][name] for name in ("format", "version", "kdf", "check")}
+    try:
+        opened = AESGCM(key).decrypt(file["nonce"], file["data"], _canonical(head))
+    except InvalidTag:
+        raise CallsheetError(_CHANGED) from None
+    table: dict[str, Any] = json.loads(opened)
+    return table
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    """The checked parts of a file; `head` is the JSON itself."""
+    try:
+        head = json.loads(content)
+        newer = head["format"] == FORMAT and head["version"] > VERSION
+        if newer:
+            raise CallsheetError("a newer version of this program wrote it", hint="install that version")
+        if head["format"] != FORMAT or head.pop("sum") != _sum(head):
+            raise CallsheetError(_CHANGED)
+        cost = head["kdf"]
+        if cost["name"] != "argon2id" or any(not 1 <= int(cost[name]) <= most for name, most in _MOST.items()):
+            raise CallsheetError(_CHANGED)
+        raw = {name: b64decode(head[name], validate=True) for name in ("check", "nonce", "data")}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise CallsheetError(_CHANGED) from None
+    return {"head": head, "kdf": cost, **raw}
+
+
+@lru_cache(maxsize=4)
+def _derive(password: str, memory: int, iterations: int, lanes: int, salt: str) -> tuple[bytes, bytes]:
+    """A process derives once: reading and writing again use the same salt."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+    try:
+        function = Argon2id(salt=b64decode(salt), length=48, iterations=iterations, lanes=lanes, memory_cost=memory)
+        made = function.derive(password.encode())
+    except UnsupportedAlgorithm:
+        raise CallsheetError(
+            "the installed OpenSSL lacks Argon2id", hint="install the `cryptography` package from its own wheels"
+        ) from None
+    except ValueError:
+        raise CallsheetError(_CHANGED) from None
+    return made[:32], made[32:]
+
+
+def _canonical(table: dict[str, Any]) -> bytes:
+    return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _sum(table: dict[str, Any]) -> str:
+    """Tells damage from a wrong password where even the salt was hit; whoever changes a file can also compute it."""
+    return sha256(_canonical(table)).hexdigest()
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode()

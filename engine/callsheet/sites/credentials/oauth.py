@@ -1,0 +1,186 @@
+"""OAuth 2.0: the authorisation code grant with PKCE, and renewal.
+
+Sources: RFC 6749 (sections 4.1 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine). The
+messages are oauthlib's, the transport is this program's.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ...errors import CallsheetError, NotAllowed, UsageError
+from ...urls import base_url_problem
+from .unauthenticated_client import UnauthenticatedClient
+
+if TYPE_CHECKING:
+    from oauthlib.oauth2 import WebApplicationClient
+
+Record = dict[str, Any]
+_SECRET = "client_secret"  # noqa: S105
+
+
+class Authority:
+    """An authorisation server, as the `oauth` table of an auth definition describes it, and one app there."""
+
+    def __init__(
+        self, consent: Mapping[str, Any], client_id: str, client_secret: str, web: UnauthenticatedClient
+    ) -> None:
+        """Raises `UsageError` where the app's id or secret is missing."""
+        from oauthlib.oauth2 import WebApplicationClient
+
+        page = f"register an app at {consent['register']}" if "register" in consent else None
+        if not client_id:
+            raise UsageError("OAuth 2.0 needs the client id of an app of your own (--client-id)", hint=page)
+        if consent.get("confidential") and not client_secret:
+            raise UsageError(
+                f"OAuth 2.0 needs the client secret of the app {client_id} (--client-secret)",
+                hint="the app's settings page shows it, next to the client id",
+            )
+        self._consent = consent
+        self._secret = client_secret
+        self._web = web
+        self._client: WebApplicationClient = WebApplicationClient(client_id)
+
+    def redirect(self, port: int | None = None) -> str:
+        """The redirect URL; it must be registered with the server exactly like this."""
+        consent = self._consent
+        return f"http://{consent.get('host', '127.0.0.1')}:{port or consent['port']}{consent['path']}"
+
+    def start(self, redirect: str, scopes: list[str]) -> Attempt:
+        return Attempt(self, self._client, redirect, _unique([*scopes, *self._consent.get("renew", ())]))
+
+    def redeem(self, code: str, redirect: str, verifier: str) -> Record:
+        """The tokens that a code stands for; `NotAllowed` when it is refused."""
+        body = self._client.prepare_request_body(
+            code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **_extra(self._secret)
+        )
+        return self._ask(body, [code])
+
+    def renew(self, refresh_token: str) -> Record:
+        """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
+        body = self._client.prepare_refresh_body(
+            refresh_token=refresh_token, client_id=self._client.client_id, **_extra(self._secret)
+        )
+        return {"refresh_token": refresh_token, **self._ask(body, [refresh_token])}
+
+    @property
+    def authorize(self) -> str:
+        return str(self._consent["authorize"])
+
+    @property
+    def params(self) -> dict[str, str]:
+        return dict(self._consent.get("params", {}))
+
+    def _ask(self, body: str, hidden: list[str]) -> Record:
+        from oauthlib.oauth2 import OAuth2Error
+
+        reply = self._web.post(self._consent["token"], body, [self._secret, *hidden])
+        try:
+            token = self._client.parse_request_body_response(reply.text)
+        except OAuth2Error as error:
+            raise _refused(reply.status, error) from None
+        kept: Record = {name: token[name] for name in ("access_token", "refresh_token") if token.get(name)}
+        kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
+        if self._secret:
+            kept[_SECRET] = self._secret
+        return kept
+
+    @property
+    def lists_sites(self) -> bool:
+        return "sites" in self._consent
+
+    def sites(self, access_token: str) -> list[dict[str, Any]]:
+        """The sites a token reaches: `url`, `id`, `scopes`. Empty where the server has no such list."""
+        from ...language.template import evaluate
+
+        if not self.lists_sites:
+            return []
+        reply = self._web.get(self._consent["sites"], bearer=access_token)
+        if not reply.ok:
+            raise NotAllowed(f"the list of sites was refused with status {reply.status}", status=reply.status)
+        names = {"url": "site_url", "id": "site_id", "scopes": "site_scopes"}
+        return [
+            {name: evaluate(self._consent[key], site) for name, key in names.items() if key in self._consent}
+            for site in reply.json() or []
+        ]
+
+
+class Attempt:
+    """One sign-in under way: the page to open, and what must come back from it."""
+
+    def __init__(self, authority: Authority, client: WebApplicationClient, redirect: str, scopes: list[str]) -> None:
+        self._authority = authority
+        self._client = client
+        self._redirect = redirect
+        self._state = secrets.token_urlsafe(24)
+        self._verifier = client.create_code_verifier(64)
+        self.url = _insecure_too(authority.authorize, lambda url: self._request_url(url, scopes))
+
+    def _request_url(self, url: str, scopes: list[str]) -> str:
+        challenge = self._client.create_code_challenge(self._verifier, "S256")
+        made: str = self._client.prepare_request_uri(
+            url,
+            redirect_uri=self._redirect,
+            scope=" ".join(scopes),
+            state=self._state,
+            code_challenge=challenge,
+            code_challenge_method="S256",
+            **self._authority.params,
+        )
+        return made
+
+    def finish(self, returned: str) -> Record:
+        """Redeem the code in the URL that the browser was sent back to; raises `NotAllowed`."""
+        from oauthlib.oauth2 import MismatchingStateError, MissingCodeError, OAuth2Error
+
+        # oauthlib wants https; a redirect to this machine's loopback address is plain http by RFC 8252, section 7.3.
+        secured = "https" + returned.strip().removeprefix("https").removeprefix("http")
+        try:
+            answer = self._client.parse_request_uri_response(secured, state=self._state)
+        except MismatchingStateError:
+            raise NotAllowed("the answer does not belong to this sign-in (its state differs)", hint=_AGAIN) from None
+        except MissingCodeError:
+            raise NotAllowed("the answer holds no authorisation code", hint=_AGAIN) from None
+        except OAuth2Error as error:
+            raise NotAllowed(f"the sign-in was refused: {_described(error)}", hint=_AGAIN) from None
+        return self._authority.redeem(answer["code"], self._redirect, self._verifier)
+
+
+_AGAIN = "start the sign-in again"
+
+
+def _refused(status: int, error: Any) -> CallsheetError:
+    """What the token endpoint's error means for the person."""
+    text = f"the authorisation server answered {status}: {_described(error)}"
+    if error.error in ("invalid_client", "unauthorized_client", "access_denied"):
+        return NotAllowed(text, hint="check the app's client id and client secret", status=status)
+    if error.error in ("invalid_grant", "invalid_request", "invalid_scope"):
+        return NotAllowed(text, hint=_AGAIN, status=status)
+    return CallsheetError(text, hint="try again later", status=status)
+
+
+def _described(error: Any) -> str:
+    described = str(error.description or "")
+    return f"{error.error}: {described}" if described and described != error.error else str(error.error)
+
+
+def _insecure_too(url: str, make: Callable[[str], str]) -> str:
+    """`make(url)` with http allowed for this machine alone; oauthlib knows only https."""
+    problem = base_url_problem(f"{urlsplit(url).scheme}://{urlsplit(url).netloc}")
+    if problem:
+        raise UsageError(problem)
+    if url.startswith("http:"):
+        return "http" + make("https" + url.removeprefix("http")).removeprefix("https")
+    return make(url)
+
+
+def _extra(secret: str) -> dict[str, Any]:
+    return {_SECRET: secret} if secret else {}
+
+
+def _unique(words: list[str]) -> list[str]:
+    return list(dict.fromkeys(words))

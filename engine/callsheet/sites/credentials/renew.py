@@ -1,0 +1,55 @@
+"""An access token that still holds, renewed when it does not.
+
+Servers that rotate refresh tokens accept each only once, so renewal happens under a lock: the first process renews
+and keeps the result, the others find it when their turn comes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import CallsheetError, NotAllowed
+from ...files import locked
+from .stores import Store
+
+_MARGIN = 60.0
+_PATIENCE = 150.0
+Record = dict[str, Any]
+
+
+def current(store: Store, account: str, record: Record, renew: Callable[[Record], Record], directory: str) -> Record:
+    """`record` or its renewed successor. `renew` asks the server; `directory` is where the lock lies."""
+    if _holds(record):
+        return record
+    with locked(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _PATIENCE):
+        latest = store.get(account) or record
+        if _holds(latest):
+            return latest
+        if not latest.get("refresh_token"):
+            raise NotAllowed("the access has ended and cannot be renewed", hint="sign in again with `auth login`")
+        fresh = {**latest, **_renewed(latest, renew)}
+        store.put(account, fresh)
+        return fresh
+
+
+def _renewed(latest: Record, renew: Callable[[Record], Record]) -> Record:
+    try:
+        return renew(latest)
+    except NotAllowed as error:
+        raise NotAllowed(
+            f"the access could not be renewed: {error.message}", hint="sign in again with `auth login`"
+        ) from None
+    except CallsheetError as error:
+        raise type(error)(f"the access could not be renewed: {error.message}", hint=error.hint) from None
+
+
+def _holds(record: Record) -> bool:
+    return ends(record) > time.time()
+
+
+def ends(record: Record) -> float:
+    """When a token should no longer be used: a little before the server refuses it."""
+    return float(record.get("expires_at", 0)) - _MARGIN

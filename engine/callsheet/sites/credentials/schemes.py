@@ -1,0 +1,94 @@
+"""How a secret is put into a request."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, NamedTuple
+
+from ...errors import NotAllowed
+
+
+class Found(NamedTuple):
+    """A secret, where it is from (to word errors), when it ends (seconds since the epoch), where its user is said."""
+
+    text: str
+    place: str
+    ends: float = inf
+    user: str = "`email` of the profile"
+
+    def __repr__(self) -> str:
+        return f"Found(..., {self.place!r})"
+
+
+Find = Callable[[], Found]
+
+
+class Credential:
+    """The value of one Authorization header (empty: none is sent), and every text that must not be shown."""
+
+    __slots__ = ("ends", "header", "secrets")
+
+    def __init__(self, header: str, secrets: tuple[str, ...], ends: float = inf) -> None:
+        self.header = header
+        self.secrets = secrets
+        self.ends = ends
+
+    def __repr__(self) -> str:
+        return "Credential(...)"
+
+
+def present(scheme: str, access: Mapping[str, Any], find: Find) -> Credential:
+    """A credential as the scheme of an auth definition wants it; `find` gives the secret and where it is from."""
+    return SCHEMES[scheme](access, find)
+
+
+def basic(access: Mapping[str, Any], find: Find) -> Credential:
+    found = find()
+    secret = clean(found.text, found.place)
+    user = access.get("email")
+    if not user:
+        raise NotAllowed("this way of signing in needs an e-mail address or user name", hint=f"set {found.user}")
+    if ":" in user:
+        raise NotAllowed(f"{user!r} is no e-mail address or user name: it holds a colon", hint=f"set {found.user}")
+    pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    return Credential(f"Basic {pair}", (pair, secret))
+
+
+def bearer(access: Mapping[str, Any], find: Find) -> Credential:
+    del access
+    found = find()
+    token = clean_token(found.text, found.place)
+    return Credential(f"Bearer {token}", (token,), found.ends)
+
+
+def nothing(access: Mapping[str, Any], find: Find) -> Credential:
+    del access, find
+    return Credential("", ())
+
+
+SCHEMES: dict[str, Callable[[Mapping[str, Any], Find], Credential]] = {
+    "basic": basic,
+    "bearer": bearer,
+    "oauth2": bearer,
+    "none": nothing,
+}
+
+
+def clean(secret: str, where: str) -> str:
+    """A secret without the blanks and line ends that pasting leaves around it; raises `NotAllowed`."""
+    secret = secret.strip()
+    if not secret:
+        raise NotAllowed(f"{where} is empty")
+    if not secret.isprintable():
+        raise NotAllowed(f"{where} holds a line break or control character")
+    return secret
+
+
+def clean_token(secret: str, where: str) -> str:
+    """The same for a secret that stands in a header as it is."""
+    secret = clean(secret, where)
+    if not secret.isascii() or " " in secret:
+        raise NotAllowed(f"{where} holds characters that no token has")
+    return secret

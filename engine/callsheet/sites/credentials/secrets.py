@@ -1,0 +1,139 @@
+"""Where a site's secret for one of its services is, and reading it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import NotAllowed
+from ...files import read_private
+from ...paths import config_directory
+from ...urls import origin
+from ..profiles.choose import PLACES, Variables
+from .schemes import Found
+from .stores import FILE, KEYRING, Store, chosen_name, open_store
+
+Record = dict[str, Any]
+
+
+def own_access(settings: Mapping[str, Any], service: str) -> bool:
+    """Whether a service of the site has a credential of its own: it says so, or it is on another host."""
+    own: Mapping[str, Any] = settings.get("services", {}).get(service, {})
+    if any(place in own for place in PLACES):
+        return True
+    site: str = settings.get("base_url", "")
+    return bool(site) and "base_url" in own and origin(site) != origin(own["base_url"])
+
+
+def access_to(settings: Mapping[str, Any], service: str) -> dict[str, Any]:
+    """The keys of `Access` as they hold for one service."""
+    own: dict[str, Any] = settings.get("services", {}).get(service, {})
+    inherited = dict(settings)
+    if own_access(settings, service):
+        inherited = {key: value for key, value in settings.items() if key not in PLACES}
+    return {**inherited, **own}
+
+
+def account(name: str, settings: Mapping[str, Any], service: str) -> str:
+    """The name under which a store keeps the secret."""
+    return f"{name}/{service}" if own_access(settings, service) else name
+
+
+class Secrets:
+    """Reads the secrets of one site."""
+
+    __slots__ = ("_environ", "_name", "_settings", "_token", "_variables")
+
+    def __init__(
+        self, name: str, settings: Mapping[str, Any], variables: Variables, environ: Mapping[str, str], *, token: bool
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self._variables = variables
+        self._environ = environ
+        self._token = token
+
+    def find(self, service: str, renew: Callable[[Record], Record]) -> Found:
+        """A service's secret; raises `NotAllowed` when there is none.
+
+        `renew` asks for a new access token in exchange for a record whose token has ended.
+        """
+        access = access_to(self._settings, service)
+        if self._token and not own_access(self._settings, service):
+            name = self._variables.name
+            return Found(self._variables.get("TOKEN"), name("TOKEN"), user=name("EMAIL"))
+        if "token_env" in access:
+            return self._from_variable(access["token_env"])
+        if "token_file" in access:
+            path = absolute(access["token_file"], self._environ)
+            return Found(read_private(path, "the token file").decode("utf-8", "replace"), path)
+        if "store" in access:
+            return self._from_store(service, access, renew)
+        raise self._missing(service)
+
+    def place(self, service: str) -> str:
+        """Where the secret is looked for, in words that hold no secret."""
+        access = access_to(self._settings, service)
+        if self._token and not own_access(self._settings, service):
+            return self._variables.name("TOKEN")
+        if "store" in access:
+            return {FILE: "encrypted file", KEYRING: "key store"}[self.store_name(service)]
+        return str(access.get("token_env") or access.get("token_file") or "none")
+
+    def store_name(self, service: str) -> str:
+        return chosen_name(self._variables, access_to(self._settings, service).get("store"))
+
+    def store(self, service: str) -> Store:
+        """Where the service's secret is, or would be, kept."""
+        return open_store(self.store_name(service), self._variables, self._environ)
+
+    def _from_variable(self, variable: str) -> Found:
+        value = self._environ.get(variable)
+        if not value:
+            raise NotAllowed(f"site {self._name!r} takes its token from {variable}, which is not set")
+        return Found(value, variable)
+
+    def _from_store(self, service: str, access: Mapping[str, Any], renew: Callable[[Record], Record]) -> Found:
+        store = self.store(service)
+        name = account(self._name, self._settings, service)
+        record = store.get(name)
+        if record is None:
+            raise self._not_kept(store, access["store"], name)
+        kept_for, now = record.get("origin"), origin(access.get("base_url", ""))
+        if kept_for != now:
+            raise NotAllowed(
+                f"the credential of site {self._name!r} was given for {kept_for}, not for {now}",
+                hint=f"sign in again: auth login --site {self._name}",
+            )
+        place = f"the credential of {name!r}"
+        if "access_token" not in record:
+            return Found(str(record.get("token", "")), place)
+        from .renew import current, ends
+
+        record = current(store, name, record, renew, config_directory(self._environ))
+        return Found(record["access_token"], place, ends(record))
+
+    def _not_kept(self, store: Store, recorded: str, name: str) -> NotAllowed:
+        if store.name == recorded:
+            return NotAllowed(f"no credential for site {name!r}", hint=f"sign in: auth login --site {self._name}")
+        forced = self._variables.name("KEYRING_BACKEND")
+        where = "the encrypted file" if recorded == FILE else "the key store"
+        return NotAllowed(
+            f"no credential for site {name!r} where {forced} says; it was put into {where}",
+            hint=f"unset {forced}, or sign in again: auth login --site {self._name}",
+        )
+
+    def _missing(self, service: str) -> NotAllowed:
+        what = f"{self._name}/{service}" if own_access(self._settings, service) else self._name
+        hint = f"sign in: auth login --site {self._name}; or name a token_env or token_file in its profile"
+        if not self._variables.get("TOKEN") and self._variables.get("BASE_URL"):
+            hint = f"set {self._variables.name('EMAIL')} and {self._variables.name('TOKEN')}"
+        return NotAllowed(f"no credential for site {what!r}", hint=hint)
+
+
+def absolute(path: str, environ: Mapping[str, str]) -> str:
+    """A path of the profiles file: `~` is the home directory, others are relative to that file's directory."""
+    if path == "~" or path.startswith(("~/", "~\\")):
+        path = (environ.get("HOME") or os.path.expanduser("~")) + path[1:]
+    return os.path.join(config_directory(environ), path)

@@ -1,0 +1,102 @@
+"""Whether the profiles file is what it should be; problems are named with line, key and closest right word."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...errors import UsageError, did_you_mean
+from ...language.locate import Path, line_of
+from .model import Access, Profiles, SiteProfile
+
+_SECRET_KEYS = frozenset({"token", "password", "secret", "api_token", "apikey", "api_key", "pat", "client_secret"})
+_PLACE = "a credential does not belong in this file: name it with token_env or token_file, or run `auth login`"
+
+
+Known = Mapping[str, Iterable[str]]
+
+
+def check_file(path: str, known: Known) -> dict[str, Any]:
+    """The file's content; `known` holds the allowed ids of the kinds deployment, auth and service.
+
+    Raises `UsageError` with one `file:line: key: problem` per problem.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    return check_text(text, path, known)
+
+
+def check_change(before: str, after: str, path: str, known: Known) -> None:
+    """Raises `UsageError`: about the file where it was broken already, else about the change alone."""
+    try:
+        check_text(after, path, known)
+    except UsageError as error:
+        if before:
+            check_text(before, path, known)
+        told = [detail.removeprefix(f"{path}:").partition(": ")[2] for detail in error.details]
+        raise UsageError("; ".join(told) or error.message, hint=f"{path} stays as it is") from None
+
+
+def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
+    try:
+        tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
+    except ValidationError as error:
+        problems = [(item["loc"], _worded(dict(item))) for item in error.errors()]
+    else:
+        problems = list(_unknown_words(tables, known))
+        if not problems:
+            return tables
+    details = [f"{path}:{line_of(text, keys)}: {'.'.join(map(str, keys)) or 'file'}: {what}" for keys, what in problems]
+    count = len(details)
+    raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
+
+
+def _worded(item: dict[str, Any]) -> str:
+    key = str(item["loc"][-1]) if item["loc"] else ""
+    if item["type"] == "extra_forbidden":
+        if key.lower() in _SECRET_KEYS:
+            return _PLACE
+        return f"unknown key{did_you_mean(key, keys_at(item['loc'][:-1]))}"
+    if item["type"] == "string_pattern_mismatch":
+        return "a site's name holds letters, digits, '.', '_' and '-' only"
+    message = str(item["msg"])
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def keys_at(path: Path) -> list[str]:
+    """The keys that may stand at a place of the file."""
+    if not path:
+        return list(Profiles.model_fields)
+    return list((Access if "services" in path else SiteProfile).model_fields)
+
+
+def _unknown_words(tables: dict[str, Any], known: Known) -> Iterable[tuple[Path, str]]:
+    sites = tables.get("sites", {})
+    active = tables.get("site")
+    if active is not None and active not in sites:
+        yield ("site",), f"no site {active!r}{did_you_mean(active, sites)}"
+    for name, site in sites.items():
+        at: Path = ("sites", name)
+        yield from _unknown(site, at, known)
+        for service, access in site.get("services", {}).items():
+            if service not in known["service"]:
+                yield (*at, "services", service), f"no service{did_you_mean(service, known['service'])}"
+            yield from _unknown(access, (*at, "services", service), known)
+
+
+def _unknown(table: dict[str, Any], at: Path, known: Known) -> Iterable[tuple[Path, str]]:
+    for key, kind in (("deployment", "deployment"), ("method", "auth")):
+        word = table.get(key)
+        if word is not None and word not in known[kind]:
+            allowed = ", ".join(known[kind])
+            yield (*at, key), f"no {key} {word!r} (one of: {allowed}){did_you_mean(word, known[kind])}"

@@ -1,0 +1,140 @@
+"""Which site a command talks to: options, then the environment, then the profiles file.
+
+A credential only ever goes to the host it was given for. A site named by `--site` therefore takes nothing from the
+environment, and an address from elsewhere never meets a stored credential of another host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...errors import UsageError, did_you_mean
+from ...urls import base_url, origin
+
+ENVIRONMENT = "environment"
+DAY = 86_400  # no wait is longer, and no rate higher
+PLACES = ("token_env", "token_file", "store")
+_OPTION = "--base-url"
+_IDENTITY = ("email", "method", "cloud_id")
+
+
+class Variables:
+    """The environment variables of one program, asked for by what follows the prefix."""
+
+    __slots__ = ("_environ", "_prefix")
+
+    def __init__(self, prefix: str, environ: Mapping[str, str]) -> None:
+        self._prefix = prefix
+        self._environ = environ
+
+    def name(self, word: str) -> str:
+        return f"{self._prefix}_{word}"
+
+    def get(self, word: str) -> str:
+        return self._environ.get(self.name(word), "").strip()
+
+
+class Choice(NamedTuple):
+    """A site's name and settings; `token` is true when its credential is the environment's."""
+
+    name: str
+    settings: dict[str, Any]
+    token: bool
+
+
+Profiles = Callable[[], Mapping[str, Any]]
+
+
+def choose(options: Mapping[str, Any], variables: Variables, profiles: Profiles) -> Choice:
+    """Raises `UsageError`. `profiles` is only called when the file matters."""
+    named, address = options.get("site"), options.get("base-url")
+    if named:
+        settings = site_settings(profiles(), named)
+        return Choice(named, _moved(named, settings, address) if address else settings, token=False)
+    if address or variables.get("BASE_URL"):
+        return _at_address(address, variables, profiles)
+    active = variables.get("SITE") or profiles().get("site")
+    if not active:
+        wanted = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
+        raise UsageError(
+            "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {wanted}"
+        )
+    settings = site_settings(profiles(), active)
+    return Choice(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
+
+
+def pace(options: Mapping[str, Any]) -> dict[str, float]:
+    """The options that say how fast and how patiently a site is asked; raises `UsageError`."""
+    given = {key: options[key] for key in ("rps", "timeout") if options.get(key) is not None}
+    for key, number in given.items():
+        if not 0 < number <= DAY:
+            raise UsageError(f"--{key} expects a number above 0, at most {DAY}, not {number:g}")
+    return given
+
+
+def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The settings of one site of the file; raises `UsageError` that names the closest match."""
+    sites = profiles.get("sites", {})
+    if name not in sites:
+        near = did_you_mean(name, sites)
+        known = f" (known: {', '.join(sites)})" if sites else ""
+        raise UsageError(f"unknown site {name!r}{near}{known}", hint="add one with `{program} init`")
+    return dict(sites[name])
+
+
+def _at_address(option: str | None, variables: Variables, profiles: Profiles) -> Choice:
+    """The environment's credential, or that of the active site when it lives at this very address."""
+    where = _OPTION if option else variables.name("BASE_URL")
+    address = base_url(option or variables.get("BASE_URL"), where)
+    here = Choice(ENVIRONMENT, _from_environment(address, variables), token=bool(variables.get("TOKEN")))
+    if here.token or here.settings.get("method") == "none":
+        _refuse_other_host(option, variables)
+        return here
+    active = variables.get("SITE") or profiles().get("site")
+    if not active:
+        return here
+    settings = site_settings(profiles(), active)
+    if option or variables.get("SITE") or _is_at(settings, address):
+        return Choice(active, _moved(active, settings, address, where), token=False)
+    return here
+
+
+def _refuse_other_host(option: str | None, variables: Variables) -> None:
+    """The environment's credential belongs to the environment's address, where it names one."""
+    own = variables.get("BASE_URL")
+    if option and own and origin(option) != origin(base_url(own, variables.name("BASE_URL"))):
+        raise UsageError(
+            f"{_OPTION} {option} is not the host of {variables.name('BASE_URL')}",
+            hint=f"{variables.name('TOKEN')} belongs to {own} and is not sent elsewhere",
+        )
+
+
+def _from_environment(address: str, variables: Variables) -> dict[str, Any]:
+    given = {key: variables.get(key.upper()) for key in (*_IDENTITY, "deployment")}
+    return {"base_url": address, **{key: value for key, value in given.items() if value}}
+
+
+def _with_environment(settings: dict[str, Any], variables: Variables) -> dict[str, Any]:
+    changed = dict(settings)
+    if variables.get("DEPLOYMENT"):
+        changed["deployment"] = variables.get("DEPLOYMENT")
+    if variables.get("TOKEN"):
+        changed.update({key: variables.get(key.upper()) for key in _IDENTITY if variables.get(key.upper())})
+    return changed
+
+
+def _moved(name: str, settings: dict[str, Any], address: str, where: str = _OPTION) -> dict[str, Any]:
+    """A site's settings at another path of its own host."""
+    if not _is_at(settings, base_url(address, where)):
+        raise UsageError(
+            f"{where} {address} is not the host of site {name!r} ({settings.get('base_url', 'several hosts')})",
+            hint="a site's credential is only sent to its own host",
+        )
+    return {**settings, "base_url": base_url(address, where)}
+
+
+def _is_at(settings: Mapping[str, Any], address: str) -> bool:
+    own: str = settings.get("base_url", "")
+    services = settings.get("services", {}).values()
+    return bool(own) and origin(own) == origin(address) and not any("base_url" in service for service in services)

@@ -1,0 +1,150 @@
+"""Changing the profiles file: what a person wrote stays, comments and order included."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...catalog.catalog import Catalog
+from ...errors import CallsheetError, UsageError, did_you_mean
+from ...files import PRIVATE, locked, write_atomically
+from .check import check_change, keys_at
+from .model import Access, Profiles, SiteProfile
+from .read import known_words, profiles_path
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from tomlkit import TOMLDocument
+
+Keys = tuple[str, ...]
+_OF_TABLES = ("sites", "services")  # hold tables and nothing else
+
+
+@contextlib.contextmanager
+def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocument]:
+    """The file as a document. What the block leaves is checked and written in one step; other processes wait.
+
+    Raises `UsageError` where the file is broken, or would be afterwards; then nothing is written.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    path = profiles_path(environ)
+    with locked(path):
+        before, mode = _content(path)
+        try:
+            document = tomlkit.parse(before)
+        except ParseError as error:
+            raise UsageError(f"{path}: not TOML: {error}") from None
+        yield document
+        after = tomlkit.dumps(document)
+        if after != before:
+            check_change(before, after, path, known_words(catalog))
+            write_atomically(path, after.encode(), mode)
+
+
+def _content(path: str) -> tuple[str, int]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    except FileNotFoundError:
+        return "", PRIVATE
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise CallsheetError(f"{path}: {error.strerror}") from None
+
+
+def put(document: TOMLDocument, keys: Keys, value: Any) -> None:
+    """Set a key, or take it away where `value` is None; tables are made as needed."""
+    import tomlkit
+
+    table: Any = document
+    for key in keys[:-1]:
+        if key not in table:
+            if value is None:
+                return
+            table[key] = tomlkit.table(is_super_table=key in _OF_TABLES)
+        table = table[key]
+    if value is None:
+        table.pop(keys[-1], None)
+    elif table.get(keys[-1]) != value:
+        table[keys[-1]] = value
+
+
+def put_site(document: TOMLDocument, name: str, settings: Mapping[str, Any]) -> None:
+    """Write keys of a site; tables (services) are gone into, None takes a key away, others stay as they are."""
+    for keys, value in _leaves(settings):
+        put(document, ("sites", name, *keys), value)
+
+
+def _leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def remove_site(document: TOMLDocument, name: str) -> None:
+    sites: Any = document.get("sites", {})
+    sites.pop(name, None)
+    if not sites:
+        document.pop("sites", None)
+    if document.get("site") == name:
+        document.pop("site")
+
+
+def typed(keys: Keys, text: str) -> Any:
+    """A value as its key wants it: texts as they are, lists separated by commas or blanks, the rest as in TOML."""
+    expected = _types(keys)
+    if "array" in expected:
+        return [word for word in text.replace(",", " ").split() if word]
+    if "string" in expected or text == "":
+        return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        wanted = "true or false" if "boolean" in expected else "a number"
+        raise UsageError(f"{'.'.join(keys)}: expected {wanted}, got {text!r}") from None
+
+
+def _types(keys: Keys) -> set[str]:
+    """The types that a key takes, as JSON Schema calls them; raises `UsageError` for a key that does not exist."""
+    model = _model(keys)
+    found = model.model_json_schema()["properties"].get(keys[-1]) if model else None
+    if found is None:
+        near = did_you_mean(keys[-1], keys_at(keys[:-1]))
+        raise UsageError(f"{'.'.join(keys)}: no such key{near}", hint="see profiles.example.toml")
+    if keys[-1] in _OF_TABLES:
+        raise UsageError(f"{'.'.join(keys)}: that is a table; set one of its keys")
+    return {str(each.get("type")) for each in found.get("anyOf", [found])}
+
+
+def _model(keys: Keys) -> type[BaseModel] | None:
+    match keys:
+        case (_,):
+            return Profiles
+        case ("sites", _, _):
+            return SiteProfile
+        case ("sites", _, "services", _, _):
+            return Access
+        case _:
+            return None
+
+
+def split_key(text: str) -> Keys:
+    """`sites.work.rps` → its parts; a part with a dot in it stands in quotes, as in TOML."""
+    try:
+        table: Any = tomllib.loads(f"{text} = 0")
+    except tomllib.TOMLDecodeError:
+        raise UsageError(f"{text!r} is no key") from None
+    keys: Keys = ()
+    while isinstance(table, dict):
+        ((key, table),) = table.items()
+        keys += (key,)
+    return keys

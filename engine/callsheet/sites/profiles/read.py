@@ -1,0 +1,76 @@
+"""The checked content of the profiles file.
+
+Checking loads libraries that cost more than all else a command does before it sends anything, so the result is
+kept for as long as the file does not change. It holds no credential: the check refuses a file with one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+from ... import __version__
+from ...catalog.catalog import Catalog
+from ...errors import CallsheetError
+from ...files import write_atomically
+from ...paths import cache_directory, config_directory
+
+FILE = "profiles.toml"
+_FORMAT = 1
+
+
+def profiles_path(environ: Mapping[str, str]) -> str:
+    return os.path.join(config_directory(environ), FILE)
+
+
+def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> dict[str, Any]:
+    """`{"site": active, "sites": {name: settings}}`, both keys optional; empty when there is no file.
+
+    Raises `UsageError` when the file is broken.
+    """
+    path = profiles_path(environ)
+    try:
+        status = os.stat(path)
+    except OSError:
+        return {}
+    key = [_FORMAT, __version__, path, status.st_size, status.st_mtime_ns, status.st_ino]
+    cache = os.path.join(cache_directory(environ), f"profiles-{crc32(path.encode()):08x}.json")
+    found = _cached(cache, key)
+    if found is None:
+        found = _checked(path, catalog)
+        with contextlib.suppress(CallsheetError):
+            write_atomically(cache, json.dumps({"key": key, "profiles": found}).encode())
+    return found
+
+
+def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
+    """For completion: a broken file completes nothing."""
+    try:
+        return list(read_profiles(catalog, environ).get("sites", {}))
+    except CallsheetError:
+        return []
+
+
+def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
+    try:
+        with open(cache, "rb") as file:
+            kept = json.load(file)
+        found: dict[str, Any] | None = kept["profiles"] if kept["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found
+
+
+def _checked(path: str, catalog: Catalog) -> dict[str, Any]:
+    from .check import check_file
+
+    return check_file(path, known_words(catalog))
+
+
+def known_words(catalog: Catalog) -> dict[str, list[str]]:
+    """The ids that the file may mention, by kind of definition."""
+    return {kind: catalog.ids(kind) for kind in ("deployment", "auth", "service")}

@@ -1,0 +1,173 @@
+"""The site a command talks to: its addresses, how one is known there, and its defaults."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from time import time
+from typing import Any
+
+from ..catalog.catalog import Catalog, open_catalog
+from ..errors import CallsheetError, UsageError
+from ..language.template import fill
+from .credentials.schemes import Credential, present
+from .credentials.secrets import Secrets, absolute, access_to, account
+from .profiles.choose import Choice, Variables, choose, pace
+from .profiles.read import read_profiles
+
+
+class Site:
+    """One site, unchangeable. A secret is looked up when its service is first asked for and never shown by `repr`."""
+
+    __slots__ = ("_catalog", "_credentials", "_environ", "_secrets", "_settings", "deployment", "name")
+
+    def __init__(self, choice: Choice, catalog: Catalog, variables: Variables, environ: Mapping[str, str]) -> None:
+        self.name = choice.name
+        self._settings = choice.settings
+        self._catalog = catalog
+        self._environ = environ
+        self._secrets = Secrets(choice.name, choice.settings, variables, environ, token=choice.token)
+        self._credentials: dict[str, Credential | CallsheetError] = {}
+        self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
+        catalog.get("deployment", self.deployment)
+
+    def __repr__(self) -> str:
+        return f"Site({self.name!r})"
+
+    def base_url(self, service: str) -> str:
+        """Where a service's paths start: scheme, host and context path, no slash at the end.
+
+        Raises `UsageError` when the site has no address for the service.
+        """
+        access = self.access(service)
+        if access.get("cloud_id"):
+            gateway = (self._catalog.find("service", service) or {}).get("gateway")
+            if gateway:
+                return str(fill(gateway, {"cloudId": access["cloud_id"]}))
+        return self.address(service)
+
+    def address(self, service: str) -> str:
+        """The service's own address, as people open it in a browser."""
+        address = self.access(service).get("base_url")
+        if not address:
+            raise UsageError(
+                f"site {self.name!r} has no address for {service}",
+                hint=f"config set sites.{self.name}.services.{service}.base_url {self._suggested(service)}",
+            )
+        return str(address)
+
+    def _suggested(self, service: str) -> str:
+        """Only ever suggested: credentials go where a person said that they go."""
+        return str((self._catalog.find("service", service) or {}).get("base_url", "URL"))
+
+    def headers(self, service: str) -> dict[str, str]:
+        """The Authorization header, or nothing where the site takes none; raises `NotAllowed` without a credential."""
+        header = self._credential(service).header
+        return {"Authorization": header} if header else {}
+
+    def secrets(self) -> list[str]:
+        """Texts that must not be shown: of every credential the site has."""
+        found: list[str] = []
+        for service in self._catalog.ids("service"):
+            with contextlib.suppress(CallsheetError):
+                found.extend(self._credential(service).secrets)
+        return list(dict.fromkeys(found))
+
+    def access(self, service: str) -> dict[str, Any]:
+        """Address, method and places of credentials as they hold for one service."""
+        return access_to(self._settings, service)
+
+    def place(self, service: str) -> str:
+        """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
+        return self._secrets.place(service)
+
+    def method(self, service: str) -> str:
+        """The id of the auth definition in use."""
+        access = self.access(service)
+        given = access.get("method")
+        if given:
+            return str(given)
+        if access.get("email"):
+            return next(id for id, auth in self._catalog.all("auth").items() if auth["scheme"] == "basic")
+        return str(self._catalog.get("deployment", self.deployment)["method"])
+
+    def _credential(self, service: str) -> Credential:
+        """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
+        key = account(self.name, self._settings, service)
+        found = self._credentials.get(key)
+        if found is None or (isinstance(found, Credential) and found.ends < time()):
+            try:
+                self._credentials[key] = self._presented(service)
+            except CallsheetError as error:
+                self._credentials[key] = error
+            found = self._credentials[key]
+        if isinstance(found, CallsheetError):
+            raise found
+        return found
+
+    def _presented(self, service: str) -> Credential:
+        auth = self._catalog.get("auth", self.method(service))
+        access = self.access(service)
+
+        def renew(record: dict[str, Any]) -> dict[str, Any]:
+            from .credentials.oauth import Authority
+            from .credentials.unauthenticated_client import UnauthenticatedClient
+
+            web = UnauthenticatedClient(self, self._environ)
+            authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
+            return authority.renew(record["refresh_token"])
+
+        return present(auth["scheme"], access, lambda: self._secrets.find(service, renew))
+
+    @property
+    def ca_bundle(self) -> str | None:
+        return self._path("ca_bundle")
+
+    @property
+    def client_cert(self) -> str | tuple[str, str] | None:
+        """A PEM file with certificate and key, or the two files."""
+        certificate, key = self._path("client_cert"), self._path("client_key")
+        return (certificate, key) if certificate and key else certificate
+
+    @property
+    def proxy(self) -> str | None:
+        return self._settings.get("proxy")
+
+    @property
+    def rps(self) -> float | None:
+        return self._settings.get("rps")
+
+    @property
+    def timeout(self) -> float | None:
+        return self._settings.get("timeout")
+
+    @property
+    def read_only(self) -> bool:
+        return bool(self._settings.get("read_only"))
+
+    @property
+    def output(self) -> str | None:
+        return self._settings.get("output")
+
+    def setting(self, key: str) -> Any:
+        """What stands in for a parameter that was not given."""
+        return self._settings.get(key)
+
+    def _path(self, key: str) -> str | None:
+        path = self._settings.get(key)
+        return absolute(path, self._environ) if path else None
+
+
+def current_site(
+    program: str,
+    options: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    catalog: Catalog | None = None,
+) -> Site:
+    """The site that options, environment and profiles file choose, in this order; raises `UsageError`."""
+    catalog = catalog or open_catalog(program, environ)
+    variables = Variables(catalog.get("program", program)["prefix"], environ)
+    choice = choose(options, variables, lambda: read_profiles(catalog, environ))
+    choice.settings.update(pace(options))
+    return Site(choice, catalog, variables, environ)

@@ -1,0 +1,115 @@
+"""The compiled catalog: made when something changed, safe among processes, never in the way."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.errors import DefinitionError, UsageError
+from support.places import CASES
+
+WORLD = CASES / "language"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"CALLSHEET_HOME": str(tmp_path / "home"), "LMS_DEFINITIONS": str(WORLD)}
+
+
+def opened(environ: dict[str, str]) -> Catalog:
+    return open_catalog("lms", environ)
+
+
+def compiled(environ: dict[str, str]) -> Path:
+    (only,) = (Path(environ["CALLSHEET_HOME"]) / "cache").glob("*.sqlite")
+    return only
+
+
+def test_definitions_are_found_by_id_and_qualified_id(environ: dict[str, str]) -> None:
+    catalog = opened(environ)
+    assert catalog.get("operation", "getOrder") == catalog.get("operation", "shop.getOrder")
+    assert catalog.canonical("operation", "shop.getOrder") == "getOrder"
+    assert catalog.ids("operation") == ["getOrder", "createOrder"]
+    assert catalog.get("operation", "getOrder")["title"] == "Get order"
+    catalog.close()
+
+
+def test_path_parameters_need_no_words(environ: dict[str, str]) -> None:
+    catalog = opened(environ)
+    assert catalog.get("operation", "getOrder")["params"] == [{"name": "orderId", "in": "path", "required": True}]
+    catalog.close()
+
+
+def test_an_unknown_id_names_the_closest(environ: dict[str, str]) -> None:
+    catalog = opened(environ)
+    with pytest.raises(UsageError, match="unknown operation 'getOrdr', did you mean 'getOrder'"):
+        catalog.get("operation", "getOrdr")
+    catalog.close()
+
+
+def test_an_edit_is_seen_by_the_next_run(environ: dict[str, str], tmp_path: Path) -> None:
+    opened(environ).close()
+    first = compiled(environ).stat().st_mtime_ns
+    opened(environ).close()
+    assert compiled(environ).stat().st_mtime_ns == first
+    mine = tmp_path / "home" / "definitions" / "lms"
+    mine.mkdir(parents=True)
+    (mine / "own.toml").write_text('[operation.getOrder]\ntitle = "Mine"\n', encoding="utf-8")
+    catalog = opened(environ)
+    assert catalog.get("operation", "getOrder")["title"] == "Mine"
+    catalog.close()
+
+
+def test_a_damaged_file_is_made_again(environ: dict[str, str]) -> None:
+    opened(environ).close()
+    path = compiled(environ)
+    whole = path.read_bytes()
+    for damaged in (b"", b"no database", whole[: len(whole) // 2], whole[:4096] + b"\xff" * (len(whole) - 4096)):
+        path.write_bytes(damaged)
+        catalog = opened(environ)
+        assert catalog.get("operation", "getOrder")["product"] == "shop"
+        assert [name for name in catalog.kinds() if name == "view"] == ["view"]
+        catalog.close()
+    assert len(list(path.parent.iterdir())) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="directories are not made read-only by mode there")
+def test_without_a_place_to_write_it_works_from_memory(environ: dict[str, str], tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("", encoding="utf-8")
+    catalog = opened({**environ, "CALLSHEET_CACHE": str(occupied / "cache")})
+    assert catalog.get("operation", "getOrder")["product"] == "shop"
+    catalog.close()
+
+
+def test_broken_definitions_leave_the_old_catalog_and_no_litter(environ: dict[str, str], tmp_path: Path) -> None:
+    opened(environ).close()
+    before = compiled(environ).read_bytes()
+    mine = tmp_path / "home" / "definitions" / "lms"
+    mine.mkdir(parents=True)
+    (mine / "own.toml").write_text("[operation.getOrder]\nfrob = 1\n", encoding="utf-8")
+    with pytest.raises(DefinitionError):
+        opened(environ)
+    assert compiled(environ).read_bytes() == before
+    assert len(list(compiled(environ).parent.iterdir())) == 1
+
+
+def test_many_processes_at_once_all_read_a_whole_catalog(environ: dict[str, str]) -> None:
+    program = (
+        "from callsheet.catalog.catalog import open_catalog as o; print(o('lms').get('operation', 'getOrder')['title'])"
+    )
+    command = [sys.executable, "-c", program]
+    running = [
+        subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True) for _ in range(8)
+    ]
+    assert [process.communicate(timeout=60)[0] for process in running] == ["Get order\n"] * 8
+    check = sqlite3.connect(compiled(environ))
+    assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    check.close()
+    assert len(list(compiled(environ).parent.iterdir())) == 1

@@ -1,0 +1,66 @@
+"""Words of one's own for whole command lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callsheet.cli.aliases import aliases_path, expand
+from callsheet.errors import UsageError
+from support.cases import Done, environment, run_program
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "expected"),
+    [
+        ("issues list --mine", ["--all"], ["issues", "list", "--mine", "--all"]),
+        (
+            "issues transition $1 --to 'In Progress'",
+            ["A-1", "-o", "id"],
+            "issues|transition|A-1|--to|In Progress|-o|id",
+        ),
+        ("issues link $2 blocks $1", ["A-1", "A-2"], ["issues", "link", "A-2", "blocks", "A-1"]),
+        ("search --jira $@ --max 1", ["a b", "c"], ["search", "--jira", "a b", "c", "--max", "1"]),
+        ("issues list --jql 'project = $1'", ["DEMO"], ["issues", "list", "--jql", "project = DEMO"]),
+    ],
+)
+def test_arguments_take_their_places_or_come_last(line: str, given: list[str], expected: list[str] | str) -> None:
+    wanted = expected.split("|") if isinstance(expected, str) else expected
+    assert expand({"x": line}, ["x", *given]) == wanted
+
+
+def test_a_missing_argument_is_named() -> None:
+    with pytest.raises(UsageError, match="alias x needs 2 arguments"):
+        expand({"x": "issues link $1 blocks $2"}, ["x", "A-1"])
+
+
+def test_aliases_may_use_each_other_but_not_in_circles() -> None:
+    aliases = {"mine": "list --mine", "list": "issues list", "a": "b", "b": "a"}
+    assert expand(aliases, ["mine"]) == ["issues", "list", "--mine"]
+    with pytest.raises(UsageError, match="stand for each other"):
+        expand(aliases, ["a"])
+
+
+def test_an_alias_is_kept_used_listed_and_forgotten(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", "http://localhost:9")
+
+    def suite(*argv: str) -> Done:
+        return run_program("suite", list(argv), environ)
+
+    assert suite("alias", "set", "mine", "issues list --mine").exit == 0
+    done = suite("mine", "--project", "DEMO", "--dry-run")
+    assert done.exit == 0, done.stderr
+    assert b"project%20%3D%20%22DEMO%22%20AND%20assignee%20%3D%20currentUser%28%29" in done.stdout
+    assert suite("alias", "ls").stdout == b"NAME  EXPANSION\nmine  issues list --mine\n"
+    assert suite("alias", "rm", "mine").exit == 0
+    assert suite("mine").exit == 2
+
+
+def test_a_broken_file_is_told_with_its_name(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", "")
+    path = Path(aliases_path(environ))
+    path.parent.mkdir(parents=True)
+    path.write_text("mine = 1\n", encoding="utf-8")
+    done = run_program("suite", ["alias", "list"], environ)
+    assert (done.exit, done.stderr) == (2, f"error: {path}: mine: expected a text\n")

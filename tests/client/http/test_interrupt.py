@@ -1,0 +1,117 @@
+"""Ctrl-C in a real process, in the middle of each thing that takes long."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.places import TESTS
+from support.server import Server, exchange, reply, serve
+
+PROGRAM = textwrap.dedent(
+    """
+    import sys
+    sys.path.insert(0, sys.argv[4])
+    from support.fakes import Definitions, FakeSite
+    from support.shop import DEFINITIONS
+    from callsheet.client.http.client import Client
+    from callsheet.client.http.download import save
+    from callsheet.client.pagination.pages import pages
+    from callsheet.client.pagination.plan import plan_of
+    from callsheet.client.request.build import Builder
+
+    what, url, path = sys.argv[1:4]
+    text = DEFINITIONS + '''
+    [paginator.offset]
+    kind = "offset"
+    send = "startAt"
+    size = "maxResults"
+    total = "total"
+
+    [operation.list]
+    product = "items"
+    http = "GET /list"
+    paginate = { using = "offset", items = "values" }
+    '''
+    site, definitions = FakeSite(url, timeout=60.0), Definitions(text)
+    builder = Builder(definitions, site, "suite")
+    client = Client(site, definitions)
+    if what == "wait":
+        client.send(builder.build("getItem", {"id": "1"}))
+    elif what == "answer":
+        client.send(builder.build("putItem", {"id": "1"}))
+    elif what == "download":
+        save(client, builder.build("getPicture", {"id": "1"}), path)
+    else:
+        plan = plan_of(definitions, builder.call("list"))
+        for page in pages(client.send, plan, builder.build("list", {})):
+            print(len(page.items), flush=True)
+    """
+)
+
+
+def endless() -> Iterator[bytes]:
+    yield b"x" * 65536
+    for _ in range(600):
+        time.sleep(0.1)
+        yield b"x"
+
+
+def script() -> list[object]:
+    slow = {"delay": 30.0}
+    return [
+        exchange("GET", "/api/3/item/1", reply(503, headers={"Retry-After": "50"}), repeat=None),
+        exchange("PUT", "/api/3/item/1", reply(200, json={}, **slow), repeat=None),
+        exchange(
+            "GET", "/api/3/item/1/picture", reply(chunks=endless, headers={"Content-Length": "100000"}), repeat=None
+        ),
+        exchange("GET", "/list", reply(json={"total": 1000, "values": [1, 2]})),
+        exchange("GET", "/list", reply(json={"total": 1000, "values": [1, 2]}, **slow), repeat=None),
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to another process there")
+@pytest.mark.parametrize(("what", "requests"), [("wait", 1), ("answer", 1), ("download", 1), ("pages", 2)])
+def test_an_interrupt_ends_it_at_once(what: str, requests: int, tmp_path: Path) -> None:
+    with serve(script(), verify=False) as server:
+        command = [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            what,
+            server.url,
+            str(tmp_path / "out"),
+            str(TESTS),
+        ]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_for(server, requests)
+            if what == "download":
+                wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
+            process.communicate()
+    assert process.returncode == -signal.SIGINT
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def wait_for(server: Server, requests: int) -> None:
+    wait_until(lambda: len(server.requests) >= requests)
+
+
+def wait_until(true: object) -> None:
+    end = time.monotonic() + 20
+    while not true():  # type: ignore[operator]
+        assert time.monotonic() < end, "it never came so far"
+        threading.Event().wait(0.02)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.client.http.redact import Redactor
+from support.server import exchange, reply
+from support.shop import shop
+
+SECRET = "s3cr3t+/=?&ä~token"
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=st.binary(max_size=8), after=st.binary(max_size=8))
+def test_base64_of_a_secret_is_hidden_wherever_it_stands(before: bytes, after: bytes) -> None:
+    secret = "a-long-enough-secret-value"
+    redactor = Redactor([secret])
+    for encode in (b64encode, urlsafe_b64encode):
+        text = encode(before + secret.encode() + after).decode()
+        hidden = redactor.text(f"x {text} y")
+        assert "***" in hidden
+        assert len(hidden) <= len(text) - len(secret) + len(before) * 2 + len(after) * 2 + 15
+
+
+@pytest.mark.parametrize("form", [SECRET, quote(SECRET, safe=""), quote_plus(SECRET)])
+def test_encoded_forms_are_hidden(form: str) -> None:
+    assert Redactor([SECRET]).text(f"a {form} b") == "a *** b"
+
+
+def test_credentials_in_a_url_are_hidden_by_their_names() -> None:
+    redactor = Redactor([])
+    assert (
+        redactor.url("https://h/x?access_token=abc&a=1&client_secret=d#f")
+        == "https://h/x?access_token=***&a=1&client_secret=***#f"
+    )
+    assert redactor.url("https://h/x?nextPageToken=abc&page_token=d") == "https://h/x?nextPageToken=abc&page_token=d"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Authorization", "Bearer ***"),
+        ("Proxy-Authorization", "Bearer ***"),
+        ("X-Api-Key", "***"),
+        ("Cookie", "***"),
+        ("X-Client-Secret", "***"),
+        ("X-Check-Token", "Bearer abc"),
+        ("Accept", "Bearer abc"),
+    ],
+)
+def test_headers_that_carry_credentials_are_hidden(name: str, shown: str) -> None:
+    assert Redactor([]).header(name, "Bearer abc") == shown
+
+
+def test_secrets_are_learnt_on_the_way() -> None:
+    redactor = Redactor([])
+    redactor.learn(["first-secret"])
+    redactor.learn(["second-secret", ""])
+    assert redactor.text("first-secret second-secret") == "*** ***"
+
+
+def test_no_secret_is_harmless() -> None:
+    assert Redactor(["", "x" * 3]).text("abc") == "abc"
+
+
+def test_an_unreadable_answer_shows_no_secret() -> None:
+    with shop([exchange("GET", "/api/3/item/1", reply(text="you sent canary-secret"))]) as here:
+        error = here.fail("getItem", {"id": "1", "token": "canary-secret"})
+    assert error.message.endswith("/item/1?token=***: answered with text/plain where JSON was expected: you sent ***")
+
+
+def test_a_verbose_run_shows_everything_but_the_credential() -> None:
+    echoed = reply(
+        400,
+        json={"message": "bad canary-secret"},
+        headers={"X-Echo": "cm9iaW46Y2FuYXJ5LXNlY3JldA==", "Set-Cookie": "s=1"},
+    )
+    with shop([exchange("GET", "/api/3/item/1", echoed)]) as here:
+        error = here.fail("getItem", {"id": "1", "token": "canary-secret"})
+        log = "\n".join(here.log)
+    assert f"> GET {here.server.url}/api/3/item/1?token=***" in log
+    assert ">   Authorization: Basic ***" in log
+    assert "< 400 Bad Request after" in log
+    assert "<   x-echo: ***" in log
+    assert "<   set-cookie: ***" in log
+    for text in (log, error.message, str(error), *error.details):
+        assert "canary-secret" not in text
+        assert "cm9iaW46Y2FuYXJ5" not in text

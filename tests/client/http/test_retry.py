@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import socket
+import threading
+from email.utils import formatdate
+
+import pytest
+
+from callsheet.client.http.retry import Policy, retry_after
+from support.server import Scripted, exchange, reply
+from support.shop import shop
+
+NOW = 1_800_000_000.0
+
+
+def busy(status: int = 503, **headers: str) -> Scripted:
+    return reply(status, text="busy", headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize(
+    ("operation", "method", "path"),
+    [
+        ("getItem", "GET", "/api/3/item/1"),
+        ("putItem", "PUT", "/api/3/item/1"),
+        ("dropItem", "DELETE", "/api/3/item/1"),
+    ],
+)
+def test_an_idempotent_request_is_tried_again(operation: str, method: str, path: str, status: int) -> None:
+    script = [exchange(method, path, busy(status), repeat=2), exchange(method, path, reply(json={"a": 1}))]
+    with shop(script) as here:
+        assert here.send(operation, {"id": "1"}).status == 200
+    assert here.clock.total == pytest.approx(2 + 4)
+    assert here.notes[0].startswith(f"waiting 2 s: {method} {here.server.url}{path}: {status}; try 2 of 5")
+
+
+def test_four_retries_and_then_the_answer_counts() -> None:
+    with shop([exchange("GET", "/api/3/item/1", busy(), repeat=5)]) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert here.clock.total == pytest.approx(2 + 4 + 8 + 16)
+    assert error.exit_code == 1
+    assert error.message.endswith("503: busy")
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 500, 501])
+def test_other_statuses_are_not_repeated(status: int) -> None:
+    with shop([exchange("GET", "/api/3/item/1", busy(status))]) as here:
+        here.fail("getItem", {"id": "1"})
+    assert here.clock.slept == []
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_post_is_sent_once_whatever_the_answer(status: int) -> None:
+    with shop([exchange("POST", "/api/3/item", busy(status, Retry_After="1"))]) as here:
+        error = here.fail("makeItem", body={})
+    assert error.details == ("it was sent once and not repeated: it may have been carried out", "it asks to wait 1 s")
+    assert error.hint == "look whether it took effect before you send it again"
+    assert here.clock.slept == []
+
+
+def test_a_rate_limited_post_is_not_repeated_either() -> None:
+    with shop([exchange("POST", "/api/3/item", busy(429, Retry_After="7"))]) as here:
+        error = here.fail("makeItem", body={})
+    assert (error.exit_code, error.details) == (6, ("it was not carried out", "it resets in 7 s"))
+
+
+def test_a_post_whose_answer_is_lost_says_what_is_known() -> None:
+    with shop([exchange("POST", "/api/3/item", reply(json={}, cut=0))]) as here:
+        error = here.fail("makeItem", body={})
+    assert error.exit_code == 7
+    assert error.details == ("it was sent once and not repeated: it may have been carried out",)
+
+
+def test_a_read_by_post_is_not_repeated_but_says_nothing_about_changes() -> None:
+    with shop([exchange("POST", "/api/3/find", busy())]) as here:
+        assert here.fail("findItems", body={}).details == ()
+
+
+def test_retry_after_is_waited_for() -> None:
+    script = [
+        exchange("GET", "/api/3/item/1", busy(429, Retry_After="7")),
+        exchange("GET", "/api/3/item/1", busy(503, Retry_After="0")),
+        exchange("GET", "/api/3/item/1", reply(json={})),
+    ]
+    with shop(script) as here:
+        here.send("getItem", {"id": "1"})
+    assert here.clock.total == pytest.approx(7 + 1)
+
+
+@pytest.mark.parametrize(("status", "code", "words"), [(429, 6, "it resets in"), (503, 1, "it asks to wait")])
+def test_a_wait_of_more_than_a_minute_ends_it(status: int, code: int, words: str) -> None:
+    with shop([exchange("GET", "/api/3/item/1", busy(status, Retry_After="3725"))]) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert (error.exit_code, here.clock.slept) == (code, [])
+    assert error.details == (f"{words} 1 h 2 min",)
+
+
+def test_retry_after_reads_seconds_and_dates() -> None:
+    assert retry_after({"retry-after": "12"}, NOW) == 12
+    assert retry_after({"retry-after": formatdate(NOW + 30, usegmt=True)}, NOW) == 30
+    assert retry_after({"retry-after": formatdate(NOW - 30, usegmt=True)}, NOW) == 0
+    assert retry_after({"retry-after": "soon"}, NOW) is None
+    assert retry_after({"retry-after": "1e999"}, NOW) is None
+    assert retry_after({}, NOW) is None
+
+
+def test_delays_double_up_to_a_cap_within_the_jitter() -> None:
+    policy = Policy(chance=lambda low, high: high)
+    assert [policy.delay(attempt, None) for attempt in range(1, 6)] == pytest.approx([2.6, 5.2, 10.4, 20.8, 39.0])
+    assert 0.7 * 2 <= Policy().delay(1, None) <= 1.3 * 2
+    assert policy.delay(1, 0.0) == 1.0
+
+
+def test_a_dropped_connection_is_tried_again() -> None:
+    script = [
+        exchange("GET", "/api/3/item/1", reply(json={}, cut=0), repeat=2),
+        exchange("GET", "/api/3/item/1", reply(json={})),
+    ]
+    with shop(script) as here:
+        assert here.send("getItem", {"id": "1"}).status == 200
+
+
+def test_a_host_that_was_never_there_is_not_waited_for() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with shop(root=f"http://127.0.0.1:{port}") as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert (error.exit_code, here.clock.slept) == (7, [])
+    assert error.message == f"GET http://127.0.0.1:{port}/api/3/item/1: cannot connect to 127.0.0.1: connection refused"
+
+
+def test_an_unknown_host_is_named() -> None:
+    with shop(root="http://nowhere.invalid") as here:
+        error = here.fail("makeItem", body={})
+    assert error.exit_code == 7
+    assert "cannot connect to nowhere.invalid" in error.message
+    assert error.details == ("nothing was sent",)
+
+
+def test_no_answer_in_time_is_tried_once_more() -> None:
+    script = [exchange("GET", "/api/3/item/1", reply(json={}, delay=1.0), repeat=2)]
+    with shop(script, timeout=0.05) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert (error.exit_code, error.hint) == (7, "see --timeout")
+    assert "no answer within 0.05 s" in error.message
+
+
+def test_closing_the_client_ends_the_waits_of_other_threads() -> None:
+    with shop([exchange("GET", "/api/3/item/1", busy())], verify=False) as here:
+        waiting = threading.Event()
+        here.client._sleep = lambda _seconds: waiting.set()  # type: ignore[assignment]
+        errors: list[str] = []
+        thread = threading.Thread(target=lambda: errors.append(here.fail("getItem", {"id": "1"}).message))
+        thread.start()
+        assert waiting.wait(5)
+        here.client.close()
+        thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_an_interrupt_ends_the_wait_at_once() -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with shop([exchange("GET", "/api/3/item/1", busy())]) as here:
+        here.client._sleep = interrupted  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            here.send("getItem", {"id": "1"})

@@ -1,0 +1,55 @@
+"""Broken definitions: each file of `cases/broken` says in its first lines what must be said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callsheet import registry
+from callsheet.errors import DefinitionError
+from callsheet.language.check import check
+from callsheet.language.layers import Layer
+from callsheet.language.load import load
+from support.places import CASES
+
+BROKEN = sorted((CASES / "broken").glob("*.toml"))
+
+
+def problems(directory: Path) -> list[str]:
+    with pytest.raises(DefinitionError) as caught:
+        sound(directory)
+    assert caught.value.exit_code == 2
+    return list(caught.value.details)
+
+
+def sound(directory: Path) -> None:
+    check(load([Layer(str(CASES / "language")), Layer(str(directory))]), {}, registry.names())
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda path: path.stem)
+def test_broken_definition_is_refused_with_its_place(case: Path, tmp_path: Path) -> None:
+    text = case.read_text(encoding="utf-8")
+    path = tmp_path / case.name
+    path.write_text(text, encoding="utf-8")
+    expected = [line.removeprefix("# expect: ") for line in text.splitlines() if line.startswith("# expect: ")]
+    assert expected
+    found = [detail.removeprefix(str(path)).removeprefix(":").strip() for detail in problems(tmp_path)]
+    assert found == expected
+
+
+def test_the_small_world_itself_is_sound(tmp_path: Path) -> None:
+    sound(tmp_path)
+
+
+def test_a_problem_in_an_overlay_points_at_the_overlay_not_at_what_lies_under_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[view.order]\nid = "id ||"\n', encoding="utf-8")
+    (only,) = problems(tmp_path)
+    assert only.startswith(f'{tmp_path / "mine.toml"}:2: view "order": id: not an expression')
+
+
+def test_the_same_definition_twice_in_one_directory_is_refused(tmp_path: Path) -> None:
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text('[view.order]\nid = "key"\n', encoding="utf-8")
+    (only,) = problems(tmp_path)
+    assert only == f'{tmp_path / "b.toml"}: view "order": also defined in {tmp_path / "a.toml"}'

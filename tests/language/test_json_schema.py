@@ -1,0 +1,57 @@
+"""The JSON Schema of the language, as an editor would use it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from callsheet.language.json_schema import json_schema
+from callsheet.language.shape import KINDS
+from support.places import ROOT
+
+FILES = sorted((ROOT / "definitions").rglob("*.toml"))
+BROKEN = ROOT / "tests" / "cases" / "broken"
+# What a schema can say of one file; references, expressions and the tree of commands need all files.
+SEEN_BY_A_SCHEMA = (
+    "unknown-key",
+    "unknown-kind",
+    "wrong-type",
+    "unknown-word",
+    "bad-http",
+    "not-a-table",
+    "two-problems",
+)
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    schema = json_schema()
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def tables(path: Path) -> Any:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / "definitions")))
+def test_every_definition_file_is_valid(validator: Draft202012Validator, path: Path) -> None:
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(tables(path))] == []
+
+
+@pytest.mark.parametrize("name", SEEN_BY_A_SCHEMA)
+def test_broken_definitions_are_not(validator: Draft202012Validator, name: str) -> None:
+    assert list(validator.iter_errors(tables(BROKEN / f"{name}.toml")))
+
+
+def test_an_overlay_may_say_little_and_remove(validator: Draft202012Validator) -> None:
+    overlay = {"operation": {"getIssue": {"remove": True}}, "view": {"issue": {"columns": [{"name": "X"}]}}}
+    assert list(validator.iter_errors(overlay)) == []
+
+
+def test_it_speaks_of_every_kind() -> None:
+    assert set(json_schema()["properties"]) == {*KINDS, "defaults"}

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callsheet.errors import DefinitionError
+from callsheet.language.layers import Layer, layers
+from callsheet.language.load import load, merge
+
+MERGES = [
+    ("tables key by key", {"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),
+    ("lists are replaced", {"a": [1, 2]}, {"a": [3]}, {"a": [3]}),
+    (
+        "named tables by name",
+        {"a": [{"name": "x", "v": 1}]},
+        {"a": [{"name": "x", "v": 2}]},
+        {"a": [{"name": "x", "v": 2}]},
+    ),
+    (
+        "new named tables go last",
+        {"a": [{"name": "x"}]},
+        {"a": [{"name": "y"}]},
+        {"a": [{"name": "x"}, {"name": "y"}]},
+    ),
+    (
+        "a named table is taken away",
+        {"a": [{"name": "x"}, {"name": "y"}]},
+        {"a": [{"name": "x", "remove": True}]},
+        {"a": [{"name": "y"}]},
+    ),
+    ("a table is taken away", {"a": {"x": 1}, "b": 1}, {"a": {"remove": True}}, {"b": 1}),
+    ("another type replaces", {"a": {"x": 1}}, {"a": "text"}, {"a": "text"}),
+]
+
+
+@pytest.mark.parametrize(("under", "over", "merged"), [m[1:] for m in MERGES], ids=[m[0] for m in MERGES])
+def test_merge(under: dict, over: dict, merged: dict) -> None:
+    before = repr(under)
+    assert merge(under, over) == merged
+    assert repr(under) == before
+
+
+def write(directory: Path, name: str, text: str) -> None:
+    path = directory / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_files_higher_up_correct_files_in_folders(tmp_path: Path) -> None:
+    write(tmp_path, "operations/shop.toml", '[operation.a]\ntitle = "corrected"\n')
+    write(tmp_path, "operations/shop/a.toml", '[operation.a]\ntitle = "generated"\ntag = "A"\n')
+    loaded = load([Layer(str(tmp_path))])
+    assert loaded["operation", "a"].table == {"title": "corrected", "tag": "A"}
+
+
+def test_defaults_hold_for_their_file_only(tmp_path: Path) -> None:
+    write(tmp_path, "a.toml", '[defaults.operation]\nproduct = "shop"\n[operation.a]\n[operation.b]\nproduct = "own"\n')
+    write(tmp_path, "c.toml", "[operation.c]\n")
+    tables = {id: definition.table for (_, id), definition in load([Layer(str(tmp_path))]).items()}
+    assert tables == {"a": {"product": "shop"}, "b": {"product": "own"}, "c": {}}
+
+
+def test_a_later_layer_can_remove_a_definition(tmp_path: Path) -> None:
+    write(tmp_path, "under/a.toml", "[view.a]\n[view.b]\n")
+    write(tmp_path, "over/a.toml", "[view.a]\nremove = true\n")
+    assert list(load([Layer(str(tmp_path / "under")), Layer(str(tmp_path / "over"))])) == [("view", "b")]
+
+
+def test_every_broken_file_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "a.toml", "[view.a\n")
+    write(tmp_path, "b.toml", "x = \n")
+    (tmp_path / "c.toml").write_bytes(b"# \xff\n")
+    with pytest.raises(DefinitionError) as caught:
+        load([Layer(str(tmp_path))])
+    assert [detail.rpartition("/")[2].split(": ")[0] for detail in caught.value.details] == [
+        "a.toml:1",
+        "b.toml:1",
+        "c.toml",
+    ]
+
+
+def test_a_named_directory_must_exist(tmp_path: Path) -> None:
+    found = layers("demo", {"CALLSHEET_HOME": str(tmp_path), "DEMO_DEFINITIONS": str(tmp_path / "none")})
+    with pytest.raises(DefinitionError, match="no directory of definitions at"):
+        load(found[-1:])
+
+
+def test_layers_stand_in_order_and_the_current_directory_is_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "definitions").mkdir()
+    home = tmp_path / "home"
+    found = layers("demo", {"CALLSHEET_HOME": str(home), "DEMO_DEFINITIONS": str(tmp_path / "extra")})
+    directories = [layer.directory for layer in found]
+    assert directories[-2:] == [str(home / "definitions" / "demo"), str(tmp_path / "extra")]
+    assert str(tmp_path / "definitions") not in directories

@@ -1,0 +1,220 @@
+"""The durable inbox: nothing acknowledged is lost, whatever happens to the process."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import json
+import random
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from callsheet.errors import UsageError
+from callsheet.listener.inbox import store
+from callsheet.listener.inbox.inbox import Inbox, InboxFailed
+from callsheet.listener.inbox.worker import Backoff
+from support.listening import Listener, event, listening, run, until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
+QUICK = '[listener.webhook]\nbackoff = "200ms"\nattempts = 3\n'
+
+
+def ids(path: Path) -> collections.Counter[str]:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return collections.Counter(json.loads(line)["id"] for line in text.splitlines())
+
+
+def rows(folder: Path, *arguments: str) -> list[dict[str, object]]:
+    done = run(folder, "inbox", *arguments, "--inbox", "in.db", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, object]] = json.loads(done.stdout)
+    return found
+
+
+def test_events_are_kept_handled_and_not_taken_twice_over_restarts(tmp_path: Path) -> None:
+    for _ in range(2):
+        with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+            assert listener.post(event("1")).status == 200
+            assert listener.post(event("1")).status == 200
+            listener.logged("200 duplicate")
+            until(lambda: ids(tmp_path / "got")["1"], "the run")
+            assert listener.stop() == 0
+    assert ids(tmp_path / "got") == {"1": 1}
+    (row,) = rows(tmp_path, "list")
+    assert (row["state"], row["id"], row["attempts"]) == ("done", "1", 1)
+    assert (tmp_path / "in.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_failures_back_off_then_are_given_up_and_can_be_replayed(tmp_path: Path) -> None:
+    handler = tmp_path / "flaky"
+    handler.write_text("#!/bin/sh\necho x >> tried\ntest -e fixed\n", encoding="utf-8")
+    handler.chmod(0o755)
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./flaky"] }, { handler = "append", file = "got" }]\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=routes, definitions=QUICK) as listener:
+        assert listener.post(event("a")).status == 200
+        listener.logged("given_up")
+        assert ids(tmp_path / "got") == {"a": 1}
+        assert (tmp_path / "tried").read_text(encoding="utf-8") == "x\n" * 3
+        (dead,) = rows(tmp_path, "dead")
+        assert "exit code 1" in str(dead["error"])
+        shown = run(tmp_path, "inbox", "show", "a", "--inbox", "in.db", "-o", "json")
+        assert json.loads(shown.stdout)["succeeded"] == ["r/2"]
+        assert json.loads(shown.stdout)["payload"]["id"] == "a"
+        (tmp_path / "fixed").touch()
+        assert run(tmp_path, "inbox", "replay", "a", "--inbox", "in.db").returncode == 0
+        until(lambda: rows(tmp_path, "list", "--state", "done"), "the replay")
+    assert ids(tmp_path / "got") == {"a": 2}
+    assert run(tmp_path, "inbox", "purge", "--inbox", "in.db").returncode == 2
+    assert run(tmp_path, "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes").returncode == 0
+    assert rows(tmp_path, "list") == []
+
+
+def test_inbox_commands_word_their_errors(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, though long enough to be looked at" * 30, encoding="utf-8")
+    cases = {
+        ("list",): (2, "LMS_INBOX"),
+        ("list", "--inbox", "absent"): (2, "no inbox at absent"),
+        ("list", "--inbox", "text"): (2, "not a database"),
+        ("show", "9", "--inbox", "in.db"): (4, "no event '9'"),
+    }
+    store.connect(str(tmp_path / "in.db")).close()
+    for arguments, (code, words) in cases.items():
+        done = run(tmp_path, "inbox", *arguments)
+        assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE x (y)")
+    other.close()
+    with pytest.raises(UsageError, match="but no inbox"):
+        store.connect(str(tmp_path / "other.db"))
+
+
+def post_until_dead(listener: Listener, prefix: str, acknowledged: list[str]) -> None:
+    for number in range(100_000):
+        id = f"{prefix}-{number}"
+        try:
+            if listener.post(event(id)).status == 200:
+                acknowledged.append(id)
+        except OSError:
+            return
+
+
+def test_killed_again_and_again_nothing_is_lost(tmp_path: Path) -> None:
+    """A run that the kill cut off happens again; one whose success was noted does not. Both are counted."""
+    rounds, senders, acknowledged = 5, 3, list[str]()
+    chance = random.Random(7)
+    for number in range(rounds):
+        with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+            threads = [
+                threading.Thread(target=post_until_dead, args=(listener, f"{number}-{sender}", acknowledged))
+                for sender in range(senders)
+            ]
+            for thread in threads:
+                thread.start()
+            enough = len(acknowledged) + 20
+            until(lambda enough=enough: len(acknowledged) > enough, "some events")
+            time.sleep(chance.random() * 0.2)
+            listener.process.kill()
+            for thread in threads:
+                thread.join()
+    with listening(tmp_path, "--inbox", "in.db", routes=APPEND) as listener:
+        until(lambda: set(acknowledged) <= set(ids(tmp_path / "got")), "all that was acknowledged")
+        until(lambda: not rows(tmp_path, "list", "--state", "running"), "the end of all runs")
+        assert listener.stop() == 0
+    got = ids(tmp_path / "got")
+    lost = set(acknowledged) - set(got)
+    twice = sum(count - 1 for count in got.values())
+    assert lost == set()
+    # Only what was running at a kill can have run twice: at most one run for each sender and kill.
+    assert twice <= rounds * senders, f"{twice} of {len(got)} ran twice"
+
+
+def test_two_processes_share_one_inbox(tmp_path: Path) -> None:
+    given = ("--inbox", "in.db")
+    with listening(tmp_path, *given, routes=APPEND) as one, listening(tmp_path, *given, routes=APPEND) as two:
+        for number in range(60):
+            body = event(f"e{number}")
+            assert [listener.post(body).status for listener in (one, two)] == [200, 200]
+        until(lambda: len(ids(tmp_path / "got")) == 60, "all events")
+        one.process.send_signal(signal.SIGTERM)
+        assert one.finish() == 0
+        assert two.post(event("last")).status == 200
+        until(lambda: ids(tmp_path / "got")["last"], "the last event")
+    assert set(ids(tmp_path / "got").values()) == {1}
+
+
+def test_work_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\necho x >> started\ntest -e second || sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./slow"], timeout = "2m" }]\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=routes) as listener:
+        assert listener.post(event("k")).status == 200
+        until((tmp_path / "started").exists, "the start")
+        listener.process.kill()
+    (tmp_path / "second").touch()
+    with listening(tmp_path, "--inbox", "in.db", routes=routes) as listener:
+        listener.logged("200 handled")
+    assert (tmp_path / "started").read_text(encoding="utf-8") == "x\nx\n"
+
+
+def test_a_drained_process_gives_back_what_it_could_not_finish(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\necho x >> started\ntest -e second || sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./slow"], timeout = "2m" }]\n'
+    given = '[listener.webhook]\ndrain_time = "300ms"\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=routes, definitions=given) as listener:
+        assert listener.post(event("k")).status == 200
+        until((tmp_path / "started").exists, "the start")
+        assert listener.stop() == 0
+    assert [row["state"] for row in rows(tmp_path, "list")] == ["waiting"]
+
+
+def test_a_failing_disk_is_told_to_the_sender_and_readiness_goes_down(tmp_path: Path) -> None:
+    async def play() -> None:
+        inbox = Inbox(str(tmp_path / "in.db"), 60)
+        try:
+            with pytest.raises(InboxFailed, match="disk is full"):
+                await inbox.change(_full)
+            assert inbox.problem is not None
+            await inbox.change(lambda connection: None)
+            assert inbox.problem is None
+        finally:
+            inbox.close()
+
+    asyncio.run(play())
+
+
+def _full(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO owner VALUES ('x', 1)")
+    raise sqlite3.OperationalError("disk is full")
+
+
+def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
+    async def play() -> None:
+        inbox = Inbox(str(tmp_path / "in.db"), 60)
+        commits: list[str] = []
+        inbox._connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+        try:
+            await asyncio.gather(*(inbox.change(lambda connection: None) for _ in range(200)))
+        finally:
+            inbox.close()
+        assert 1 <= len(commits) < 50
+
+    asyncio.run(play())
+
+
+def test_the_wait_between_attempts_doubles_up_to_a_bound() -> None:
+    backoff = Backoff(12, 5.0, 3600.0)
+    for attempt in range(1, 100):
+        whole = min(3600.0, 5.0 * 2 ** (attempt - 1))
+        assert all(whole / 2 <= backoff.delay(attempt) <= whole for _ in range(5))
+    assert backoff.delay(1) < 20

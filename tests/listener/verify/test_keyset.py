@@ -1,0 +1,203 @@
+"""The key set's cache over time, with clocks that a test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from callsheet.listener.verify.keyset import COOLDOWN, KeySet, UnknownKey
+from callsheet.listener.verify.keyset_cache import KeyCopy
+from callsheet.listener.verify.rejection import Refused
+from support.keysets import jwk
+
+DEFINITION: Any = {"algorithms": ["RS256"], "cache": "1h", "grace": "24h"}
+HOUR = 3600.0
+
+
+class World:
+    """A key set at a distance: what it lists, whether it is up, how often it was asked, and what time it is."""
+
+    def __init__(self, *kids: str, copy: KeyCopy | None = None) -> None:
+        self.kids = list(kids)
+        self.up = True
+        self.slow: asyncio.Event | None = None
+        self.now = 1_000_000.0
+        self.notes: list[str] = []
+        self.keys = KeySet(DEFINITION, self.fetch, copy, self.notes.append, lambda: self.now, lambda: self.now)
+
+    async def fetch(self) -> bytes:
+        if self.slow is not None:
+            await self.slow.wait()
+        if not self.up:
+            raise OSError("refused")
+        return json.dumps({"keys": [jwk(kid) for kid in self.kids]}).encode()
+
+    async def use(self, kid: str) -> bool:
+        """As a request does: look, learn, look again."""
+        try:
+            self.keys.find(kid, "RS256")
+        except UnknownKey as unknown:
+            try:
+                await self.keys.learn(unknown.wanted)
+                self.keys.find(kid, "RS256")
+            except Refused:
+                return False
+        except Refused:
+            return False
+        return True
+
+
+def played(play: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await play()
+
+    asyncio.run(run())
+
+
+def test_fifty_at_once_fetch_once() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert await asyncio.gather(*(world.use("a") for _ in range(50))) == [True] * 50
+        assert world.keys.fetches == 1
+
+    played(play)
+
+
+def test_forged_key_ids_fetch_once_and_then_wait_for_the_cooldown() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert await world.use("a")
+        assert not any([await world.use(f"forged {number}") for number in range(200)])
+        assert world.keys.fetches == 2
+        world.now += COOLDOWN + 1
+        assert not await world.use("forged 0")  # remembered by name for longer than others
+        assert world.keys.fetches == 2
+        assert not await world.use("forged x")
+        assert world.keys.fetches == 3
+
+    played(play)
+
+
+def test_a_new_key_is_learnt_from_the_first_token_that_names_it() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert await world.use("a")
+        world.kids = ["a", "b"]
+        assert await world.use("b")
+        world.kids = ["b", "c"]
+        assert await world.use("c")
+        assert not await world.use("a")
+
+    played(play)
+
+
+def test_stale_keys_serve_while_the_set_is_down_but_not_for_ever() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert await world.use("a")
+        world.up = False
+        world.now += 23 * HOUR
+        before = world.keys.fetches
+        assert await world.use("a")
+        assert world.keys.fetches == before  # nothing is waited for
+        world.now += 2 * HOUR
+        assert not await world.use("a")
+        world.up = True
+        world.now += 30
+        assert await world.use("a")
+
+    played(play)
+
+
+def test_while_the_set_is_down_attempts_back_off_and_recover_in_time() -> None:
+    async def play() -> None:
+        world = World("a")
+        world.up = False
+        for _ in range(100):
+            assert not await world.use("a")
+        assert world.keys.fetches == 1
+        for _ in range(600):
+            world.now += 1
+            await world.use("a")
+        assert world.keys.fetches < 125
+        world.up = True
+        world.now += 26
+        assert await world.use("a")
+        assert any("reachable again" in note for note in world.notes)
+
+    played(play)
+
+
+def test_requests_wait_for_a_hanging_fetch_only_up_to_a_number() -> None:
+    async def play() -> None:
+        world = World("a")
+        world.slow = asyncio.Event()
+        waiting = [asyncio.create_task(world.use("a")) for _ in range(300)]
+        await asyncio.sleep(0.05)
+        assert sum(task.done() for task in waiting) == 300 - 256
+        world.slow.set()
+        assert sum(await asyncio.gather(*waiting)) == 256
+        assert world.keys.fetches == 1
+
+    played(play)
+
+
+def test_refreshing_goes_on_beside_the_requests() -> None:
+    async def play() -> None:
+        world = World("a")
+        keeper = asyncio.create_task(world.keys.keep_fresh())
+        try:
+            await asyncio.sleep(0.01)
+            assert world.keys.fetches == 1
+            assert world.keys.find("a", "RS256").kid == "a"
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+
+    played(play)
+
+
+def test_a_bad_answer_keeps_the_old_keys() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert await world.use("a")
+        world.kids = []
+        assert not await world.use("b")
+        assert await world.use("a")
+        assert "no usable key" in world.keys.problem
+
+    played(play)
+
+
+def test_a_copy_serves_a_restart_within_the_grace(tmp_path: Path) -> None:
+    copy = KeyCopy(str(tmp_path / "new"), "https://example.org/jwks")
+
+    async def play() -> None:
+        world = World("a", copy=copy)
+        assert await world.use("a")
+        again = World("a", copy=copy)
+        again.up = False
+        again.keys.load_copy()
+        assert await again.use("a")
+        assert again.keys.fetches == 0
+        late = World("a", copy=copy)
+        late.up, late.now = False, late.now + 25 * HOUR
+        late.keys.load_copy()
+        assert not await late.use("a")
+
+    played(play)
+    assert KeyCopy(str(tmp_path / "new"), "https://example.org/other").load() is None
+    if os.name == "posix":
+        os.chmod(copy.path, 0o666)
+        assert copy.load() is None
+
+
+def test_a_damaged_copy_is_ignored(tmp_path: Path) -> None:
+    copy = KeyCopy(str(tmp_path), "https://example.org/jwks")
+    for text in (b"", b"[]", b'{"url": "https://example.org/jwks"}', b"\xff"):
+        Path(copy.path).write_bytes(text)
+        assert copy.load() is None

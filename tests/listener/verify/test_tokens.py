@@ -1,0 +1,158 @@
+"""Signed tokens: what passes, and every way to forge one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.listener.verify.jws import Tokens
+from callsheet.listener.verify.keys import Keys, read_keys
+from callsheet.listener.verify.rejection import Refused, not_genuine
+from support.keysets import encode, jwk, private_key, token
+
+DEFINITION: Any = {"algorithms": ["RS256"], "unquote": True, "leeway": "60s"}
+CLAIMS = {"id": "1", "event_type": "grade_change", "body": {"user_id": 21070000000000145}}
+KEYS: Keys = read_keys(json.dumps({"keys": [jwk("k1"), jwk("k2", private_key(1))]}).encode(), frozenset({"RS256"}))
+
+
+def find(kid: str | None, algorithm: str) -> Any:
+    key = KEYS.get((kid, algorithm))
+    if key is None:
+        raise not_genuine("token_key", "unknown")
+    return key
+
+
+def check(text: str | bytes, now: float = 1000, **definition: Any) -> dict[str, Any]:
+    body = text.encode() if isinstance(text, str) else text
+    return Tokens({**DEFINITION, **definition}).claims(body, find, now)[0]
+
+
+@pytest.mark.parametrize("form", ["{}", '"{}"', "{}\n", '"{}"\n', " {} \r\n"])
+def test_a_token_arrives_bare_or_in_quotes(form: str) -> None:
+    assert check(form.format(token(CLAIMS))) == CLAIMS
+
+
+def test_each_key_of_the_set_proves_its_own_tokens_only() -> None:
+    assert check(token(CLAIMS, "k2", private_key(1))) == CLAIMS
+    with pytest.raises(Refused, match="was not made with key 'k2'"):
+        check(token(CLAIMS, "k2", private_key(0)))
+
+
+def hs256(key: bytes) -> str:
+    """A token whose "secret" is a public key, for a verifier that lets the token choose the algorithm."""
+    signed = f"{encode(json.dumps({'alg': 'HS256', 'kid': 'k1'}).encode())}.{encode(json.dumps(CLAIMS).encode())}"
+    return f"{signed}.{encode(hmac.digest(key, signed.encode(), hashlib.sha256))}"
+
+
+PUBLIC = (
+    private_key().public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+)
+EVIL = jwk("k1", private_key(2))
+NO_ALGORITHM = b'{"alg": "none", "kid": "k1"}'
+FORGED = {
+    "no algorithm": f"{encode(NO_ALGORITHM)}.{encode(json.dumps(CLAIMS).encode())}.",
+    "HS256 keyed with the public key": hs256(PUBLIC),
+    "another algorithm": token(CLAIMS, alg="PS256"),
+    "a key in the header": token(CLAIMS, "k1", private_key(2), jwk=EVIL),
+    "a key set in the header": token(CLAIMS, "k1", private_key(2), jku="https://example.org/jwks"),
+    "a certificate in the header": token(CLAIMS, "k1", private_key(2), x5u="https://example.org/x", x5c=["MII"]),
+    "a critical extension": token(CLAIMS, crit=["exp"]),
+    "an unknown key": token(CLAIMS, "k9"),
+    "a key id that is no text": token(CLAIMS, 7),
+    "no signature": token(CLAIMS).rpartition(".")[0] + ".",
+    "a changed payload": ".".join(
+        [token(CLAIMS).split(".")[0], encode(b'{"event_type":"x"}'), token(CLAIMS).split(".")[2]]
+    ),
+    "four parts": token(CLAIMS) + ".x",
+    "two parts": token(CLAIMS).rpartition(".")[0],
+    "a header that is a list": f"{encode(b'[]')}.e30.x",
+    "deep nesting in the header": f"{encode(b'[' * 2000)}.e30.x",
+    "padding": token(CLAIMS) + "==",
+    "expired": token({**CLAIMS, "exp": 900}),
+    "not valid yet": token({**CLAIMS, "nbf": 1100}),
+    "an expiry that is no number": token({**CLAIMS, "exp": "9999999999"}),
+    "an expiry that is true": token({**CLAIMS, "exp": True}),
+}
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_token_is_refused(text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        check(text)
+    assert refused.value.status == 401
+
+
+@pytest.mark.parametrize("entry", [{"use": "enc"}, {"alg": "RS512"}, {"key_ops": ["sign"]}, {"kty": "EC"}])
+def test_a_key_for_something_else_is_not_used(entry: dict[str, Any]) -> None:
+    text = json.dumps({"keys": [jwk("k1", **entry), jwk("k2", private_key(1))]}).encode()
+    assert {kid for kid, _ in read_keys(text, frozenset({"RS256"}))} == {"k2"}
+
+
+def test_an_octet_key_and_a_short_one_are_not_used() -> None:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    short = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    octets = {"kty": "oct", "k": base64.urlsafe_b64encode(b"x" * 32).decode(), "kid": "o", "alg": "RS256"}
+    with pytest.raises(ValueError, match="no usable key"):
+        read_keys(json.dumps({"keys": [octets, jwk("s", short)]}).encode(), frozenset({"RS256"}))
+
+
+def test_times_have_leeway() -> None:
+    assert check(token({**CLAIMS, "exp": 950, "nbf": 1050}))["exp"] == 950
+
+
+def test_issuer_and_audience_are_checked_when_configured() -> None:
+    text = token({**CLAIMS, "iss": "https://a", "aud": ["x", "y"]})
+    assert check(text, issuer=["https://a"], audience=["y"])
+    with pytest.raises(Refused, match="issued by"):
+        check(text, issuer=["https://b"])
+    with pytest.raises(Refused, match="meant for"):
+        check(text, audience=["z"])
+    with pytest.raises(Refused):
+        check(token(CLAIMS), issuer=["https://a"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.binary(max_size=200), st.from_regex(rb"[A-Za-z0-9_=.-]{0,60}", fullmatch=True)))
+def test_any_bytes_are_refused_and_never_break(data: bytes) -> None:
+    with pytest.raises(Refused):
+        check(data)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.one_of(
+        st.none(),
+        st.text(max_size=20),
+        st.recursive(st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(max_size=5), x)),
+    )
+)
+def test_any_claims_are_an_object_or_refused(claims: Any) -> None:
+    if isinstance(claims, dict) and not {"exp", "nbf"} & set(claims):
+        assert check(token(claims)) == claims
+    elif not isinstance(claims, dict):
+        with pytest.raises(Refused) as refused:
+            check(token(claims))
+        assert refused.value.status == 400
+
+
+MEMBERS = st.sampled_from(["kty", "n", "e", "kid", "use", "alg", "key_ops"])
+VALUES = st.one_of(
+    st.sampled_from(["RSA", "AQAB", "sig"]), st.text(max_size=8), st.integers(), st.none(), st.lists(st.integers())
+)
+SETS = st.dictionaries(st.sampled_from(["keys", "x"]), st.lists(st.dictionaries(MEMBERS, VALUES)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(st.binary(max_size=100), SETS.map(lambda document: json.dumps(document).encode())))
+def test_any_key_set_is_read_or_refused_with_a_reason(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read_keys(data, frozenset({"RS256"}))

@@ -1,0 +1,62 @@
+"""The directory on disk: stale files go, hand-written ones stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callsheet.errors import UsageError
+from callsheet.language.layers import Layer
+from callsheet.language.load import load
+from callsheet.openapi.files import MARK, write_files
+from support.imports import imported, text_of
+
+
+def test_importing_again_writes_the_same_and_keeps_corrections(tmp_path: Path) -> None:
+    files = imported("petshop").files
+    assert write_files(files, str(tmp_path), "petshop") == []
+    overlay = tmp_path / "operations" / "petshop.toml"
+    overlay.write_text('[operation.getPet]\nreply = "binary"\n', encoding="utf-8")
+    assert write_files(imported("petshop").files, str(tmp_path), "petshop") == []
+    written = {str(path.relative_to(tmp_path).as_posix()): path.read_text("utf-8") for path in tmp_path.rglob("*.toml")}
+    assert written == {**files, "operations/petshop.toml": '[operation.getPet]\nreply = "binary"\n'}
+    loaded = load([Layer(str(tmp_path))])
+    assert loaded["operation", "getPet"].table["reply"] == "binary"
+    assert loaded["operation", "getPet"].table["http"] == "GET /direct/pets/{petId}"
+
+
+def test_files_of_tags_that_are_gone_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    write_files(imported("petshop").files, str(tmp_path), "petshop")
+    directory = tmp_path / "operations" / "petshop"
+    (directory / "mine.toml").write_text("[operation.own]\n", encoding="utf-8")
+    (directory / "notes.txt").write_text("x", encoding="utf-8")
+    renamed = imported("petshop", text_of("petshop").replace("Photos", "Pictures")).files
+    assert write_files(renamed, str(tmp_path), "petshop") == [str(directory / "photos.toml")]
+    names = {path.name for path in directory.iterdir()}
+    assert names == {"mine.toml", "notes.txt", *(path.rpartition("/")[2] for path in renamed)}
+    assert "pictures.toml" in names
+
+
+def test_a_file_that_no_import_made_is_not_overwritten(tmp_path: Path) -> None:
+    own = tmp_path / "operations" / "petshop" / "photos.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("[operation.own]\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"photos\.toml was not made by an import"):
+        write_files(imported("petshop").files, str(tmp_path), "petshop")
+    assert [path.name for path in own.parent.iterdir()] == ["photos.toml"]
+    assert own.read_text(encoding="utf-8") == "[operation.own]\n"
+
+
+def test_every_file_says_where_it_comes_from() -> None:
+    for text in imported("forms").files.values():
+        first, second, *_ = text.splitlines()
+        assert first == f"{MARK}: importing again replaces this file."
+        assert second == "# Corrections belong into ../forms.toml, laid over it."
+
+
+def test_tags_that_share_a_file_name_share_the_file() -> None:
+    text = text_of("forms").replace('"Uploads"', '"trees!"')
+    files = imported("forms", text).files
+    assert 'tag = "trees!"' in files["operations/forms/trees.toml"]
+    assert "operations/forms/uploads.toml" not in files

@@ -1,0 +1,144 @@
+"""The encrypted file: what it keeps apart, what it survives, what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.errors import CallsheetError, NotAllowed
+from callsheet.sites.credentials import encryption as sealed
+from callsheet.sites.credentials.encrypted import EncryptedFile
+from callsheet.sites.credentials.encryption import seal, unseal
+from support.fakesite import CANARY
+
+SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> EncryptedFile:
+    return EncryptedFile(str(tmp_path), "password", "SUITE_KEYRING_PASSWORD")
+
+
+def test_absence_is_no_error(store: EncryptedFile) -> None:
+    assert store.get("work") is None
+    assert store.delete("work") is False
+    assert not os.path.exists(store.path)
+
+
+def test_records_are_kept_apart(store: EncryptedFile) -> None:
+    store.put("work", SECRET)
+    store.put("work/wiki", {"token": "other"})
+    assert store.get("work") == SECRET
+    assert store.delete("work") is True
+    assert (store.get("work"), store.get("work/wiki")) == (None, {"token": "other"})
+
+
+def test_the_file_is_private_and_holds_nothing_readable(store: EncryptedFile) -> None:
+    store.put("work", SECRET)
+    content = Path(store.path).read_bytes()
+    assert os.stat(store.path).st_mode & 0o777 == 0o600
+    assert CANARY.encode() not in content
+    assert b"work" not in content
+    assert CANARY not in repr(store)
+
+
+def test_every_writing_has_a_nonce_of_its_own(store: EncryptedFile) -> None:
+    nonces = set()
+    for _ in range(3):
+        store.put("work", SECRET)
+        nonces.add(json.loads(Path(store.path).read_bytes())["nonce"])
+    assert len(nonces) == 3
+
+
+def test_a_wrong_password_is_told_from_a_changed_file(store: EncryptedFile, tmp_path: Path) -> None:
+    store.put("work", SECRET)
+    other = EncryptedFile(str(tmp_path), "pasword", "SUITE_KEYRING_PASSWORD")
+    with pytest.raises(NotAllowed, match="the password does not open it") as caught:
+        other.get("work")
+    assert caught.value.hint == "check SUITE_KEYRING_PASSWORD"
+    before = Path(store.path).read_bytes()
+    with pytest.raises(NotAllowed):
+        other.put("work", {})
+    assert Path(store.path).read_bytes() == before
+
+
+def tampered(content: bytes, change: str) -> bytes:
+    """Changed by someone who knows the format, the sum included."""
+    table: dict[str, Any] = json.loads(content)
+    table.pop("sum")
+    if change == "memory":
+        table["kdf"]["memory"] = 1 << 30
+    elif change == "name":
+        table["kdf"]["name"] = "none"
+    else:
+        raw = bytearray(base64.b64decode(table[change]))
+        raw[0] ^= 1
+        table[change] = base64.b64encode(raw).decode()
+    table["sum"] = sealed._sum(table)
+    return json.dumps(table).encode()
+
+
+@pytest.mark.parametrize("change", ["data", "nonce", "memory", "name"])
+def test_tampering_is_found(store: EncryptedFile, change: str) -> None:
+    store.put("work", SECRET)
+    Path(store.path).write_bytes(tampered(Path(store.path).read_bytes(), change))
+    with pytest.raises(CallsheetError, match="changed or damaged") as caught:
+        store.get("work")
+    assert not isinstance(caught.value, NotAllowed)
+    assert "remove" in str(caught.value.hint)
+
+
+SEALED = seal({"work": SECRET}, "password", None)
+
+
+@given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
+@settings(max_examples=60, deadline=None)
+def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:
+    damaged = bytearray(SEALED)
+    damaged[place] ^= 1 << bit
+    try:
+        found = unseal(bytes(damaged), "password")
+    except CallsheetError as error:
+        assert not isinstance(error, NotAllowed), "damage is no wrong password"  # noqa: PT017
+    else:
+        assert found == {"work": SECRET}, "only white space was hit"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b'{"format": 1}', b"\xff\xfe"])
+def test_another_file_is_refused(store: EncryptedFile, content: bytes) -> None:
+    Path(store.path).write_bytes(content)
+    os.chmod(store.path, 0o600)
+    with pytest.raises(CallsheetError, match="changed or damaged"):
+        store.get("work")
+
+
+def test_a_newer_version_is_named(store: EncryptedFile) -> None:
+    store.put("work", SECRET)
+    table = json.loads(Path(store.path).read_bytes())
+    table["version"] = 2
+    Path(store.path).write_bytes(json.dumps(table).encode())
+    with pytest.raises(CallsheetError, match="a newer version of this program wrote it"):
+        store.get("work")
+
+
+def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(store: EncryptedFile) -> None:
+    store.put("work", SECRET)
+    os.chmod(store.path, 0o640)
+    with pytest.raises(NotAllowed, match="can be read by others") as caught:
+        store.get("work")
+    assert caught.value.hint == f"chmod 600 {store.path}"
+
+
+def test_a_file_sealed_with_other_costs_still_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
+    cheap = seal({"work": SECRET}, "password", None)
+    monkeypatch.undo()
+    assert unseal(cheap, "password") == {"work": SECRET}
+    assert json.loads(seal({}, "password", cheap))["kdf"]["memory"] == 65536

@@ -1,0 +1,262 @@
+"""Which site a command talks to, and that no credential meets a host it was not given for."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.errors import CallsheetError, NotAllowed, UsageError
+from callsheet.sites.site import Site, current_site
+
+PROFILES = """
+site = "work"
+
+[sites.work]
+base_url = "https://work.example.org/"
+email = "me@example.org"
+token_env = "WORK_TOKEN"
+rps = 5
+ca_bundle = "ca.pem"
+read_only = true
+
+[sites.dc]
+deployment = "datacenter"
+base_url = "https://dc.example.org/jira"
+token_env = "DC_TOKEN"
+
+[sites.dc.services.confluence]
+base_url = "https://wiki.example.org/confluence"
+token_env = "WIKI_TOKEN"
+
+[sites.half]
+deployment = "datacenter"
+base_url = "https://dc.example.org/jira"
+token_env = "DC_TOKEN"
+services.confluence.base_url = "https://elsewhere.example.org"
+"""
+VARIABLES = {"WORK_TOKEN": "work-secret", "DC_TOKEN": "dc-secret", "WIKI_TOKEN": "wiki-secret"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "profiles.toml").write_text(PROFILES)
+    return home
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("definitions"))})
+    yield catalog
+    catalog.close()
+
+
+class At:
+    def __init__(self, home: Path, catalog: Catalog) -> None:
+        self.home = home
+        self.catalog = catalog
+
+    def __call__(self, options: dict[str, Any] | None = None, **variables: str) -> Site:
+        environ = {"CALLSHEET_HOME": str(self.home), **VARIABLES, **variables}
+        return current_site("suite", options or {}, environ, self.catalog)
+
+
+@pytest.fixture
+def at(home: Path, catalog: Catalog) -> At:
+    return At(home, catalog)
+
+
+def basic(pair: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+
+
+ENVIRONMENT = {"SUITE_BASE_URL": "https://env.example.org", "SUITE_EMAIL": "e@example.org", "SUITE_TOKEN": "env-secret"}
+
+
+def test_the_environment_alone_is_enough(at: At, home: Path) -> None:
+    (home / "profiles.toml").write_text("broken = = ")
+    site = at(**ENVIRONMENT)
+    assert (site.name, site.deployment, site.base_url("jira")) == ("environment", "cloud", "https://env.example.org")
+    assert site.headers("jira") == basic("e@example.org:env-secret")
+    assert "env-secret" in site.secrets()
+    assert "env-secret" not in repr(site)
+
+
+def test_a_profile_is_used_with_its_settings(at: At, home: Path) -> None:
+    site = at()
+    assert (site.name, site.base_url("jira")) == ("work", "https://work.example.org")
+    assert site.headers("confluence") == basic("me@example.org:work-secret")
+    assert (site.rps, site.read_only, site.timeout) == (5, True, None)
+    assert site.ca_bundle == str(home / "ca.pem")
+
+
+def test_an_explicit_site_takes_nothing_from_the_environment(at: At) -> None:
+    site = at({"site": "work"}, **ENVIRONMENT, SUITE_METHOD="pat", SUITE_DEPLOYMENT="datacenter", SUITE_SITE="dc")
+    assert site.base_url("jira") == "https://work.example.org"
+    assert site.headers("jira") == basic("me@example.org:work-secret")
+
+
+def test_a_site_named_by_the_environment_beats_the_active_one(at: At) -> None:
+    assert at(SUITE_SITE="dc").headers("jira") == {"Authorization": "Bearer dc-secret"}
+
+
+def test_the_environments_token_beats_the_profiles(at: At) -> None:
+    site = at(SUITE_TOKEN="env-secret", SUITE_EMAIL="e@example.org")
+    assert site.headers("jira") == basic("e@example.org:env-secret")
+
+
+def test_services_have_hosts_and_credentials_of_their_own(at: At) -> None:
+    site = at({"site": "dc"})
+    assert site.base_url("jira") == "https://dc.example.org/jira"
+    assert site.base_url("confluence") == "https://wiki.example.org/confluence"
+    assert site.headers("jira") == {"Authorization": "Bearer dc-secret"}
+    assert site.headers("confluence") == {"Authorization": "Bearer wiki-secret"}
+
+
+def test_a_service_on_another_host_does_not_get_the_sites_credential(at: At) -> None:
+    with pytest.raises(NotAllowed, match="no credential for site 'half/confluence'"):
+        at({"site": "half"}).headers("confluence")
+    with pytest.raises(NotAllowed, match="no credential for site 'half/confluence'"):
+        at(SUITE_SITE="half", SUITE_TOKEN="env-secret").headers("confluence")
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [
+        ({"site": "work", "base-url": "https://evil.example.org"}, {}),
+        ({"site": "work", "base-url": "https://work.example.org:8443"}, {}),
+        ({"base-url": "https://evil.example.org"}, {}),
+        ({"base-url": "https://evil.example.org"}, ENVIRONMENT),
+        ({"site": "dc", "base-url": "https://dc.example.org/jira"}, {}),
+        ({}, {"SUITE_SITE": "work", "SUITE_BASE_URL": "https://evil.example.org"}),
+    ],
+)
+def test_a_credential_never_goes_to_another_host(at: At, options: dict[str, Any], variables: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="is not the host of"):
+        at(options, **variables)
+
+
+def test_an_address_from_the_environment_without_a_token_has_no_credential(at: At) -> None:
+    site = at(SUITE_BASE_URL="https://env.example.org")
+    with pytest.raises(NotAllowed) as caught:
+        site.headers("jira")
+    assert caught.value.hint == "set SUITE_EMAIL and SUITE_TOKEN"
+
+
+def test_another_path_of_the_same_host_is_allowed(at: At) -> None:
+    site = at({"base-url": "https://WORK.example.org:443/tracker/"})
+    assert site.base_url("jira") == "https://WORK.example.org:443/tracker"
+    assert site.headers("jira") == basic("me@example.org:work-secret")
+
+
+@pytest.mark.parametrize(
+    ("variables", "error", "message"),
+    [
+        ({"SUITE_BASE_URL": "http://env.example.org"}, UsageError, "http is only for this machine"),
+        ({"SUITE_BASE_URL": "http://0.0.0.0:1"}, UsageError, "http is only for this machine"),
+        ({"SUITE_BASE_URL": "env.example.org"}, UsageError, r"no http\(s\) URL"),
+        ({"SUITE_BASE_URL": "https://u:p@env.example.org"}, UsageError, "must not hold a user name"),
+        ({"SUITE_BASE_URL": "https://env.example.org/?a=b"}, UsageError, "has a query"),
+        ({"SUITE_DEPLOYMENT": "clod"}, UsageError, "unknown deployment 'clod', did you mean 'cloud'"),
+        ({"SUITE_METHOD": "basc"}, UsageError, "unknown auth 'basc', did you mean 'basic'"),
+        ({"SUITE_EMAIL": ""}, NotAllowed, "e-mail"),
+        ({"SUITE_TOKEN": "two\nlines"}, NotAllowed, "line break"),
+        ({"SUITE_METHOD": "pat", "SUITE_TOKEN": "sécret"}, NotAllowed, "characters that no token has"),
+        ({"SUITE_BASE_URL": "", "SUITE_SITE": "wrk"}, UsageError, "unknown site 'wrk', did you mean 'work'"),
+    ],
+)
+def test_bad_variables_are_named(at: At, variables: dict[str, str], error: type[CallsheetError], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        at(**{**ENVIRONMENT, **variables}).headers("jira")
+    assert "env-secret" not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_http_to_this_machine_is_allowed(at: At) -> None:
+    for host in ("127.0.0.1:8080", "localhost", "[::1]:9"):
+        assert at(**{**ENVIRONMENT, "SUITE_BASE_URL": f"http://{host}"}).base_url("jira") == f"http://{host}"
+
+
+def test_no_site_is_said_with_what_to_do(at: At, home: Path) -> None:
+    (home / "profiles.toml").unlink()
+    with pytest.raises(UsageError, match="no site selected") as caught:
+        at()
+    assert "SUITE_BASE_URL and SUITE_EMAIL and SUITE_TOKEN" in str(caught.value.hint)
+
+
+def test_the_gateway_takes_over_where_a_cloud_id_is_known(at: At) -> None:
+    site = at(**ENVIRONMENT, SUITE_CLOUD_ID="abc-1")
+    gateways = {id: service.get("gateway") for id, service in at.catalog.all("service").items()}
+    for service, gateway in gateways.items():
+        expected = gateway.replace("{cloudId}", "abc-1") if gateway else "https://env.example.org"
+        assert site.base_url(service) == expected
+    assert site.address("jira") == "https://env.example.org"
+
+
+def test_a_token_file_that_others_can_read_is_refused(at: At, home: Path) -> None:
+    token = home / "token"
+    token.write_text("file-secret\n")
+    token.chmod(0o644)
+    (home / "profiles.toml").write_text('[sites.w]\nbase_url="https://w.org"\nemail="a"\ntoken_file="token"\n')
+    with pytest.raises(NotAllowed, match="can be read by others") as caught:
+        at({"site": "w"}).headers("jira")
+    assert caught.value.hint == f"chmod 600 {token}"
+    token.chmod(0o600)
+    assert at({"site": "w"}).headers("jira") == basic("a:file-secret")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[sites.w]\nbase_url='https://w.org'\ntoken='x'\n", ":3: sites.w.token: a credential does not belong"),
+        ("[sites.w]\nbas_url='https://w.org'\n", ":2: sites.w.bas_url: unknown key, did you mean 'base_url'"),
+        ("[sites.w]\nemail='a'\n", ":1: sites.w: base_url is missing"),
+        ("[sites.w]\nbase_url='http://w.org'\n", ":2: sites.w.base_url: 'http://w.org' would send"),
+        ("[sites.w]\nbase_url='https://w.org'\nrps=-1\n", ":3: sites.w.rps: input should be greater than 0"),
+        ("[sites.w]\nbase_url='https://w.org'\noutput='xml'\n", ":3: sites.w.output: input should be 'table', "),
+        (
+            "[sites.w]\nbase_url='https://w.org'\nread_only='no'\n",
+            ":3: sites.w.read_only: input should be a valid bool",
+        ),
+        ("[sites.w]\nbase_url='https://w.org'\nproxy='http://u:p@x'\n", ":3: sites.w.proxy: credentials do not belong"),
+        ("[sites.w]\nbase_url='https://w.org'\nmethod='basik'\n", ":3: sites.w.method: no method 'basik' (one of: "),
+        ("site='v'\n[sites.w]\nbase_url='https://w.org'\n", ":1: site: no site 'v'"),
+        ("[sites.'a b']\nbase_url='https://w.org'\n", ":1: sites.a b"),
+        ("[site.w]\n", ":1: site: input should be a valid string"),
+    ],
+)
+def test_a_broken_profiles_file_is_refused_with_line_and_key(at: At, home: Path, text: str, problem: str) -> None:
+    (home / "profiles.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        at({"site": "w"})
+    assert any(f"{home / 'profiles.toml'}{problem}" in line for line in caught.value.details), caught.value.details
+
+
+def test_a_profiles_file_that_is_no_toml_is_refused(at: At, home: Path) -> None:
+    (home / "profiles.toml").write_text("a = = b")
+    with pytest.raises(UsageError, match=r"profiles\.toml: not TOML: .*line 1"):
+        at()
+    (home / "profiles.toml").write_bytes(b"a = '\xff'")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        at()
+
+
+def test_the_checked_result_is_kept_until_the_file_changes(at: At, home: Path) -> None:
+    at()
+    (kept,) = (home / "cache").glob("profiles-*.json")
+    changed = json.loads(kept.read_text())
+    changed["profiles"]["sites"]["work"]["base_url"] = "https://from-the-cache.example.org"
+    kept.write_text(json.dumps(changed))
+    assert at().base_url("jira") == "https://from-the-cache.example.org"
+    (home / "profiles.toml").write_text(PROFILES + "\n# edited\n")
+    assert at().base_url("jira") == "https://work.example.org"
+    kept.write_text("{ damaged")
+    assert at().base_url("jira") == "https://work.example.org"
+    assert os.stat(kept).st_mode & 0o077 == 0
