@@ -59,10 +59,10 @@ HANDLERS: dict[str, str] = {
 
 CONVERTERS: dict[str, str] = {
     "adf": "callsheet.commands.steps.rich_text:adf",
-    "json": "callsheet.commands.steps.convert:from_json",
+    "json": "callsheet.commands.steps.converters:from_json",
     "markdown-of-storage": "callsheet.commands.steps.rich_text:markdown_of_storage",
     "storage": "callsheet.commands.steps.rich_text:storage",
-    "text": "callsheet.commands.steps.convert:plain",
+    "text": "callsheet.commands.steps.converters:plain",
     "wiki": "callsheet.commands.steps.rich_text:wiki",
     "wiki-of-adf": "callsheet.commands.steps.rich_text:wiki_of_adf",
 }

@@ -1,4 +1,4 @@
-"""The small parts of the listener: expressions, the index of routes, what was seen, gates, addresses, lines."""
+"""The small parts of the listener: expressions, the index of routes, what was seen, limits, addresses, lines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from callsheet.durations import seconds
 from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_fast, condition, first_names
 from callsheet.language.template import TemplateError, compile_expression
-from callsheet.listener.dispatch.dedup import Seen
-from callsheet.listener.handlers.limits import Gate, Saturated, Turns
+from callsheet.listener.dispatch.dedup import Deduplicator
+from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turns
 from callsheet.listener.routing.route_index import Index
-from callsheet.listener.server.bind import Address, bind, parse_address, urls
-from callsheet.listener.telemetry.line_writer import Lines, escape
+from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
+from callsheet.listener.telemetry.line_writer import LineWriter, escape
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "b"]),
@@ -84,7 +84,7 @@ def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | No
 
 
 def test_what_was_seen_is_bounded_in_number_and_time() -> None:
-    seen = Seen(3, 10)
+    seen = Deduplicator(3, 10)
     for number in range(5):
         seen.done(str(number), number)
     assert [seen.is_done(str(number), 5) for number in range(5)] == [False, False, True, True, True]
@@ -98,25 +98,25 @@ def test_what_was_seen_is_bounded_in_number_and_time() -> None:
 
 def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
     async def play() -> None:
-        gate = Gate(2, 2)
-        await gate.enter()
-        await gate.enter()
-        first, second = asyncio.create_task(gate.enter()), asyncio.create_task(gate.enter())
+        concurrency = ConcurrencyLimit(2, 2)
+        await concurrency.enter()
+        await concurrency.enter()
+        first, second = asyncio.create_task(concurrency.enter()), asyncio.create_task(concurrency.enter())
         await asyncio.sleep(0)
         with pytest.raises(Saturated):
-            await gate.enter()
+            await concurrency.enter()
         first.cancel()
         await asyncio.sleep(0)
-        gate.leave()
+        concurrency.leave()
         await second
-        assert (gate.running, gate.waiting) == (2, 0)
-        third = asyncio.create_task(gate.enter())
+        assert (concurrency.running, concurrency.waiting) == (2, 0)
+        third = asyncio.create_task(concurrency.enter())
         await asyncio.sleep(0)
-        gate.leave()
+        concurrency.leave()
         third.cancel()  # just when its turn came
         await asyncio.gather(third, return_exceptions=True)
-        gate.leave()
-        assert gate.running == 0
+        concurrency.leave()
+        assert concurrency.running == 0
 
     asyncio.run(play())
 
@@ -135,7 +135,7 @@ def test_turns_of_one_key_follow_each_other_and_leave_nothing_behind() -> None:
         for key in "ab":
             own = [(number, what) for who, number, what in log if who == key]
             assert own == [(number, what) for number in range(5) for what in ("in", "out")]
-        assert turns._gates == {}
+        assert turns._limits == {}
 
     asyncio.run(play())
 
@@ -143,16 +143,16 @@ def test_turns_of_one_key_follow_each_other_and_leave_nothing_behind() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (":8080", Address(("127.0.0.1", "::1"), 8080)),
-        ("8080", Address(("127.0.0.1", "::1"), 8080)),
-        ("localhost:1", Address(("127.0.0.1", "::1"), 1)),
-        ("127.0.0.1:0", Address(("127.0.0.1",), 0)),
-        ("0.0.0.0:80", Address(("0.0.0.0",), 80)),
-        ("[::1]:80", Address(("::1",), 80)),
-        ("unix:/run/x", Address(path="/run/x")),
+        (":8080", ListenAddress(("127.0.0.1", "::1"), 8080)),
+        ("8080", ListenAddress(("127.0.0.1", "::1"), 8080)),
+        ("localhost:1", ListenAddress(("127.0.0.1", "::1"), 1)),
+        ("127.0.0.1:0", ListenAddress(("127.0.0.1",), 0)),
+        ("0.0.0.0:80", ListenAddress(("0.0.0.0",), 80)),
+        ("[::1]:80", ListenAddress(("::1",), 80)),
+        ("unix:/run/x", ListenAddress(path="/run/x")),
     ],
 )
-def test_addresses(text: str, wanted: Address) -> None:
+def test_addresses(text: str, wanted: ListenAddress) -> None:
     assert parse_address(text) == wanted
     assert wanted.is_public == (text == "0.0.0.0:80")
 
@@ -195,7 +195,7 @@ def test_an_escaped_text_is_one_line_without_controls(text: str) -> None:
 
 def test_lines_are_written_whole_and_in_order() -> None:
     stream = io.StringIO()
-    lines = Lines(stream)
+    lines = LineWriter(stream)
     for number in range(500):
         lines.write(str(number))
     lines.close()

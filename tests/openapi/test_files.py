@@ -9,7 +9,7 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.language.layers import Layer
 from callsheet.language.load import load
-from callsheet.openapi.files import MARK, write_files
+from callsheet.openapi.definition_files import MARK, write_files
 from support.imports import imported, text_of
 
 

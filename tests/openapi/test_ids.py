@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.openapi.document import Call
+from callsheet.openapi.document import HttpOperation
 from callsheet.openapi.ids import assign_ids, operation_name, slug
 
 
-def call(path: str, id: str | None = "get", tag: str | None = None, method: str = "GET") -> Call:
+def call(path: str, id: str | None = "get", tag: str | None = None, method: str = "GET") -> HttpOperation:
     operation = {"operationId": id, "tags": [tag] if tag else []}
-    return Call(path, method, {key: value for key, value in operation.items() if value}, {})
+    return HttpOperation(path, method, {key: value for key, value in operation.items() if value}, {})
 
 
 def test_each_clash_takes_the_next_form() -> None:

@@ -13,7 +13,7 @@ import pytest
 from callsheet import jsontext
 from callsheet.errors import CallsheetError
 from callsheet.output import Output
-from callsheet.output.formats import Setting, column_format
+from callsheet.output.formats import FormatContext, column_format
 from callsheet.registry import COLUMN_FORMATS
 from support.places import CASES
 
@@ -70,12 +70,12 @@ def test_printed(case: dict) -> None:
 @pytest.mark.parametrize("case", CELLS, ids=lambda case: case["format"])
 def test_cells(case: dict) -> None:
     form = column_format(None if case["format"] == "plain" else case["format"])
-    setting = Setting(
+    context = FormatContext(
         text=TEXT,
         clock=lambda: NOW,
         rich=lambda _, name: f"{name} as text\nand more" if "line" in case["format"] else f"{name} as text",
     )
-    found = [[value, form(value, setting)] for value, _ in case["cells"]]
+    found = [[value, form(value, context)] for value, _ in case["cells"]]
     assert found == case["cells"]
 
 
@@ -88,6 +88,6 @@ def test_every_format_has_cells() -> None:
     "value", [None, "", 0, -1.5, True, [], {}, [None], {"name": None}, "x\ud800", 10**30, "9" * 400]
 )
 def test_no_value_is_an_error_in_any_format(name: str, value: object) -> None:
-    assert isinstance(column_format(name)(value, Setting(text=TEXT)), str)
+    assert isinstance(column_format(name)(value, FormatContext(text=TEXT)), str)
     if value is None:
-        assert column_format(name)(value, Setting()) == ""
+        assert column_format(name)(value, FormatContext()) == ""

@@ -17,7 +17,7 @@ _COLUMNS = "o.id, o.product, o.method, o.path, o.tag, o.title, o.deprecated, o.e
 _RANK = "bm25(search, 12.0, 8.0, 6.0, 1.0, 4.0)"
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Rows, best first, and the words that were read as others: `{"sprnt": "sprint"}`."""
 
     rows: list[dict[str, Any]]
@@ -58,7 +58,7 @@ def _known(catalog: Catalog, column: str, value: str | None) -> str | None:
     raise UsageError(f"no operation has the {column} {value!r}{did_you_mean(value, known)}{listed}")
 
 
-def search_operations(catalog: Catalog, text: str, product: str | None = None) -> Found:
+def search_operations(catalog: Catalog, text: str, product: str | None = None) -> SearchResult:
     """Operations that have all the words of `text`, else some of them. A word nothing has is read as the closest."""
     product = _known(catalog, "product", product)
     asked = [word.lower() for word in tokens.split(text)]
@@ -70,7 +70,7 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
     rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
-    return Found(rows, corrected)
+    return SearchResult(rows, corrected)
 
 
 def _meant(word: str, synonyms: dict[str, list[str]]) -> list[str]:

@@ -87,7 +87,7 @@ def run(
 
 
 def _run(context: Context, arguments: list[str]) -> int:
-    from .runner import run_command
+    from .run_command import run_command
 
     group = root(context, run_command)
     variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
@@ -128,7 +128,7 @@ def _help(error: click.UsageError) -> str | None:
 
 def _report(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
-    from ..output.errors import describe_error, error_object
+    from ..output.error_text import describe_error, error_object
 
     error.hint = error.hint and named(error.hint, context.program)
     text = describe_error(error)

@@ -16,7 +16,7 @@ from .options import argument_word, click_params, global_params, values_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-Runner = Callable[[Context, dict[str, Any], dict[str, Any]], None]
+RunCommand = Callable[[Context, dict[str, Any], dict[str, Any]], None]
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -24,7 +24,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 class DefinedCommand(click.Command):
     """A command of the tree. Its help lists its own options; the global ones are named in one line."""
 
-    def __init__(self, context: Context, path: str, runner: Runner) -> None:
+    def __init__(self, context: Context, path: str, runner: RunCommand) -> None:
         self.definition = context.catalog.get("command", path)
         self.context = context
         self.runner = runner
@@ -87,7 +87,7 @@ def _explained_argument(param: dict[str, Any]) -> bool:
 class DefinedGroup(click.Group):
     """A group of the tree; the root is the program itself."""
 
-    def __init__(self, context: Context, path: str, runner: Runner, **settings: Any) -> None:
+    def __init__(self, context: Context, path: str, runner: RunCommand, **settings: Any) -> None:
         super().__init__(
             path.rpartition(" ")[2] or context.program, no_args_is_help=True, context_settings=HELP, **settings
         )
@@ -193,7 +193,7 @@ class DefinedGroup(click.Group):
                     formatter.write(f"{' ' * formatter.current_indent}{self.context.program} {example}\n")
 
 
-def root(context: Context, runner: Runner) -> DefinedGroup:
+def root(context: Context, runner: RunCommand) -> DefinedGroup:
     """The whole program as one click group."""
     definition = context.definition
     params = global_params(definition.get("options", []), context, set(), hidden=False)

@@ -14,7 +14,7 @@ from ..language.layers import Layer, layers
 
 if TYPE_CHECKING:
     from ..client.http.client import Client
-    from ..language.shape.commands import View
+    from ..language.shape.commands import ViewDefinition
     from ..output import Output
     from ..sites.site import Site
 
@@ -103,7 +103,7 @@ class Context:
         return Output(
             self.output_format,
             stream=self.streams.out,
-            view=cast("View | None", view),
+            view=cast("ViewDefinition | None", view),
             id=program.get("id"),
             text=program.get("text"),
             columns=self.option("columns"),

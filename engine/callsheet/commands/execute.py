@@ -11,7 +11,7 @@ from .progress import watched
 
 if TYPE_CHECKING:
     from ..client.http.reply import Reply
-    from ..client.pagination.plan import Plan
+    from ..client.pagination.plan import PagePlan
     from ..client.pagination.walk import Page
     from ..client.request.call import Call
     from ..client.request.model import Request
@@ -107,7 +107,7 @@ def perform(
         show(context, output, context.client().send(request), extent)
 
 
-def items(context: Context, request: Request, plan: Plan, extent: Extent) -> Iterator[Any]:
+def items(context: Context, request: Request, plan: PagePlan, extent: Extent) -> Iterator[Any]:
     """The wanted items, as pages come; says at the end when there are more."""
     from ..client.pagination.pages import pages
 
@@ -148,7 +148,7 @@ def download(context: Context, request: Request, out: str | None) -> None:
     pour(context.client(), request, getattr(stream, "buffer", sys.stdout.buffer))
 
 
-def first_page(plan: Plan, request: Request, extent: Extent) -> Request:
+def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:
     """The request for the first page, so that a dry run shows exactly what would be sent."""
     from ..client.pagination.walk import Walk
 

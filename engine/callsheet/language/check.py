@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import DefinitionError, did_you_mean
-from .check_commands import Found, command_problems, lookup_problems
+from .check_commands import Problems, command_problems, lookup_problems
 from .check_operations import operation_problems, schema_problems
 from .check_tree import default_problems, option_problems, place_problems
 from .load import Definition, Definitions, text_of
@@ -164,7 +164,7 @@ _FORMS: dict[str, Callable[[str], list[str]]] = {
 
 def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
     """What takes more than a shape to say, by kind."""
-    checks: dict[str, tuple[Callable[..., Found], ...]] = {
+    checks: dict[str, tuple[Callable[..., Problems], ...]] = {
         "command": (place_problems, option_problems, partial(command_problems, operations=operations)),
         "group": (place_problems, default_problems),
         "program": (option_problems,),

@@ -11,7 +11,7 @@ from .load import Definition, Definitions, merge
 from .locate import Path
 from .scopes import names_in, roots
 
-Found = Iterator[tuple[Path, str]]
+Problems = Iterator[tuple[Path, str]]
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
@@ -24,7 +24,7 @@ def identifier(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
-def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Found:
+def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """`operations` holds further names of operations → their ids."""
     table = definition.table
     own = table.get("on", {})
@@ -43,7 +43,7 @@ def variant(table: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
     return merge(rest, different)
 
 
-def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Found:
+def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     table = definition.table
     own = table.get("on", {})
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
@@ -77,7 +77,7 @@ class Checker:
         found = self.definitions.get((kind, self.operations.get(id, id) if kind == "operation" else id))
         return found.table if found else None
 
-    def command(self, table: dict[str, Any], at: Path) -> Found:
+    def command(self, table: dict[str, Any], at: Path) -> Problems:
         verbs = [verb for verb in VERBS if verb in table]
         if len(verbs) != 1:
             given = f"has {' and '.join(verbs)}, expected one of them" if verbs else f"needs one of: {', '.join(VERBS)}"
@@ -99,7 +99,7 @@ class Checker:
         yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
         yield from self._convert(table, names, (*at, "convert"))
 
-    def _params(self, table: dict[str, Any], names: Names) -> Found:
+    def _params(self, table: dict[str, Any], names: Names) -> Problems:
         for place, param in enumerate(table.get("params", ())):
             yield from self._convert(param, names, ("params", place, "convert"))
             lookup = self._table("lookup", param.get("lookup", ""))
@@ -108,13 +108,13 @@ class Checker:
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
                     yield ("params", place, "lookup"), text
 
-    def _convert(self, param: dict[str, Any], names: Names, at: Path) -> Found:
+    def _convert(self, param: dict[str, Any], names: Names, at: Path) -> Problems:
         convert = param.get("convert")
         yield from _unknown(names_in(convert), names, at)
         if convert is not None and "{" not in convert and convert not in self.converters:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
-    def _step(self, step: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Found:
+    def _step(self, step: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if ("call" in step) == ("fail" in step):
             yield at, "has both call and fail, expected one of them" if "call" in step else "needs one of: call, fail"
         inner = names | {"batch", "item"} if "batch" in step else names
@@ -132,14 +132,14 @@ class Checker:
         if "call" in step:
             yield from self.arguments(step, at)
 
-    def _reread(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Found:
+    def _reread(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
             yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
         yield from _unknown(names_in(rule["fail"]), names | {"who"}, (*at, "fail"))
         if "tell" in rule:
             yield from self.arguments({"call": rule["tell"], **rule}, at)
 
-    def arguments(self, step: dict[str, Any], at: Path) -> Found:
+    def arguments(self, step: dict[str, Any], at: Path) -> Problems:
         """What a call gives its operation: nothing it does not take, everything it must have."""
         operation = self._table("operation", step["call"])
         if operation is None:
@@ -177,7 +177,7 @@ def _takes(operation: dict[str, Any], here: Mapping[str, Any]) -> dict[str, bool
     return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
 
 
-def _unknown(used: Iterable[str], names: Iterable[str], at: Path) -> Found:
+def _unknown(used: Iterable[str], names: Iterable[str], at: Path) -> Problems:
     known = set(names)
     for name in dict.fromkeys(used):
         if name not in known:

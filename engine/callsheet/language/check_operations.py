@@ -10,7 +10,7 @@ from ..errors import did_you_mean
 from .load import Definition, Definitions
 from .locate import Path
 
-Found = Iterator[tuple[Path, str]]
+Problems = Iterator[tuple[Path, str]]
 
 TYPES = ("null", "boolean", "object", "array", "number", "integer", "string")
 _ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
@@ -20,7 +20,7 @@ _SAME_VALUE = ("allOf", "anyOf", "oneOf")
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
 
 
-def operation_problems(_: Definitions, definition: Definition) -> Found:
+def operation_problems(_: Definitions, definition: Definition) -> Problems:
     table = definition.table
     path = table["http"].partition(" ")[2]
     if not _BRACES.fullmatch(path):
@@ -34,14 +34,14 @@ def operation_problems(_: Definitions, definition: Definition) -> Found:
         yield from _pattern(param.get("pattern", ""), (*at, "pattern"))
 
 
-def schema_problems(definitions: Definitions, definition: Definition) -> Found:
+def schema_problems(definitions: Definitions, definition: Definition) -> Problems:
     known = {id for kind, id in definitions if kind == "schema"}
     yield from _schema(definition.table, (), known)
     if _circular(definitions, definition.id):
         yield (), "refers back to itself without an object or a list between"
 
 
-def _schema(schema: Any, path: Path, known: set[str]) -> Found:
+def _schema(schema: Any, path: Path, known: set[str]) -> Problems:
     if isinstance(schema, bool):
         return
     if not isinstance(schema, Mapping):
@@ -80,13 +80,13 @@ def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
         )
 
 
-def _type(kinds: Any, path: Path) -> Found:
+def _type(kinds: Any, path: Path) -> Problems:
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if kind not in TYPES:
             yield path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}"
 
 
-def _pattern(pattern: Any, path: Path) -> Found:
+def _pattern(pattern: Any, path: Path) -> Problems:
     try:
         re.compile(pattern)
     except (re.error, TypeError) as error:

@@ -9,12 +9,12 @@ from ..errors import did_you_mean
 from .load import Definition, Definitions
 from .locate import Path
 
-Found = Iterator[tuple[Path, str]]
+Problems = Iterator[tuple[Path, str]]
 
 HELP = ("help", "h")
 
 
-def place_problems(definitions: Definitions, definition: Definition) -> Found:
+def place_problems(definitions: Definitions, definition: Definition) -> Problems:
     """Every word is one, the words before the last are a group, and nothing else is called the same."""
     id = definition.id
     if id.split(" ") != id.split() or not id:
@@ -28,7 +28,7 @@ def place_problems(definitions: Definitions, definition: Definition) -> Found:
         yield (), f"a group is called {id!r} as well"
 
 
-def default_problems(definitions: Definitions, group: Definition) -> Found:
+def default_problems(definitions: Definitions, group: Definition) -> Problems:
     """The default of a group is one of its own commands."""
     default, under = group.table.get("default"), f"{group.id} "
     names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
@@ -36,7 +36,7 @@ def default_problems(definitions: Definitions, group: Definition) -> Found:
         yield ("default",), f"no command {under + default!r}{did_you_mean(default, names)}"
 
 
-def option_problems(_: Definitions, definition: Definition) -> Found:
+def option_problems(_: Definitions, definition: Definition) -> Problems:
     """No two share a name, none takes the one of the help page, and at most the last argument is a list."""
     key = "params" if definition.kind == "command" else "options"
     seen = set(HELP)

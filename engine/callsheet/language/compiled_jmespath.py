@@ -14,7 +14,7 @@ from .functions import parse
 from .template import TemplateError, compile_expression
 
 Evaluate = Callable[[Any], Any]
-Node = dict[str, Any]
+Ast = dict[str, Any]
 
 
 @lru_cache(maxsize=8192)
@@ -25,10 +25,10 @@ def compile_fast(expression: str) -> Evaluate:
     return (compile_node(node) if node else None) or checked
 
 
-def tree(expression: str) -> Node | None:
+def tree(expression: str) -> Ast | None:
     """The parsed expression, or nothing where it is too deep to look into."""
     try:
-        parsed: Node = parse(expression).parsed
+        parsed: Ast = parse(expression).parsed
     except RecursionError:
         return None
     return parsed
@@ -67,7 +67,7 @@ def is_true(value: Any) -> bool:
     return bool(value) or (isinstance(value, int | float) and value is not False)
 
 
-def compile_node(node: Node) -> Evaluate | None:
+def compile_node(node: Ast) -> Evaluate | None:
     maker = _MAKERS.get(node["type"])
     if maker is None:
         return None
@@ -77,12 +77,12 @@ def compile_node(node: Node) -> Evaluate | None:
     return maker(node, children)
 
 
-def _field(node: Node, _: list[Any]) -> Evaluate:
+def _field(node: Ast, _: list[Any]) -> Evaluate:
     name = node["value"]
     return lambda value: value.get(name) if type(value) is dict else None
 
 
-def _subexpression(node: Node, parts: list[Any]) -> Evaluate:
+def _subexpression(node: Ast, parts: list[Any]) -> Evaluate:
     if all(child["type"] == "field" for child in node["children"]):
         return _path([child["value"] for child in node["children"]])
 
@@ -107,7 +107,7 @@ def _path(names: list[str]) -> Evaluate:
     return walk
 
 
-def _or(_: Node, parts: list[Any]) -> Evaluate:
+def _or(_: Ast, parts: list[Any]) -> Evaluate:
     first, second = parts
 
     def either(value: Any) -> Any:
@@ -117,7 +117,7 @@ def _or(_: Node, parts: list[Any]) -> Evaluate:
     return either
 
 
-def _and(_: Node, parts: list[Any]) -> Evaluate:
+def _and(_: Ast, parts: list[Any]) -> Evaluate:
     first, second = parts
 
     def both(value: Any) -> Any:
@@ -127,21 +127,21 @@ def _and(_: Node, parts: list[Any]) -> Evaluate:
     return both
 
 
-def _not(_: Node, parts: list[Any]) -> Evaluate:
+def _not(_: Ast, parts: list[Any]) -> Evaluate:
     (first,) = parts
     return lambda value: not is_true(first(value))
 
 
-def _literal(node: Node, _: list[Any]) -> Evaluate:
+def _literal(node: Ast, _: list[Any]) -> Evaluate:
     constant = node["value"]
     return lambda _: constant
 
 
-def _identity(_: Node, __: list[Any]) -> Evaluate:
+def _identity(_: Ast, __: list[Any]) -> Evaluate:
     return lambda value: value
 
 
-def _comparator(node: Node, parts: list[Any]) -> Evaluate | None:
+def _comparator(node: Ast, parts: list[Any]) -> Evaluate | None:
     first, second = parts
     compare = _ORDER.get(node["value"])
     if compare is None:
@@ -179,7 +179,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "gte": lambda left, right: left >= right,
 }
 
-_MAKERS: dict[str, Callable[[Node, list[Any]], Evaluate | None]] = {
+_MAKERS: dict[str, Callable[[Ast, list[Any]], Evaluate | None]] = {
     "field": _field,
     "subexpression": _subexpression,
     "or_expression": _or,

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError
 from ..paths import cache_directory
-from .dispatch.dedup import Seen
+from .dispatch.dedup import Deduplicator
 from .dispatch.runner import Runner
-from .dispatch.synchronous import Deliveries
-from .handlers import RunProgram, Setting
-from .handlers.limits import Gate
-from .routing.rules import Rules, Wanted, read_rules
+from .dispatch.synchronous import SynchronousDispatcher
+from .handlers import HandlerContext, RunProgram
+from .handlers.limits import ConcurrencyLimit
+from .routing.route_set import RouteSet, Selection, read_rules
 from .server import responses
 from .server.app import App, Scope
-from .server.client_address import Clients
+from .server.client_address import ClientAddresses
 from .server.protocol import Limits
 from .server.server import Services
-from .telemetry.line_writer import Lines
+from .telemetry.line_writer import LineWriter
 from .telemetry.log import Log
-from .telemetry.metrics import Figures
+from .telemetry.metrics import Metrics
 from .verify.fetch import check_url, fetcher
 from .verify.keyset import KeySet
-from .verify.keyset_cache import KeyCopy
-from .verify.secrets import gather
+from .verify.keyset_cache import KeySetCache
+from .verify.secret_options import gather
 from .verify.source import Source
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from .inbox.worker import Worker
 
 
-class Asked(NamedTuple):
+class ListenOptions(NamedTuple):
     """The options of one run that are not about the address."""
 
-    wanted: Wanted
+    wanted: Selection
     secrets: Sequence[str]
     secret_files: Sequence[str]
     secret_names: Sequence[str]
@@ -58,55 +58,57 @@ class Assembly:
     def __init__(
         self,
         catalog: Catalog,
-        asked: Asked,
+        options: ListenOptions,
         environ: Mapping[str, str],
-        err: Lines,
-        out: Lines | None,
+        err: LineWriter,
+        out: LineWriter | None,
         run_program: RunProgram,
     ) -> None:
         self.catalog = catalog
-        self.asked = asked
+        self.options = options
         self.environ = environ
         self.prefix: str = catalog.get("program", catalog.program)["prefix"]
-        self.definition = cast("shape.Listener", next(iter(catalog.all("listener").values())))
+        self.definition = cast("shape.ListenerDefinition", next(iter(catalog.all("listener").values())))
         self.log = Log(err, out)
-        self.figures = Figures()
+        self.metrics = Metrics()
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
-        self.retired: list[Rules] = []
-        self.sources = [self._source(place, name) for place, name in enumerate(asked.wanted.sources)]
+        self.retired: list[RouteSet] = []
+        self.sources = [self._source(place, name) for place, name in enumerate(options.wanted.sources)]
         timeout = seconds(self.definition["timeout"])
-        self.setting = Setting("", environ, self._hidden(), self.log.note, timeout, run_program)
-        self.rules = read_rules(catalog, asked.wanted, self.setting)
-        self.gate = Gate(self.definition["concurrency"], None if asked.inbox else self.definition["queue"])
+        self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_program)
+        self.rules = read_rules(catalog, options.wanted, self.context)
+        self.concurrency = ConcurrencyLimit(
+            self.definition["concurrency"], None if options.inbox else self.definition["queue"]
+        )
         self.inbox: Inbox | None = None
         self.worker: Worker | None = None
         self.app = self._app()
 
     def _source(self, place: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
-        definition = cast("shape.Source", self.catalog.get("source", name))
-        hmac, asked = definition.get("hmac"), self.asked
-        given = (asked.secrets, asked.secret_files, asked.secret_names) if place == 0 else ((), (), ())
+        definition = cast("shape.SourceDefinition", self.catalog.get("source", name))
+        hmac, options = definition.get("hmac"), self.options
+        given = (options.secrets, options.secret_files, options.secret_names) if place == 0 else ((), (), ())
         if hmac is None and any(given):
             raise UsageError(f"source {name!r} has no signatures, so there is no use for a secret")
         secrets = gather(*given, hmac.get("env"), self.environ, self.prefix) if hmac is not None else []
         return Source(name, definition, secrets, self._key_set(name, definition, place))
 
-    def _key_set(self, name: str, definition: shape.Source, place: int) -> KeySet | None:
+    def _key_set(self, name: str, definition: shape.SourceDefinition, place: int) -> KeySet | None:
         jwt = definition.get("jwt")
-        chosen = self.asked.key_set if place == 0 else None
+        chosen = self.options.key_set if place == 0 else None
         if jwt is None:
             if chosen:
                 raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
             return None
-        url = chosen or (jwt.get("vendor") if jwt.get("switch") in self.asked.switches else None)
+        url = chosen or (jwt.get("vendor") if jwt.get("switch") in self.options.switches else None)
         if url is None:
             return None
         check_url(url, "key set")
         fetch, close = fetcher(url)
         self.closers.append(close)
-        keys = KeySet(jwt, fetch, KeyCopy(cache_directory(self.environ), url), self.log.note)
+        keys = KeySet(jwt, fetch, KeySetCache(cache_directory(self.environ), url), self.log.note)
         keys.load_copy()
         return keys
 
@@ -116,13 +118,17 @@ class Assembly:
         return frozenset(name for name in (*own, f"{self.prefix}_KEYRING_PASSWORD") if name is not None)
 
     def _app(self) -> App:
-        runner = Runner(self.gate, None if self.asked.inbox else seconds(self.definition["wait"]), self.figures.timed)
-        taker: Any = Deliveries(Seen(self.definition["remember"], seconds(self.definition["window"])), runner)
-        if self.asked.inbox:
+        runner = Runner(
+            self.concurrency, None if self.options.inbox else seconds(self.definition["wait"]), self.metrics.timed
+        )
+        taker: Any = SynchronousDispatcher(
+            Deduplicator(self.definition["remember"], seconds(self.definition["window"])), runner
+        )
+        if self.options.inbox:
             from .inbox.inbox import Inbox
             from .inbox.worker import Backoff, Worker
 
-            self.inbox = Inbox(self.asked.inbox, seconds(self.definition["window"]))
+            self.inbox = Inbox(self.options.inbox, seconds(self.definition["window"]))
             self.closers.append(self.inbox.close)
             backoff = Backoff(
                 self.definition["attempts"],
@@ -134,8 +140,8 @@ class Assembly:
         paths = {source.path: source for source in self.sources}
         if len(paths) < len(self.sources):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
-        clients = Clients(self.asked.trusted)
-        return App(paths, self.rules.plans, taker, self.log, self.figures, clients, self._pages())
+        clients = ClientAddresses(self.options.trusted)
+        return App(paths, self.rules.plans, taker, self.log, self.metrics, clients, self._pages())
 
     def _pages(self) -> dict[str, Callable[[Scope], responses.Answer]]:
         paths = self.definition["paths"]
@@ -143,7 +149,7 @@ class Assembly:
             paths["health"]: lambda _: responses.HEALTHY,
             paths["ready"]: lambda _: responses.READY if self.is_ready() else responses.NOT_READY,
         }
-        if self.asked.metrics:
+        if self.options.metrics:
             self._start_figures()
             pages[paths["metrics"]] = self._metrics
         return pages
@@ -153,9 +159,9 @@ class Assembly:
 
     def _start_figures(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
-        gauges = self.figures.gauges
-        gauges["running"] = ("Handlers running.", "", lambda: {"": self.gate.running})
-        gauges["queue"] = ("Runs waiting for their turn.", "", lambda: {"": self.gate.waiting})
+        gauges = self.metrics.gauges
+        gauges["running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
+        gauges["queue"] = ("Runs waiting for their turn.", "", lambda: {"": self.concurrency.waiting})
         gauges["log_lines_dropped"] = ("Lines a blocked log could not take.", "", lambda: {"": self.log.err.dropped})
         gauges["key_set_age_seconds"] = (
             "Age of the key set.", "source", lambda: {name: keys.age for name, keys in keyed.items()},
@@ -164,29 +170,29 @@ class Assembly:
             "Attempts to fetch it.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
         )  # fmt: skip
         gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.counts() if self.inbox else {})
-        self.figures.start()
+        self.metrics.start()
 
     def _metrics(self, scope: Scope) -> responses.Answer:
         accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
-        page, content_type = self.figures.page(accept)
+        page, content_type = self.metrics.page(accept)
         return responses.answer(200, page, ((b"content-type", content_type.encode()),))
 
     def limits(self) -> Limits:
         definition = self.definition
         return Limits(
-            self.asked.max_body or definition["max_body"],
+            self.options.max_body or definition["max_body"],
             definition["max_header"],
             definition["connections"],
             seconds(definition["header_time"]),
             seconds(definition["body_time"]),
             seconds(definition["idle_time"]),
             self._refused,
-            self.app.at_once,
+            self.app.try_immediately,
         )
 
     def _refused(self, status: int, word: str, client: str) -> None:
-        self.figures.rejected[word] += 1
-        self.log.refusal(status, word, client, word.replace("_", " "))
+        self.metrics.rejected[word] += 1
+        self.log.rejection(status, word, client, word.replace("_", " "))
 
     def services(self) -> Services:
         return Services(self._start, self._stop_taking, self._idle, self._end, self._reload)
@@ -228,7 +234,7 @@ class Assembly:
         try:
             catalog = await asyncio.to_thread(Catalog, self.catalog.program, self.environ)
             with contextlib.closing(catalog):
-                rules = await asyncio.to_thread(read_rules, catalog, self.asked.wanted, self.setting)
+                rules = await asyncio.to_thread(read_rules, catalog, self.options.wanted, self.context)
         except CallsheetError as error:
             self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
             return
@@ -237,7 +243,7 @@ class Assembly:
         self.log.note(f"routes read again: {len(rules.routes)}")
 
 
-async def close_handlers(rules: Rules) -> None:
+async def close_handlers(rules: RouteSet) -> None:
     for route in rules.routes:
         for job in route.jobs:
             await job.handler.close()

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..errors import DefinitionError
+from .definition_files import files_of, write_files
 from .document import Document, read_document
-from .files import files_of, write_files
 from .ids import assign_ids
 from .introduce import introduction_of
-from .operations import Rules, operation_of
+from .operations import ImportRules, operation_of
 from .schemas import Schemas
 
 __all__ = ["ImportResult", "import_document", "write_files"]
@@ -49,7 +49,7 @@ def import_document(
         document = read_document(text, name)
         notes = _left_out(document)
         schemas = Schemas(document, product, notes, descriptions=descriptions)
-        rules = Rules(paginators or {}, experimental, descriptions)
+        rules = ImportRules(paginators or {}, experimental, descriptions)
         operations = _operations(document, schemas, rules, notes, taken)
         introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
         files = files_of(product, operations, schemas.definitions, introduction)
@@ -57,7 +57,7 @@ def import_document(
 
 
 def _operations(
-    document: Document, schemas: Schemas, rules: Rules, notes: list[str], taken: Collection[str]
+    document: Document, schemas: Schemas, rules: ImportRules, notes: list[str], taken: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     calls = list(document.calls())
     operations = {}

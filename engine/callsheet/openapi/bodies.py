@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .document import Call, Document
+from .document import Document, HttpOperation
 from .facts import facts_of
 from .prose import first_paragraph
 from .schemas import Schemas
@@ -19,7 +19,7 @@ FILE_PART = "file"  # the name of the part where a document describes an upload 
 
 
 def body_of(
-    document: Document, call: Call, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
+    document: Document, call: HttpOperation, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
 ) -> dict[str, Any] | None:
     node = call.operation.get("requestBody")
     request = document.table(node)

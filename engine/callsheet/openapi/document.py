@@ -13,7 +13,7 @@ from .syntax import parse
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
 
 
-class Call(NamedTuple):
+class HttpOperation(NamedTuple):
     """One operation of a document, as it stands there; `path` begins with the server's path."""
 
     path: str
@@ -62,7 +62,7 @@ class Document:
     def servers(self) -> list[str]:
         return [url for server in self.tree.get("servers") or () if (url := server_url(server))]
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[HttpOperation]:
         """Every operation, by path and then method."""
         for path, node in sorted(self.tree["paths"].items()):
             if not str(path).startswith("/"):
@@ -71,7 +71,7 @@ class Document:
             for method in METHODS:
                 operation = item.get(method)
                 if isinstance(operation, dict):
-                    yield Call(self._base(item, operation) + path, method.upper(), operation, item)
+                    yield HttpOperation(self._base(item, operation) + path, method.upper(), operation, item)
 
     def _base(self, item: dict[str, Any], operation: dict[str, Any]) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))

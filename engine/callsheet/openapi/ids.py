@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from .document import Call
+from .document import HttpOperation
 
 
-def assign_ids(calls: Sequence[Call], product: str, taken: Collection[str]) -> list[str]:
+def assign_ids(calls: Sequence[HttpOperation], product: str, taken: Collection[str]) -> list[str]:
     """One id a call, in order; `taken` are those of the products that come before.
 
     The first to have an operation id gets it bare, the next one behind the product, the next behind product and
@@ -18,7 +18,7 @@ def assign_ids(calls: Sequence[Call], product: str, taken: Collection[str]) -> l
     return [_assign(call, product, owners) for call in calls]
 
 
-def _assign(call: Call, product: str, owners: dict[str, str]) -> str:
+def _assign(call: HttpOperation, product: str, owners: dict[str, str]) -> str:
     for candidate in _candidates(call, product, owners):
         if candidate not in owners:
             owners[candidate] = call.path
@@ -26,7 +26,7 @@ def _assign(call: Call, product: str, owners: dict[str, str]) -> str:
     raise AssertionError("an endless row of candidates ended")
 
 
-def _candidates(call: Call, product: str, owners: dict[str, str]) -> Iterator[str]:
+def _candidates(call: HttpOperation, product: str, owners: dict[str, str]) -> Iterator[str]:
     name = operation_name(call)
     yield name
     yield f"{product}.{name}"
@@ -43,7 +43,7 @@ def _candidates(call: Call, product: str, owners: dict[str, str]) -> Iterator[st
         count += 1
 
 
-def operation_name(call: Call) -> str:
+def operation_name(call: HttpOperation) -> str:
     """The document's operation id, or one made of method and path: `getPetsByPetId`."""
     given = call.operation.get("operationId")
     if isinstance(given, str) and given.strip():
@@ -55,7 +55,7 @@ def operation_name(call: Call) -> str:
     return "".join(words)
 
 
-def first_tag(call: Call) -> str:
+def first_tag(call: HttpOperation) -> str:
     tags = call.operation.get("tags")
     return str(tags[0]) if isinstance(tags, list) and tags else ""
 

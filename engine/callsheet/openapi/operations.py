@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from .bodies import ANY, JSON, body_of, is_json
-from .document import Call, Document, first_server
+from .document import Document, HttpOperation, first_server
 from .ids import first_tag
 from .paging import Paginators, paging_of, success_codes
 from .parameters import params_of
@@ -17,7 +17,7 @@ from .schemas import Schemas
 _EMPTY = frozenset({"204", "205"})
 
 
-class Rules(NamedTuple):
+class ImportRules(NamedTuple):
     """How one product's document is read: its program's paginators, and where it keeps what OpenAPI has no word for."""
 
     paginators: Paginators
@@ -26,7 +26,7 @@ class Rules(NamedTuple):
 
 
 def operation_of(
-    document: Document, call: Call, id: str, schemas: Schemas, rules: Rules, *, notes: list[str]
+    document: Document, call: HttpOperation, id: str, schemas: Schemas, rules: ImportRules, *, notes: list[str]
 ) -> dict[str, Any]:
     operation = call.operation
     record: dict[str, Any] = {"http": f"{call.method} {call.path}"}
@@ -56,7 +56,7 @@ def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
     return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
 
 
-def _left_out(document: Document, call: Call) -> Iterator[str]:
+def _left_out(document: Document, call: HttpOperation) -> Iterator[str]:
     own_host = urlsplit(first_server(call.operation) or first_server(call.item)).netloc
     if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
         yield f"documented at {own_host}, sent to the product's own address"
@@ -64,7 +64,7 @@ def _left_out(document: Document, call: Call) -> Iterator[str]:
         yield f"callbacks {', '.join(callbacks)} are left out"
 
 
-def _reply(document: Document, call: Call) -> str:
+def _reply(document: Document, call: HttpOperation) -> str:
     """What a success answers. Where reading something is answered by a bare redirect, that leads to a file."""
     responses = {str(code): response for code, response in (call.operation.get("responses") or {}).items()}
     contents = {code: document.table(response).get("content") or {} for code, response in responses.items()}

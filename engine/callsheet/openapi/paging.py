@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .bodies import is_json
-from .document import Call, Document
+from .document import Document, HttpOperation
 from .parameters import documented
 
 Paginators = Mapping[str, Mapping[str, Any]]
 
 
-def paging_of(document: Document, call: Call, paginators: Paginators, notes: list[str]) -> dict[str, Any] | None:
+def paging_of(
+    document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
+) -> dict[str, Any] | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
     sendable = _sendable(document, call)
     candidates = {name: table for name, table in paginators.items() if table.get("send") in sendable}
@@ -39,7 +41,7 @@ def paging_of(document: Document, call: Call, paginators: Paginators, notes: lis
     return {"using": using, "items": items}
 
 
-def _sendable(document: Document, call: Call) -> set[str]:
+def _sendable(document: Document, call: HttpOperation) -> set[str]:
     names = {parameter["name"] for parameter in documented(document, call) if parameter.get("in") == "query"}
     content = document.table(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
@@ -48,7 +50,7 @@ def _sendable(document: Document, call: Call) -> set[str]:
     return names
 
 
-def reply_schema(document: Document, call: Call) -> dict[str, Any]:
+def reply_schema(document: Document, call: HttpOperation) -> dict[str, Any]:
     """The schema of the JSON that a success answers, or what its example tells; empty when there is neither."""
     responses = call.operation.get("responses") or {}
     for code in success_codes(responses):

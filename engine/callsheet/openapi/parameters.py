@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .document import Call, Document
+from .document import Document, HttpOperation
 from .facts import facts_of
 from .prose import first_paragraph
 
@@ -20,7 +20,7 @@ _STYLES = {
 }
 
 
-def params_of(document: Document, call: Call, notes: list[str], *, descriptions: bool) -> list[dict[str, Any]]:
+def params_of(document: Document, call: HttpOperation, notes: list[str], *, descriptions: bool) -> list[dict[str, Any]]:
     """The parameters worth a line, in the document's order: path, query and header, cookies left out."""
     found = []
     for parameter in documented(document, call):
@@ -34,7 +34,7 @@ def params_of(document: Document, call: Call, notes: list[str], *, descriptions:
     return found
 
 
-def documented(document: Document, call: Call) -> list[dict[str, Any]]:
+def documented(document: Document, call: HttpOperation) -> list[dict[str, Any]]:
     """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
     merged: dict[tuple[Any, Any], dict[str, Any]] = {}
     for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
@@ -46,7 +46,7 @@ def documented(document: Document, call: Call) -> list[dict[str, Any]]:
 
 
 def _record(
-    document: Document, call: Call, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
+    document: Document, call: HttpOperation, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
 ) -> dict[str, Any]:
     facts = facts_of(document, parameter.get("schema"))
     record: dict[str, Any] = {"name": parameter["name"]}
@@ -65,7 +65,7 @@ def _record(
     return {**record, "help": text} if text else record
 
 
-def _style(call: Call, parameter: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
+def _style(call: HttpOperation, parameter: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
     """How a list or object is written, where that is not the default of its place."""
     place = parameter["in"]
     style = parameter.get("style", "form" if place == "query" else "simple")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError, closest, did_you_mean
 from ..language.template import TemplateError, compile_expression
 from . import automatic
-from .formats import FOR_READERS, Format, Setting, column_format, plain
+from .formats import FOR_READERS, Format, FormatContext, column_format, plain
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import View
+    from ..language.shape.commands import ViewDefinition
 
 Item = Any
 
@@ -48,8 +48,8 @@ class Columns:
     A word that is not near any may still be a key of the items, so it is judged when they are there (`resolve`).
     """
 
-    def __init__(self, view: View | None, asked: Sequence[str] | None, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, view: ViewDefinition | None, asked: Sequence[str] | None, context: FormatContext) -> None:
+        self._setting = context
         self._known: dict[str, Column] = {}
         self._standard: list[Column] = []
         identifying = view.get("id") if view else None
@@ -147,10 +147,10 @@ def _lenient(expression: str) -> Callable[[Item], Any]:
     return value
 
 
-def _suggested(sample: Iterable[Item], setting: Setting) -> dict[str, Column]:
+def _suggested(sample: Iterable[Item], context: FormatContext) -> dict[str, Column]:
     """The columns that a sample of items suggests, by folded name."""
     columns: dict[str, Column] = {}
-    for path in automatic.paths(sample, setting):
+    for path in automatic.paths(sample, context):
         name = ".".join(map(str, path)).upper() or "VALUE"
         columns.setdefault(name.casefold(), Column(name, automatic.getter(path)))
     return columns

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..language.template import TemplateError, evaluate
 from .clean import lines, one_line
 from .columns import Column, from_definition
-from .formats import Format, Setting, column_format
+from .formats import Format, FormatContext, column_format
 
 _INDENT = "  "
 
@@ -50,27 +50,27 @@ def _listed(value: Any) -> list[Any]:
 
 
 def detail(
-    thing: Any, columns: Sequence[Column], sections: Sequence[Section], setting: Setting, width: int | None
+    thing: Any, columns: Sequence[Column], sections: Sequence[Section], context: FormatContext, width: int | None
 ) -> Iterator[str]:
     from .table import table
 
-    rows = ((one_line(column.name), one_line(column.format(column.value(thing), setting))) for column in columns)
+    rows = ((one_line(column.name), one_line(column.format(column.value(thing), context))) for column in columns)
     yield from table(None, ([name, text] for name, text in rows if text), width=width)
     for section in sections:
-        body = [part for item in section.items(thing) for part in _item(item, section, setting)]
+        body = [part for item in section.items(thing) for part in _item(item, section, context)]
         while body and not body[-1]:
             body.pop()
         if body:
             yield f"\n{section.title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
 
 
-def _item(item: Any, section: Section, setting: Setting) -> Iterator[str]:
-    cells = [one_line(column.format(column.value(item), setting)) for column in section.line]
+def _item(item: Any, section: Section, context: FormatContext) -> Iterator[str]:
+    cells = [one_line(column.format(column.value(item), context)) for column in section.line]
     if any(cells):
         yield "  ".join(cell for cell in cells if cell)
     text = section.text(item) if section.text else None
     if text is not None:
         inner = _INDENT if section.line else ""
-        yield from (f"{inner}{line}" for line in lines(section.format(text, setting)).strip("\n").split("\n"))
+        yield from (f"{inner}{line}" for line in lines(section.format(text, context)).strip("\n").split("\n"))
         if section.line:
             yield ""

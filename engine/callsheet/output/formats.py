@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class Setting(NamedTuple):
+class FormatContext(NamedTuple):
     """What formatting depends on beside the value."""
 
     text: str | None = None  # expression: the name of any object
@@ -22,37 +22,37 @@ class Setting(NamedTuple):
     rich: Callable[[Any, str], str] | None = None  # rich text of a named format → readable text
 
 
-Format = Callable[[Any, Setting], str]
+Format = Callable[[Any, FormatContext], str]
 
 
-def plain(value: Any, setting: Setting) -> str:
+def plain(value: Any, context: FormatContext) -> str:
     """Text as it is, an object by its name, a list by its members, anything else as JSON writes it."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
     if isinstance(value, dict):
-        return _object(value, setting)
+        return _object(value, context)
     if isinstance(value, list):
-        return ", ".join(plain(item, setting) for item in value)
+        return ", ".join(plain(item, context) for item in value)
     return json.dumps(value) if isinstance(value, bool) else repr(value)
 
 
-def name_of(value: dict[str, Any], setting: Setting) -> str | None:
+def name_of(value: dict[str, Any], context: FormatContext) -> str | None:
     """The name of an object by the program's expression, when that leads to a text or number."""
-    if setting.text is None:
+    if context.text is None:
         return None
     try:
-        name = evaluate(setting.text, value)
+        name = evaluate(context.text, value)
     except TemplateError:
         return None
-    return None if name is None or isinstance(name, dict | list) else plain(name, setting)
+    return None if name is None or isinstance(name, dict | list) else plain(name, context)
 
 
-def _object(value: dict[str, Any], setting: Setting) -> str:
+def _object(value: dict[str, Any], context: FormatContext) -> str:
     from ..jsontext import dump
 
-    name = name_of(value, setting)
+    name = name_of(value, context)
     return name if name is not None else dump(value) if value else ""
 
 
@@ -76,20 +76,20 @@ def parse_moment(value: Any) -> datetime | None:
     return moment
 
 
-def _now(setting: Setting) -> float:
-    if setting.clock is not None:
-        return setting.clock()
+def _now(context: FormatContext) -> float:
+    if context.clock is not None:
+        return context.clock()
     import time
 
     return time.time()
 
 
-def age(value: Any, setting: Setting) -> str:
+def age(value: Any, context: FormatContext) -> str:
     """How long ago, in its largest unit: `3d`, `2h`, `now`; `in 5m` when it lies ahead."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, setting)
-    seconds = _now(setting) - moment.timestamp()
+        return plain(value, context)
+    seconds = _now(context) - moment.timestamp()
     for unit, length in (("y", 31557600), ("mo", 2629800), ("d", 86400), ("h", 3600), ("m", 60)):
         if abs(seconds) >= length:
             count = f"{int(abs(seconds) // length)}{unit}"
@@ -97,34 +97,34 @@ def age(value: Any, setting: Setting) -> str:
     return "now"
 
 
-def local_time(value: Any, setting: Setting) -> str:
+def local_time(value: Any, context: FormatContext) -> str:
     """`2026-01-31 09:30` in the local zone; a bare date stays one."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, setting)
+        return plain(value, context)
     return f"{moment:%Y-%m-%d}" if moment.tzinfo is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
-def local_date(value: Any, setting: Setting) -> str:
+def local_date(value: Any, context: FormatContext) -> str:
     """`2026-01-31` in the local zone."""
     moment = parse_moment(value)
     if moment is None:
-        return plain(value, setting)
+        return plain(value, context)
     return f"{moment if moment.tzinfo is None else moment.astimezone():%Y-%m-%d}"
 
 
-def joined(value: Any, setting: Setting) -> str:
+def joined(value: Any, context: FormatContext) -> str:
     """The members with commas between them; of a table its keys."""
     if isinstance(value, dict):
         return ", ".join(value)
-    return plain([value] if not isinstance(value, list) else [item for item in value if item is not None], setting)
+    return plain([value] if not isinstance(value, list) else [item for item in value if item is not None], context)
 
 
-def size(value: Any, setting: Setting) -> str:
+def size(value: Any, context: FormatContext) -> str:
     """A number of bytes: `512 B`, `1.5 kB`, `20 MB` (powers of 1000)."""
     number = _number(value)
     if number is None:
-        return plain(value, setting)
+        return plain(value, context)
     for unit in ("B", "kB", "MB", "GB"):
         if abs(number) < 999.5:
             return _short(number, unit)
@@ -145,19 +145,19 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def yes(value: Any, setting: Setting) -> str:
+def yes(value: Any, context: FormatContext) -> str:
     """`yes` or `no` for a truth value, in JSON's spelling or as text."""
     words = {True: "yes", False: "no", "true": "yes", "false": "no"}
     if isinstance(value, bool | str):
         return words.get(value.lower() if isinstance(value, str) else value, str(value))
-    return plain(value, setting)
+    return plain(value, context)
 
 
-def duration(value: Any, setting: Setting) -> str:
+def duration(value: Any, context: FormatContext) -> str:
     """Seconds as `2h 30m`, the two largest units."""
     seconds = _number(value)
     if seconds is None or not abs(seconds) < 1e15:
-        return plain(value, setting)
+        return plain(value, context)
     rest, parts = abs(round(seconds)), []
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         count, rest = divmod(rest, length)
@@ -166,32 +166,32 @@ def duration(value: Any, setting: Setting) -> str:
     return ("-" if seconds < 0 else "") + (" ".join(parts[:2]) or "0s")
 
 
-def count(value: Any, setting: Setting) -> str:
+def count(value: Any, context: FormatContext) -> str:
     """How many members a list or table has."""
-    return str(len(value)) if isinstance(value, list | dict) else plain(value, setting)
+    return str(len(value)) if isinstance(value, list | dict) else plain(value, context)
 
 
-def first_line(value: Any, setting: Setting) -> str:
-    stripped = plain(value, setting).strip()
+def first_line(value: Any, context: FormatContext) -> str:
+    stripped = plain(value, context).strip()
     return stripped.splitlines()[0] if stripped else ""
 
 
-def document(value: Any, setting: Setting) -> str:
+def document(value: Any, context: FormatContext) -> str:
     """A rich-text document as Markdown; text stays as it is."""
-    return setting.rich(value, "adf") if setting.rich and isinstance(value, dict) else plain(value, setting)
+    return context.rich(value, "adf") if context.rich and isinstance(value, dict) else plain(value, context)
 
 
-def storage(value: Any, setting: Setting) -> str:
+def storage(value: Any, context: FormatContext) -> str:
     """Storage XHTML as Markdown."""
-    return setting.rich(value, "storage") if setting.rich and isinstance(value, str) else plain(value, setting)
+    return context.rich(value, "storage") if context.rich and isinstance(value, str) else plain(value, context)
 
 
-def storage_line(value: Any, setting: Setting) -> str:
-    return first_line(storage(value, setting), setting)
+def storage_line(value: Any, context: FormatContext) -> str:
+    return first_line(storage(value, context), context)
 
 
-def document_line(value: Any, setting: Setting) -> str:
-    return first_line(document(value, setting), setting)
+def document_line(value: Any, context: FormatContext) -> str:
+    return first_line(document(value, context), context)
 
 
 def column_format(name: str | None) -> Format:

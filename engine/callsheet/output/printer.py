@@ -11,12 +11,12 @@ from ..jsontext import dump
 from .clean import escaped, lines
 from .columns import Columns, split
 from .detail import detail, sections_of
-from .formats import Setting
+from .formats import FormatContext
 from .render import RENDERERS, Layout
 from .stream import Stream
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import View
+    from ..language.shape.commands import ViewDefinition
     from .filters import Filter
 
 
@@ -35,7 +35,7 @@ class Output:
         format: str = "table",
         *,
         stream: TextIO | None,
-        view: View | None = None,
+        view: ViewDefinition | None = None,
         id: str | None = None,
         text: str | None = None,
         columns: str | Sequence[str] | None = None,
@@ -53,15 +53,15 @@ class Output:
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filter = _filter(jq, query)
-        setting = Setting(text, id, clock, rich)
+        context = FormatContext(text, id, clock, rich)
         asked = split(columns) if isinstance(columns, str) else columns
-        self._layout = _layout(Columns(view, asked, setting), view, setting, self._stream)
+        self._layout = _layout(Columns(view, asked, context), view, context, self._stream)
         self._sections = sections_of(view) if not asked else []
         # Made when it is needed: a column that only the view knows is no expression.
-        self._bare_layout = partial(self._bare, asked, setting)
+        self._bare_layout = partial(self._bare, asked, context)
 
-    def _bare(self, asked: Sequence[str] | None, setting: Setting) -> Layout:
-        return _layout(Columns(None, asked, setting), None, setting, self._stream)
+    def _bare(self, asked: Sequence[str] | None, context: FormatContext) -> Layout:
+        return _layout(Columns(None, asked, context), None, context, self._stream)
 
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""
@@ -81,7 +81,7 @@ class Output:
             self._write_filtered(value, self._filter)
         elif self._sections and self._format == "table" and isinstance(value, dict):
             layout = self._layout
-            self._write(detail(value, layout.columns.every, self._sections, layout.setting, layout.width))
+            self._write(detail(value, layout.columns.every, self._sections, layout.context, layout.width))
         else:
             self._write(RENDERERS[self._format].one(value, self._layout))
 
@@ -125,9 +125,9 @@ def _filter(jq: str | None, query: str | None) -> Filter | None:
     return jq_filter(jq) if jq is not None else jmespath_filter(query or "@")
 
 
-def _layout(columns: Columns, view: View | None, setting: Setting, stream: Stream) -> Layout:
-    ids = [expression for expression in (view.get("id") if view else None, setting.id) if expression]
-    return Layout(columns, setting, ids, stream.width, stream.bold)
+def _layout(columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream) -> Layout:
+    ids = [expression for expression in (view.get("id") if view else None, context.id) if expression]
+    return Layout(columns, context, ids, stream.width, stream.bold)
 
 
 def _is_part(result: Any, value: Any) -> bool:

@@ -12,7 +12,7 @@ from ..language.template import TemplateError, evaluate
 from . import automatic
 from .clean import lines, one_line
 from .columns import Column, Columns
-from .formats import Setting, plain
+from .formats import FormatContext, plain
 
 _SAMPLE = 50  # items that are looked at to choose columns
 _TABLE_COLUMNS = 8
@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     """How this result is to look."""
 
     columns: Columns
-    setting: Setting
+    context: FormatContext
     ids: Sequence[str]  # expressions, tried in turn
     width: int | None
     bold: bool
@@ -78,7 +78,7 @@ def csv_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     from .delimited import rows
 
     columns, items = _columns(items, layout, _CSV_COLUMNS)
-    cells = ([column.exact(column.value(item), layout.setting) for column in columns] for item in items)
+    cells = ([column.exact(column.value(item), layout.context) for column in columns] for item in items)
     return rows([column.name for column in columns], cells) if columns else iter(())
 
 
@@ -87,7 +87,7 @@ def csv_one(value: Any, layout: Layout) -> Iterator[str]:
         return csv_items([value], layout)
     from .delimited import rows
 
-    return rows(None, [[plain(value, layout.setting)]] if value is not None else [])
+    return rows(None, [[plain(value, layout.context)]] if value is not None else [])
 
 
 def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
@@ -98,7 +98,7 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
         return iter(())
     return table(
         [one_line(column.name) for column in columns],
-        ([one_line(column.format(column.value(item), layout.setting)) for column in columns] for item in items),
+        ([one_line(column.format(column.value(item), layout.context)) for column in columns] for item in items),
         limits=[column.max for column in columns],
         whole=[column.whole for column in columns],
         width=layout.width,
@@ -110,7 +110,7 @@ def table_one(value: Any, layout: Layout) -> Iterator[str]:
     """An object as one row of its columns, without any as a line for each of its leaves; other values as text."""
     if isinstance(value, dict):
         return table_items([value], layout) if layout.columns.are_given else _leaves(value, layout)
-    return iter([lines(plain(value, layout.setting)) + "\n"] if value is not None else [])
+    return iter([lines(plain(value, layout.context)) + "\n"] if value is not None else [])
 
 
 def id_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
@@ -145,8 +145,8 @@ def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
     from .table import table
 
     rows = (
-        (one_line(".".join(map(str, path))), one_line(plain(leaf, layout.setting)))
-        for path, leaf in automatic.leaves(value, layout.setting)
+        (one_line(".".join(map(str, path))), one_line(plain(leaf, layout.context)))
+        for path, leaf in automatic.leaves(value, layout.context)
         if leaf not in (None, "", [], {})
     )
     return table(None, rows, width=layout.width)
@@ -154,13 +154,13 @@ def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
 
 def _id(item: Any, layout: Layout) -> str:
     if isinstance(item, str | int | float) and not isinstance(item, bool):
-        return one_line(plain(item, layout.setting))
+        return one_line(plain(item, layout.context))
     for expression in layout.ids:
         try:
             found = evaluate(expression, item)
         except TemplateError:
             continue
         if isinstance(found, str | int | float) and not isinstance(found, bool):
-            return one_line(plain(found, layout.setting))
+            return one_line(plain(found, layout.context))
     wanted = f": nothing at {' or '.join(layout.ids)}" if layout.ids else ""
     raise CallsheetError(f"an item of the result has no id{wanted}", hint="-o json shows the items whole")

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ..errors import UsageError
-from .rules import Form, Rules
+from .rules import NodeForm, Rules
 from .tree import MAX_DEPTH, Losses, Mark, Node, text
 
 Json = dict[str, Any]
@@ -64,7 +64,7 @@ class Reader:
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
         return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
 
-    def _form(self, raw: Json, *, mark: bool) -> Form | None:
+    def _form(self, raw: Json, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
         attrs = raw.get("attrs")
@@ -72,7 +72,7 @@ class Reader:
         fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
         return next((form for form in fitting if _complete(form, attrs)), fitting[-1] if fitting else None)
 
-    def attrs(self, form: Form, raw: Any) -> dict[str, Any]:
+    def attrs(self, form: NodeForm, raw: Any) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, value in raw.items() if isinstance(raw, dict) else ():
             field = form.known.get(name)
@@ -97,7 +97,7 @@ class Reader:
         return tuple(result)
 
 
-def spelling(raw: Json, form: Form) -> Json:
+def spelling(raw: Json, form: NodeForm) -> Json:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
     said = []
     said += ["attrs"] if raw.get("attrs") == {} and form.fields else []
@@ -106,7 +106,7 @@ def spelling(raw: Json, form: Form) -> Json:
     return {SPELLING: said} if said else {}
 
 
-def spelt(result: Json, node: Node, form: Form) -> Json:
+def spelt(result: Json, node: Node, form: NodeForm) -> Json:
     """The node with its own way to say nothing."""
     said = node.attrs.get(SPELLING)
     for name in said if isinstance(said, list) else ():
@@ -119,7 +119,7 @@ def spelt(result: Json, node: Node, form: Form) -> Json:
     return result
 
 
-def _complete(form: Form, attrs: Mapping[str, Any]) -> bool:
+def _complete(form: NodeForm, attrs: Mapping[str, Any]) -> bool:
     return isinstance(attrs, dict) and all(
         field.default is not None or (field.outer in attrs and field.valid(attrs[field.outer]))
         for field in form.fields
@@ -186,11 +186,11 @@ class Writer:
         form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
         return {"type": form.type, "attrs": attrs} if attrs else {"type": form.type}
 
-    def form_of(self, node: Node) -> tuple[Form, Json]:
+    def form_of(self, node: Node) -> tuple[NodeForm, Json]:
         return form_of(self.rules, node.kind, node.attrs) or (self.rules.forms[node.kind][0], {})
 
 
-def form_of(rules: Rules, kind: str, attrs: Mapping[str, Any]) -> tuple[Form, Json] | None:
+def form_of(rules: Rules, kind: str, attrs: Mapping[str, Any]) -> tuple[NodeForm, Json] | None:
     """The first form that can say these attributes, and how; None when none can."""
     for form in rules.forms.get(kind, ()):
         given: Mapping[str, Any] = attrs

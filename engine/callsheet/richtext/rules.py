@@ -11,7 +11,7 @@ from .fields import Field, fields
 Definition = Mapping[str, Any]
 
 
-class Form:
+class NodeForm:
     """One way a kind is said in the document format."""
 
     def __init__(self, kind: str, table: Mapping[str, Any]) -> None:
@@ -56,20 +56,20 @@ class Rules:
         return self.nodes.get(kind, {}).get(key, default)
 
     @cached_property
-    def forms(self) -> dict[str, list[Form]]:
+    def forms(self) -> dict[str, list[NodeForm]]:
         """Kind → its forms in the document format."""
-        found: dict[str, list[Form]] = {}
+        found: dict[str, list[NodeForm]] = {}
         for kind, table in self.nodes.items():
             adf = table.get("adf")
             if adf:
-                forms = [Form(kind, one) for one in (adf if isinstance(adf, list) else [adf])]
+                forms = [NodeForm(kind, one) for one in (adf if isinstance(adf, list) else [adf])]
                 found[kind] = sorted(forms, key=lambda form: form.address is None)  # an address is told by its pattern
         return found
 
     @cached_property
-    def by_type(self) -> dict[tuple[bool, str], list[Form]]:
+    def by_type(self) -> dict[tuple[bool, str], list[NodeForm]]:
         """(is a mark, type name) → forms."""
-        found: dict[tuple[bool, str], list[Form]] = {}
+        found: dict[tuple[bool, str], list[NodeForm]] = {}
         for kind, forms in self.forms.items():
             for form in forms:
                 found.setdefault((kind in self.marks, form.type), []).append(form)
@@ -80,7 +80,7 @@ class Rules:
         """Kind → kinds that may stand in it, groups spelt out."""
         return {kind: self._spelt(form for form in forms) for kind, forms in self.forms.items()}
 
-    def _spelt(self, forms: Iterable[Form]) -> frozenset[str]:
+    def _spelt(self, forms: Iterable[NodeForm]) -> frozenset[str]:
         named = {name for form in forms for name in form.table.get("holds", ())}
         return frozenset(
             named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set())

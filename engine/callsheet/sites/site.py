@@ -13,7 +13,7 @@ from ..errors import CallsheetError, UsageError
 from ..language.template import fill
 from .credentials.schemes import Credential, present
 from .credentials.secrets import Secrets, absolute, access_to, account
-from .profiles.choose import Choice, Variables, choose, pace
+from .profiles.choose import ChosenSite, Variables, choose, pace
 from .profiles.read import read_profiles
 
 
@@ -22,7 +22,7 @@ class Site:
 
     __slots__ = ("_catalog", "_credentials", "_environ", "_secrets", "_settings", "deployment", "name")
 
-    def __init__(self, choice: Choice, catalog: Catalog, variables: Variables, environ: Mapping[str, str]) -> None:
+    def __init__(self, choice: ChosenSite, catalog: Catalog, variables: Variables, environ: Mapping[str, str]) -> None:
         self.name = choice.name
         self._settings = choice.settings
         self._catalog = catalog

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from callsheet.listener.verify.keyset import COOLDOWN, KeySet, UnknownKey
-from callsheet.listener.verify.keyset_cache import KeyCopy
-from callsheet.listener.verify.rejection import Refused
+from callsheet.listener.verify.keyset_cache import KeySetCache
+from callsheet.listener.verify.rejection import Rejected
 from support.keysets import jwk
 
 DEFINITION: Any = {"algorithms": ["RS256"], "cache": "1h", "grace": "24h"}
@@ -21,7 +21,7 @@ HOUR = 3600.0
 class World:
     """A key set at a distance: what it lists, whether it is up, how often it was asked, and what time it is."""
 
-    def __init__(self, *kids: str, copy: KeyCopy | None = None) -> None:
+    def __init__(self, *kids: str, copy: KeySetCache | None = None) -> None:
         self.kids = list(kids)
         self.up = True
         self.slow: asyncio.Event | None = None
@@ -44,9 +44,9 @@ class World:
             try:
                 await self.keys.learn(unknown.wanted)
                 self.keys.find(kid, "RS256")
-            except Refused:
+            except Rejected:
                 return False
-        except Refused:
+        except Rejected:
             return False
         return True
 
@@ -174,7 +174,7 @@ def test_a_bad_answer_keeps_the_old_keys() -> None:
 
 
 def test_a_copy_serves_a_restart_within_the_grace(tmp_path: Path) -> None:
-    copy = KeyCopy(str(tmp_path / "new"), "https://example.org/jwks")
+    copy = KeySetCache(str(tmp_path / "new"), "https://example.org/jwks")
 
     async def play() -> None:
         world = World("a", copy=copy)
@@ -190,14 +190,14 @@ def test_a_copy_serves_a_restart_within_the_grace(tmp_path: Path) -> None:
         assert not await late.use("a")
 
     played(play)
-    assert KeyCopy(str(tmp_path / "new"), "https://example.org/other").load() is None
+    assert KeySetCache(str(tmp_path / "new"), "https://example.org/other").load() is None
     if os.name == "posix":
         os.chmod(copy.path, 0o666)
         assert copy.load() is None
 
 
 def test_a_damaged_copy_is_ignored(tmp_path: Path) -> None:
-    copy = KeyCopy(str(tmp_path), "https://example.org/jwks")
+    copy = KeySetCache(str(tmp_path), "https://example.org/jwks")
     for text in (b"", b"[]", b'{"url": "https://example.org/jwks"}', b"\xff"):
         Path(copy.path).write_bytes(text)
         assert copy.load() is None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
-from callsheet.listener.verify.rejection import Refused
+from callsheet.listener.verify.rejection import Rejected
 from callsheet.listener.verify.signature import Signature, key_of
 
 
@@ -48,10 +48,10 @@ def test_the_documented_vector_passes(source: str, secret: str, headers: Any, bo
     given_headers = lower(**headers)
     Signature(scheme(source), [secret]).check(given_headers, body, now)
     Signature(scheme(source), ["whsec_b3RoZXI=", secret]).check(given_headers, body, now)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as refused:
         Signature(scheme(source), [secret]).check(given_headers, body + b" ", now)
     assert refused.value.status == 401
-    with pytest.raises(Refused, match=r"^no "):
+    with pytest.raises(Rejected, match=r"^no "):
         Signature(scheme(source), [secret]).check([], body, now)
 
 
@@ -102,14 +102,14 @@ def test_a_secret_that_is_being_replaced_still_passes() -> None:
 )
 def test_a_signed_timestamp_is_refused(header: str, reason: str) -> None:
     checker = Signature(scheme("stripe"), ["whsec_test_secret"])
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(Rejected, match=reason):
         checker.check(lower(Stripe_Signature=header), STRIPE_BODY, STRIPE_TIME)
 
 
 @pytest.mark.parametrize("age", [301, 86_400, -301])
 def test_a_genuine_delivery_of_another_time_is_refused(age: int) -> None:
     checker = Signature(scheme("stripe"), ["whsec_test_secret"])
-    with pytest.raises(Refused, match="signed at"):
+    with pytest.raises(Rejected, match="signed at"):
         checker.check(stripe(STRIPE_TIME, STRIPE_NEW), STRIPE_BODY, STRIPE_TIME + age)
 
 
@@ -129,7 +129,7 @@ def test_a_delivery_made_here_passes_its_own_check(source: str) -> None:
 @pytest.mark.parametrize("value", [HELLO.upper(), f" {HELLO}", HELLO[:-1], "", "ü", f"sha256={HELLO}"])
 def test_anything_but_lower_case_hexadecimal_is_refused(value: str) -> None:
     checker = Signature(scheme("lms"), ["It's a Secret to Everybody"])
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         checker.check([(b"x-lms-signature", value.encode("latin-1"))], b"Hello, World!", 0)
 
 
@@ -152,7 +152,7 @@ def test_any_header_is_refused_or_passes_and_never_breaks(value: bytes, body: by
     definition = SCHEMES[source]
     checker = Signature(definition, ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])
     names = {definition["header"], definition.get("timestamp", {}).get("header", "x")}
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         checker.check([(name.lower().encode(), value) for name in names], body, 0)
 
 

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.listener.verify.jws import Tokens
-from callsheet.listener.verify.keys import Keys, read_keys
-from callsheet.listener.verify.rejection import Refused, not_genuine
+from callsheet.listener.verify.keys import KeysById, read_keys
+from callsheet.listener.verify.rejection import Rejected, not_genuine
 from support.keysets import encode, jwk, private_key, token
 
 DEFINITION: Any = {"algorithms": ["RS256"], "unquote": True, "leeway": "60s"}
 CLAIMS = {"id": "1", "event_type": "grade_change", "body": {"user_id": 21070000000000145}}
-KEYS: Keys = read_keys(json.dumps({"keys": [jwk("k1"), jwk("k2", private_key(1))]}).encode(), frozenset({"RS256"}))
+KEYS: KeysById = read_keys(json.dumps({"keys": [jwk("k1"), jwk("k2", private_key(1))]}).encode(), frozenset({"RS256"}))
 
 
 def find(kid: str | None, algorithm: str) -> Any:
@@ -42,7 +42,7 @@ def test_a_token_arrives_bare_or_in_quotes(form: str) -> None:
 
 def test_each_key_of_the_set_proves_its_own_tokens_only() -> None:
     assert check(token(CLAIMS, "k2", private_key(1))) == CLAIMS
-    with pytest.raises(Refused, match="was not made with key 'k2'"):
+    with pytest.raises(Rejected, match="was not made with key 'k2'"):
         check(token(CLAIMS, "k2", private_key(0)))
 
 
@@ -85,7 +85,7 @@ FORGED = {
 
 @pytest.mark.parametrize("text", FORGED.values(), ids=FORGED.keys())
 def test_a_forged_token_is_refused(text: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as refused:
         check(text)
     assert refused.value.status == 401
 
@@ -112,18 +112,18 @@ def test_times_have_leeway() -> None:
 def test_issuer_and_audience_are_checked_when_configured() -> None:
     text = token({**CLAIMS, "iss": "https://a", "aud": ["x", "y"]})
     assert check(text, issuer=["https://a"], audience=["y"])
-    with pytest.raises(Refused, match="issued by"):
+    with pytest.raises(Rejected, match="issued by"):
         check(text, issuer=["https://b"])
-    with pytest.raises(Refused, match="meant for"):
+    with pytest.raises(Rejected, match="meant for"):
         check(text, audience=["z"])
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         check(token(CLAIMS), issuer=["https://a"])
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.binary(max_size=200), st.from_regex(rb"[A-Za-z0-9_=.-]{0,60}", fullmatch=True)))
 def test_any_bytes_are_refused_and_never_break(data: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         check(data)
 
 
@@ -139,7 +139,7 @@ def test_any_claims_are_an_object_or_refused(claims: Any) -> None:
     if isinstance(claims, dict) and not {"exp", "nbf"} & set(claims):
         assert check(token(claims)) == claims
     elif not isinstance(claims, dict):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Rejected) as refused:
             check(token(claims))
         assert refused.value.status == 400
 

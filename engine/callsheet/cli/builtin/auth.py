@@ -7,8 +7,8 @@ from typing import Any
 
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
+from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, most_telling
-from ...commands.signin.wanted import Wanted
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...sites.profiles.choose import site_settings
 from .config import forget, profiles
@@ -30,7 +30,7 @@ def login(context: Context, values: dict[str, Any]) -> None:
         usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
     method = answers.option("method") or access.get("method") or usual
     answers.word("method", "auth", method)
-    wanted = Wanted(
+    wanted = SignInRequest(
         name=name,
         base_url=access["base_url"],
         deployment=deployment,

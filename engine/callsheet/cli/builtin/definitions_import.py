@@ -11,7 +11,7 @@ from ...commands.context import Context
 from ...errors import UsageError
 from ...language.layers import Layer
 from ...openapi import ImportResult, import_document, write_files
-from ...openapi.files import PRODUCT, directory_of
+from ...openapi.definition_files import PRODUCT, directory_of
 from ...paths import config_directory
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")

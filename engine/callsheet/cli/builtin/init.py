@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.detect import Detected, Detector
-from ...commands.signin.keep import keep
 from ...commands.signin.obtain import obtain
+from ...commands.signin.request import SignInRequest
+from ...commands.signin.store import keep
 from ...commands.signin.verified import Verifier
-from ...commands.signin.wanted import Wanted
 from ...errors import CallsheetError, NetworkError
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
-from ...sites.profiles.choose import Choice
+from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site
 from ...urls import origin
 from .config import profiles
@@ -29,7 +29,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
     way = {**known.get(name, {}), **answers.way()} if name else answers.way()
     found = _found(context, answers, way)
     method = _method(context, answers, found.deployment)
-    wanted = Wanted(
+    wanted = SignInRequest(
         name=name or _name_for(answers, found.base_url),
         base_url=found.base_url,
         deployment=found.deployment,
@@ -44,7 +44,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
     sign_in(context, answers, wanted, way)
 
 
-def sign_in(context: Context, answers: Answers, wanted: Wanted, way: dict[str, Any]) -> None:
+def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict[str, Any]) -> None:
     """Get the secret, see that it works, and only then keep it."""
     web = UnauthenticatedClient(way_out(context, way), context.environ)
     obtained = obtain(context, answers, wanted, web)
@@ -61,7 +61,7 @@ def sign_in(context: Context, answers: Answers, wanted: Wanted, way: dict[str, A
     save(context, answers, wanted, obtained.record)
 
 
-def save(context: Context, answers: Answers, wanted: Wanted, record: dict[str, Any] | None) -> None:
+def save(context: Context, answers: Answers, wanted: SignInRequest, record: dict[str, Any] | None) -> None:
     extra = dict(answers.way())
     if answers.option("read-only"):
         extra["read_only"] = True
@@ -73,7 +73,7 @@ def save(context: Context, answers: Answers, wanted: Wanted, record: dict[str, A
 def way_out(context: Context, way: dict[str, Any]) -> Site:
     """A site of which only the way to it is known: proxy and certificates."""
     variables = Answers(context, {}).variables
-    return Site(Choice("", way, token=True), context.catalog, variables, context.environ)
+    return Site(ChosenSite("", way, token=True), context.catalog, variables, context.environ)
 
 
 def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
@@ -109,7 +109,7 @@ def _name_for(answers: Answers, address: str) -> str:
     return answers.text("name", "Name for this site", default=re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._"))
 
 
-def _confirm_replacing(context: Context, wanted: Wanted, known: dict[str, Any]) -> None:
+def _confirm_replacing(context: Context, wanted: SignInRequest, known: dict[str, Any]) -> None:
     """A name that stands for another host is not taken over silently."""
     before = known.get("services", {}).get(wanted.service, {}) if wanted.service else known
     address = before.get("base_url")

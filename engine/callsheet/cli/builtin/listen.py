@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from ...listener.server.bind import Address, bind, parse_address, urls
+from ...listener.server.bind import ListenAddress, bind, parse_address, urls
 
 if TYPE_CHECKING:
-    from ...listener.assemble import Asked, Assembly
+    from ...listener.assemble import Assembly, ListenOptions
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
     from ...listener.assemble import Assembly
-    from ...listener.telemetry.line_writer import Lines
+    from ...listener.telemetry.line_writer import LineWriter
     from ..main import run
 
     address = parse_address(values["addr"])
     tls = _tls(values)
-    err = Lines(context.streams.err)
-    out = Lines(context.streams.out) if values.get("log") else None
+    err = LineWriter(context.streams.err)
+    out = LineWriter(context.streams.out) if values.get("log") else None
     try:
-        assembly = Assembly(context.catalog, asked_of(values, context.environ), context.environ, err, out, run)
+        assembly = Assembly(context.catalog, options_of(values, context.environ), context.environ, err, out, run)
         sockets = bind(address)
         try:
             _announce(context, assembly, address, sockets, tls is not None)
@@ -45,17 +45,17 @@ def listen(context: Context, values: dict[str, Any]) -> None:
             out.close()
 
 
-def asked_of(values: Mapping[str, Any], environ: Mapping[str, str]) -> Asked:
-    from ...listener.assemble import Asked
+def options_of(values: Mapping[str, Any], environ: Mapping[str, str]) -> ListenOptions:
+    from ...listener.assemble import ListenOptions
     from ...listener.routing.route import split_words
-    from ...listener.routing.rules import Wanted
+    from ...listener.routing.route_set import Selection
 
     del environ
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
         raise UsageError(f"--max-body: {max_body} is no size")
-    return Asked(
-        wanted=Wanted(
+    return ListenOptions(
+        wanted=Selection(
             tuple(dict.fromkeys(values.get("source") or ())),
             tuple(split_words(values.get("events") or ())),
             tuple(values.get("routes") or ()),
@@ -85,7 +85,7 @@ def _tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
 
 
 def _announce(
-    context: Context, assembly: Assembly, address: Address, sockets: list[socket.socket], secure: bool
+    context: Context, assembly: Assembly, address: ListenAddress, sockets: list[socket.socket], secure: bool
 ) -> None:
     paths = [source.path for source in assembly.sources]
     for url in urls(sockets, "https" if secure else "http"):

@@ -101,7 +101,7 @@ def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any)
 
 
 def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
-    from ...listener.verify.secrets import gather
+    from ...listener.verify.secret_options import gather
 
     given = [values["secret"]] if values.get("secret") is not None else []
     files = [values["secret-file"]] if values.get("secret-file") else []

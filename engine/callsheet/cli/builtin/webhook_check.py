@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, cast
 from ...commands.context import Context
 
 if TYPE_CHECKING:
-    from ...language.shape.listener import Source as SourceShape
+    from ...language.shape.listener import SourceDefinition
 
 
 def check(context: Context, values: dict[str, Any]) -> None:
     """Everything a listener would do before it listens, but for the address."""
     from ...durations import seconds
     from ...listener.assemble import close_handlers
-    from ...listener.handlers import Setting
+    from ...listener.handlers import HandlerContext
     from ...listener.routing.route import split_words
-    from ...listener.routing.rules import Wanted, read_rules
+    from ...listener.routing.route_set import Selection, read_rules
     from ...listener.routing.unreachable import warnings
     from ...listener.verify.source import Source
     from ..main import run
 
     for name in values["source"]:
-        Source(name, cast("SourceShape", context.catalog.get("source", name)))
-    wanted = Wanted(
+        Source(name, cast("SourceDefinition", context.catalog.get("source", name)))
+    wanted = Selection(
         tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
     listener = next(iter(context.catalog.all("listener").values()))
-    setting = Setting("", context.environ, frozenset(), context.note, seconds(listener["timeout"]), run)
-    rules = read_rules(context.catalog, wanted, setting)
+    handler_context = HandlerContext("", context.environ, frozenset(), context.note, seconds(listener["timeout"]), run)
+    rules = read_rules(context.catalog, wanted, handler_context)
     asyncio.run(close_handlers(rules))
     found = warnings(rules, wanted.events)
     for text in found:

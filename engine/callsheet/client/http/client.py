@@ -27,7 +27,7 @@ from .watch import Narrator
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.rest import Product, Service
+    from ...language.shape.rest import ProductDefinition, ServiceDefinition
     from ..site_access import SenderSite
 
 TIMEOUT = 60.0
@@ -166,11 +166,13 @@ class Client:
             self.redactor.error(error)
             raise
 
-    def _product(self, request: Request) -> Product:
-        return cast("Product", on_deployment(self._definition("product", request.product), self.site.deployment))
+    def _product(self, request: Request) -> ProductDefinition:
+        return cast(
+            "ProductDefinition", on_deployment(self._definition("product", request.product), self.site.deployment)
+        )
 
-    def _service(self, request: Request) -> Service:
-        return cast("Service", self._definition("service", request.service))
+    def _service(self, request: Request) -> ServiceDefinition:
+        return cast("ServiceDefinition", self._definition("service", request.service))
 
     def _definition(self, kind: str, id: str | None) -> dict[str, Any]:
         """Each is read once: the catalog is not asked again for every page."""
@@ -180,7 +182,7 @@ class Client:
         return self._read[key]
 
 
-def _reports_failure(reply: Reply, product: Product) -> bool:
+def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
     from ...language.template import TemplateError, evaluate
 
     failed = product.get("failed")

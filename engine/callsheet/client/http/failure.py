@@ -13,7 +13,7 @@ from .reply import Reply, is_html, title_of
 from .retry import IDEMPOTENT, STATUSES
 
 if TYPE_CHECKING:
-    from ...language.shape.rest import Product, Service
+    from ...language.shape.rest import ProductDefinition, ServiceDefinition
 
 _CLASSES: dict[int, type[CallsheetError]] = {
     401: NotAllowed,
@@ -46,7 +46,9 @@ _LONGEST = 500
 _DEPTH = 6
 
 
-def failure_of(reply: Reply, product: Product, service: Service, *, url: str, told: Standing) -> CallsheetError:
+def failure_of(
+    reply: Reply, product: ProductDefinition, service: ServiceDefinition, *, url: str, told: Standing
+) -> CallsheetError:
     """`url` is as it may be shown. The message is the first the body gives; the others are details."""
     texts = messages(reply, product) or [_phrase(reply.status)]
     details = [*texts[1:], *_denied(reply, service), *_fate(reply), *_limits(reply, told)]
@@ -60,17 +62,17 @@ def failure_of(reply: Reply, product: Product, service: Service, *, url: str, to
     )
 
 
-def trace_of(reply: Reply, service: Service) -> str | None:
+def trace_of(reply: Reply, service: ServiceDefinition) -> str | None:
     return reply.headers.get(service.get("trace", "").lower() or "-")
 
 
-def _denied(reply: Reply, service: Service) -> list[str]:
+def _denied(reply: Reply, service: ServiceDefinition) -> list[str]:
     name = service.get("denied", "")
     reason = reply.headers.get(name.lower() or "-")
     return [f"{name}: {reason}"] if reason else []
 
 
-def _hint(status: int, product: Product) -> str | None:
+def _hint(status: int, product: ProductDefinition) -> str | None:
     own = product.get("hints", {}).get(str(status))
     return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
 
@@ -108,7 +110,7 @@ def _phrase(status: int) -> str:
         return "no reason given"
 
 
-def messages(reply: Reply, product: Product) -> list[str]:
+def messages(reply: Reply, product: ProductDefinition) -> list[str]:
     """Every text of an error body, first things first: the product's own expression, else the usual keys."""
     if is_html(reply):
         return [f"answered with a web page{title_of(reply.content)}"]
@@ -120,7 +122,7 @@ def messages(reply: Reply, product: Product) -> list[str]:
     return listed(_chosen(body, product)) or listed(body)
 
 
-def _chosen(body: Any, product: Product) -> Any:
+def _chosen(body: Any, product: ProductDefinition) -> Any:
     from ...language.template import TemplateError, evaluate
 
     expression = product.get("errors")

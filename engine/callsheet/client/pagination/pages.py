@@ -8,16 +8,16 @@ from contextlib import closing
 from ..http.reply import Reply
 from ..request.model import Request
 from .ahead import in_order
-from .plan import Plan
+from .plan import PagePlan
 from .walk import Page, Walk
 
 WORKERS = 10
-Send = Callable[[Request], Reply]
+SendRequest = Callable[[Request], Reply]
 
 
 def pages(
-    send: Send,
-    plan: Plan,
+    send: SendRequest,
+    plan: PagePlan,
     request: Request,
     *,
     size: int | None = None,
@@ -52,7 +52,7 @@ def _end(walk: Walk) -> int:
     return total if walk.left is None else min(total, walk.offset + walk.left)
 
 
-def _ahead(send: Send, walk: Walk, workers: int) -> Iterator[Page]:
+def _ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
     """The known rest, in pages as long as the last one; given up at the first page that is shorter than that."""
     length, end = walk.received, _end(walk)
     starts = range(walk.offset, end, length)

@@ -10,14 +10,14 @@ from ..request.media import is_json
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.rest import OperationParam, Paginator
+    from ...language.shape.rest import OperationParam, PaginatorDefinition
     from ..request.call import Call
 
 USUAL = 50  # a page's length where the definition tells neither default nor maximum
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PagePlan:
     """`items`, `next`, `last`, `total` and `root` are expressions over a reply's body."""
 
     kind: Literal["offset", "array", "token", "link"]
@@ -33,18 +33,18 @@ class Plan:
     greatest: int | None
 
 
-def plan_of(catalog: Catalog, call: Call) -> Plan | None:
+def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     """None for an operation that answers everything at once."""
     paging = call.operation.get("paginate")
     if not paging:
         return None
-    paginator = cast("Paginator", catalog.get("paginator", paging["using"]))
+    paginator = cast("PaginatorDefinition", catalog.get("paginator", paging["using"]))
     merged: dict[str, Any] = {**paginator, "items": None, **paging}
     if merged["kind"] != "link" and not merged.get("send"):
         raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say which parameter to send")
     length = _documented(call, merged.get("size"))
     greatest = int(length["maximum"]) if "maximum" in length else None
-    return Plan(
+    return PagePlan(
         kind=merged["kind"],
         send=merged.get("send"),
         size=merged.get("size"),

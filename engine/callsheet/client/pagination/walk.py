@@ -9,7 +9,7 @@ from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..request.model import Json, Request
 from .next_link import linked
-from .plan import Plan
+from .plan import PagePlan
 
 
 class Page(NamedTuple):
@@ -27,7 +27,9 @@ Following = tuple[Request | None, str | None]  # the next request, and where its
 class Walk:
     """`request` is the next one to send; None at the end, or when `most` items have come."""
 
-    def __init__(self, plan: Plan, request: Request, *, size: int | None, most: int | None, start: str | None) -> None:
+    def __init__(
+        self, plan: PagePlan, request: Request, *, size: int | None, most: int | None, start: str | None
+    ) -> None:
         if size is not None and plan.greatest is not None and size > plan.greatest:
             raise UsageError(f"{request.name} gives at most {plan.greatest} items a page, not {size}")
         self.plan = plan
@@ -139,7 +141,7 @@ def _number(value: Any) -> int | None:
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _sent(plan: Plan, request: Request, name: str | None) -> str | None:
+def _sent(plan: PagePlan, request: Request, name: str | None) -> str | None:
     """What the request already says for one of the paging parameters."""
     if plan.in_body:
         table = request.body.value if isinstance(request.body, Json) else None
@@ -148,7 +150,7 @@ def _sent(plan: Plan, request: Request, name: str | None) -> str | None:
     return dict(request.query).get(name or "")
 
 
-def _with(plan: Plan, request: Request, name: str | None, value: int | str | None) -> Request:
+def _with(plan: PagePlan, request: Request, name: str | None, value: int | str | None) -> Request:
     if name is None or value is None:
         return request
     return request.with_json({name: value}) if plan.in_body else request.with_query({name: str(value)})

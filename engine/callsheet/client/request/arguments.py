@@ -20,7 +20,7 @@ _HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
 
 
 @dataclass(slots=True)
-class Placed:
+class PlacedArguments:
     """Where the arguments went; `rest` holds those that no parameter takes."""
 
     path: str = ""
@@ -36,14 +36,18 @@ def documented(call: Call) -> list[OperationParam]:
     return [*(cast("OperationParam", {"name": name, "in": "path", "required": True}) for name in bare), *call.params]
 
 
-def place(call: Call, arguments: Mapping[str, Any], *, program: str, strict: bool, also: Collection[str]) -> Placed:
+def place(
+    call: Call, arguments: Mapping[str, Any], *, program: str, strict: bool, also: Collection[str]
+) -> PlacedArguments:
     """Check the arguments and put each where it belongs; names in `also` are known to the body."""
     given = {name: value for name, value in arguments.items() if value is not None and value != []}
     for name, value in given.items():
         _check_text(call, name, value)
     params = documented(call)
     hint = f"{program} op describe {call.id}"
-    placed = Placed(rest={name: given[name] for name in given if name not in {param["name"] for param in params}})
+    placed = PlacedArguments(
+        rest={name: given[name] for name in given if name not in {param["name"] for param in params}}
+    )
     if strict:
         _refuse_unknown(call, [name for name in placed.rest if name not in also], params, hint, also)
     _require(call, params, given, hint, strict=strict)
@@ -95,7 +99,11 @@ def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: 
 
 
 def _put(
-    call: Call, param: OperationParam, pairs: list[tuple[str, str]], placed: Placed, path_values: dict[str, str]
+    call: Call,
+    param: OperationParam,
+    pairs: list[tuple[str, str]],
+    placed: PlacedArguments,
+    path_values: dict[str, str],
 ) -> None:
     where = param.get("in", "query")
     if where == "query":

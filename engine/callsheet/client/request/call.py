@@ -9,7 +9,7 @@ from ...errors import UsageError
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.rest import Operation, OperationParam, Product
+    from ...language.shape.rest import OperationDefinition, OperationParam, ProductDefinition
     from .model import Safety
 
 _SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
@@ -20,9 +20,9 @@ class Call:
     """`path` has the deployment's base in the place of the product's, and its placeholders still in braces."""
 
     id: str
-    operation: Operation
+    operation: OperationDefinition
     product_id: str
-    product: Product
+    product: ProductDefinition
     method: str
     path: str
 
@@ -54,8 +54,8 @@ def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
     plain_operation = catalog.get("operation", operation_id)
     product_id = plain_operation["product"]
     plain = catalog.get("product", product_id)
-    operation = cast("Operation", on_deployment(plain_operation, deployment))
-    product = cast("Product", on_deployment(plain, deployment))
+    operation = cast("OperationDefinition", on_deployment(plain_operation, deployment))
+    product = cast("ProductDefinition", on_deployment(plain, deployment))
     for table in (product, operation):
         if reason := cast("dict[str, Any]", table).get("unavailable"):
             raise UsageError(f"{operation_id} does not exist on {deployment}: {reason}")

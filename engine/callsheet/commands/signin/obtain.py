@@ -8,8 +8,8 @@ from ...sites.credentials.oauth import Authority
 from ...sites.credentials.schemes import clean, clean_token
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .answers import Answers
-from .oauth import consent, granted
-from .wanted import Wanted
+from .browser import consent, granted
+from .request import SignInRequest
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Obtained(NamedTuple):
     """`record` is what a store keeps; None where the method knows no secret."""
 
-    wanted: Wanted
+    wanted: SignInRequest
     record: dict[str, Any] | None
 
     @property
@@ -31,7 +31,7 @@ class Obtained(NamedTuple):
         return f"Obtained({self.wanted!r}, ...)"
 
 
-def obtain(context: Context, answers: Answers, wanted: Wanted, web: UnauthenticatedClient) -> Obtained:
+def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> Obtained:
     auth = context.catalog.get("auth", wanted.method)
     if auth["scheme"] == "none":
         return Obtained(wanted, None)
@@ -47,12 +47,12 @@ def obtain(context: Context, answers: Answers, wanted: Wanted, web: Unauthentica
     return Obtained(wanted._replace(email=None), {"token": token})
 
 
-def _user(answers: Answers, wanted: Wanted) -> str:
+def _user(answers: Answers, wanted: SignInRequest) -> str:
     return answers.text("email", "E-mail address (or user name)", variable="EMAIL", default=wanted.email or "")
 
 
 def _agreed(
-    context: Context, answers: Answers, wanted: Wanted, auth: dict[str, Any], web: UnauthenticatedClient
+    context: Context, answers: Answers, wanted: SignInRequest, auth: dict[str, Any], web: UnauthenticatedClient
 ) -> Obtained:
     table = auth["oauth"]
     client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")

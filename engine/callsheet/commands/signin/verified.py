@@ -10,15 +10,15 @@ from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, NetworkError, NotAllowed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
-from .verify import Asker, Verdict, verify
-from .wanted import Wanted, candidate
+from .request import SignInRequest, candidate
+from .verify import Asker, ProbeResult, verify
 
 
 class Verified(NamedTuple):
     """`wanted` may have gained the id that routes requests through the gateway."""
 
-    wanted: Wanted
-    verdicts: list[Verdict]
+    wanted: SignInRequest
+    verdicts: list[ProbeResult]
 
 
 class Verifier:
@@ -28,7 +28,7 @@ class Verifier:
         self._environ = environ
         self._way = way
 
-    def verify(self, wanted: Wanted, secret: str, mode: str = "auto") -> Verified:
+    def verify(self, wanted: SignInRequest, secret: str, mode: str = "auto") -> Verified:
         """Ask the site; where it refuses a secret that its gateway takes, the gateway is used from then on.
 
         `mode` may insist: `site` never tries the gateway, `gateway` tries nothing else.
@@ -51,12 +51,12 @@ class Verifier:
             told = _lacks_scope(error) or refused is None
             raise self._explained(error if told else refused or error, wanted) from None
 
-    def _ask(self, wanted: Wanted, secret: str) -> list[Verdict]:
+    def _ask(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
         site = candidate(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
             return verify(asker, {wanted.service} if wanted.service else None)
 
-    def _routed(self, wanted: Wanted, secret: str) -> Wanted | None:
+    def _routed(self, wanted: SignInRequest, secret: str) -> SignInRequest | None:
         """The same by way of the gateway, where there is one that is not in use yet."""
         gateways = any("gateway" in service for service in self._catalog.all("service").values())
         if wanted.cloud_id or not gateways:
@@ -67,7 +67,7 @@ class Verifier:
         )
         return wanted._replace(cloud_id=tenant) if tenant else None
 
-    def _explained(self, error: CallsheetError, wanted: Wanted) -> CallsheetError:
+    def _explained(self, error: CallsheetError, wanted: SignInRequest) -> CallsheetError:
         part, hint = self._part(error, wanted)
         return type(error)(
             f"{part}: {error.message}",
@@ -77,7 +77,7 @@ class Verifier:
             trace_id=error.trace_id,
         )
 
-    def _part(self, error: CallsheetError, wanted: Wanted) -> tuple[str, str | None]:
+    def _part(self, error: CallsheetError, wanted: SignInRequest) -> tuple[str, str | None]:
         denied = self._denied(error)
         if denied:
             return f"the site denies the login ({denied})", f"sign in at {wanted.base_url} in a browser, then try again"

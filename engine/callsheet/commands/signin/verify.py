@@ -13,7 +13,7 @@ from ...language.template import TemplateError, evaluate
 from ...sites.site import Site
 
 
-class Verdict(NamedTuple):
+class ProbeResult(NamedTuple):
     """`answer` is what the probe's `value` makes of the reply; `error` is why there is none."""
 
     product: str
@@ -34,7 +34,7 @@ class Asker:
     def close(self) -> None:
         self._client.close()
 
-    def verdicts(self, services: set[str] | None = None) -> Iterator[Verdict]:
+    def verdicts(self, services: set[str] | None = None) -> Iterator[ProbeResult]:
         """Of every product that exists on this deployment, has a probe, and belongs to one of the services."""
         for id, product in self._catalog.all("product").items():
             here = {**product, **product.get("on", {}).get(self._site.deployment, {})}
@@ -42,11 +42,11 @@ class Asker:
             if wanted and "probe" in here and "unavailable" not in here:
                 yield self._verdict(id, here)
 
-    def _verdict(self, id: str, product: dict[str, Any]) -> Verdict:
+    def _verdict(self, id: str, product: dict[str, Any]) -> ProbeResult:
         try:
-            return Verdict(id, product["title"], self.ask(product["probe"]), None)
+            return ProbeResult(id, product["title"], self.ask(product["probe"]), None)
         except CallsheetError as error:
-            return Verdict(id, product["title"], None, error)
+            return ProbeResult(id, product["title"], None, error)
 
     def ask(self, question: Mapping[str, Any]) -> str:
         """A question's answer in words; raises what the client raises."""
@@ -59,7 +59,7 @@ class Asker:
         return ", ".join(map(str, found)) if isinstance(found, list) else str(found or "yes")
 
 
-def verify(asker: Asker, services: set[str] | None) -> list[Verdict]:
+def verify(asker: Asker, services: set[str] | None) -> list[ProbeResult]:
     """What each product says. Raises when none accepts the credential, with the error that tells most."""
     verdicts = list(asker.verdicts(services))
     errors = [verdict.error for verdict in verdicts if verdict.error is not None]

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
 
 if TYPE_CHECKING:
-    from ...client.pagination.plan import Plan
+    from ...client.pagination.plan import PagePlan
     from ...client.request.model import Request
     from ..context import Context
 
@@ -43,13 +43,13 @@ class Dispatcher:
         plan = self.plan(operation)
         print_curl(self.context, first_page(plan, request, extent) if plan else request)
 
-    def plan(self, operation: str) -> Plan | None:
+    def plan(self, operation: str) -> PagePlan | None:
         """How the operation pages; None where it answers everything at once."""
         from ...client.pagination.plan import plan_of
 
         return plan_of(self.context.catalog, self.builder.call(operation))
 
-    def show(self, plan: Plan, request: Request, extent: Extent, view: Mapping[str, Any] | None) -> None:
+    def show(self, plan: PagePlan, request: Request, extent: Extent, view: Mapping[str, Any] | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
         self.context.output(view).items(items(self.context, request, plan, extent))
 
@@ -63,7 +63,7 @@ class Dispatcher:
         reply = self.context.client().send(request)
         return reply.json() if reply.request.reply == "json" or reply.media.endswith("json") else None
 
-    def _items(self, plan: Plan, request: Request, extent: Extent) -> list[Any]:
+    def _items(self, plan: PagePlan, request: Request, extent: Extent) -> list[Any]:
         from ...client.pagination.pages import pages
 
         found: list[Any] = []

@@ -10,13 +10,13 @@ from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.template import TemplateError, evaluate, fill
 from ..execute import Extent, extent_of, refuse_when_read_only
 from .batch import in_batches
-from .columns import with_fields
 from .dispatcher import ONE_PAGE, Dispatcher
+from .field_columns import with_fields
 from .lookup import Lookups
 from .print_result import show, show_part
 from .reread import on_conflict
+from .scope import convert_values, resolve_values, scope_of
 from .unknown import Unknown
-from .values import convert_values, resolve_values, scope_of
 
 if TYPE_CHECKING:
     from ...client.request.model import Request

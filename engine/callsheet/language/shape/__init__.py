@@ -5,21 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from . import access, listener, richtext, steps
-from .commands import Address, Command, Group, Program, View
-from .rest import Operation, Paginator, Parameter, Product, Schema, Service
+from .commands import AddressDefinition, CommandDefinition, GroupDefinition, ProgramDefinition, ViewDefinition
+from .rest import (
+    OperationDefinition,
+    PaginatorDefinition,
+    ParameterDefinition,
+    ProductDefinition,
+    SchemaDefinition,
+    ServiceDefinition,
+)
 
 KINDS: dict[str, Any] = {
-    "program": Program,
-    "service": Service,
-    "product": Product,
-    "paginator": Paginator,
-    "parameter": Parameter,
-    "schema": Schema,
-    "operation": Operation,
-    "view": View,
-    "group": Group,
-    "command": Command,
-    "address": Address,
+    "program": ProgramDefinition,
+    "service": ServiceDefinition,
+    "product": ProductDefinition,
+    "paginator": PaginatorDefinition,
+    "parameter": ParameterDefinition,
+    "schema": SchemaDefinition,
+    "operation": OperationDefinition,
+    "view": ViewDefinition,
+    "group": GroupDefinition,
+    "command": CommandDefinition,
+    "address": AddressDefinition,
     **access.KINDS,
     **listener.KINDS,
     **richtext.KINDS,

@@ -39,7 +39,7 @@ class Tenant(Shape, total=False):
     id: Required[Expression]
 
 
-class Deployment(Shape, total=False):
+class DeploymentDefinition(Shape, total=False):
     """A kind of installation; its id is the word that `on` tables use."""
 
     title: Required[str]
@@ -67,7 +67,7 @@ class Consent(Shape, total=False):
     site_scopes: Annotated[Expression, Field(description="The scopes granted for it.")]
 
 
-class Auth(Shape, total=False):
+class AuthDefinition(Shape, total=False):
     """One way of signing in."""
 
     title: Required[str]
@@ -78,4 +78,4 @@ class Auth(Shape, total=False):
     oauth: Consent
 
 
-KINDS: dict[str, Any] = {"auth": Auth, "deployment": Deployment}
+KINDS: dict[str, Any] = {"auth": AuthDefinition, "deployment": DeploymentDefinition}

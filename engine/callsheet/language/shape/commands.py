@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .base import Expression, Name, Shape, Template, Value, reference
 from .rest import Safety
-from .steps import Action, Step
+from .steps import Action, StepDefinition
 
 
 class Param(Shape, total=False):
@@ -38,7 +38,7 @@ class Param(Shape, total=False):
     hidden: bool
 
 
-class Program(Shape, total=False):
+class ProgramDefinition(Shape, total=False):
     """One console program."""
 
     title: Required[str]
@@ -52,7 +52,7 @@ class Program(Shape, total=False):
     examples: list[str]
 
 
-class Column(Shape, total=False):
+class ColumnDefinition(Shape, total=False):
     name: Required[str]
     value: Required[Expression]
     format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
@@ -65,16 +65,16 @@ class Detail(Shape, total=False):
 
     title: Required[str]
     items: Annotated[Expression, Field(description="What stands below the heading. Default: the thing itself.")]
-    line: Annotated[list[Column], Field(description="The parts of an item's line.")]
+    line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
     text: Annotated[Expression, Field(description="The text below the line.")]
     format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
 
 
-class View(Shape, total=False):
+class ViewDefinition(Shape, total=False):
     """Output columns, and what identifies an item."""
 
     id: Expression
-    columns: Required[list[Column]]
+    columns: Required[list[ColumnDefinition]]
     detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
 
 
@@ -85,7 +85,7 @@ class AddressHere(Shape, total=False):
     url: Template
 
 
-class Address(Shape, total=False):
+class AddressDefinition(Shape, total=False):
     """Where a thing of a site is shown in the browser."""
 
     title: Required[str]
@@ -95,7 +95,7 @@ class Address(Shape, total=False):
     on: Annotated[dict[str, AddressHere], Field(description="Deployment → what differs there.")]
 
 
-class Group(Shape, total=False):
+class GroupDefinition(Shape, total=False):
     """A group of commands."""
 
     help: Required[str]
@@ -114,7 +114,7 @@ class CommandHere(Action, total=False):
     """What a command's table may say differently for one deployment."""
 
     params: list[Param]
-    step: list[Step]
+    step: list[StepDefinition]
     columns: FieldColumns
     items: Expression
     result: Value
@@ -123,7 +123,7 @@ class CommandHere(Action, total=False):
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
 
-class Command(CommandHere, total=False):
+class CommandDefinition(CommandHere, total=False):
     """One command of the tree; its id is the words that call it.
 
     It runs a `builtin`, or one `call`, or its `step`s in order. The answer of the last call is printed.
@@ -144,4 +144,12 @@ class Command(CommandHere, total=False):
     on: Annotated[dict[str, CommandHere], Field(description="Deployment → what differs there.")]
 
 
-__all__ = ["Address", "Column", "Command", "Group", "Param", "Program", "View"]
+__all__ = [
+    "AddressDefinition",
+    "ColumnDefinition",
+    "CommandDefinition",
+    "GroupDefinition",
+    "Param",
+    "ProgramDefinition",
+    "ViewDefinition",
+]

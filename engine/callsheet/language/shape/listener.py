@@ -11,19 +11,19 @@ from .base import Expression, Name, Shape, Template, Value, reference
 Duration = Annotated[
     str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")
 ]
-Path = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
+UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
 Count = Annotated[int, Field(ge=1)]
 
 
 class Paths(Shape, total=False):
     """Where the server answers beside the paths of its sources."""
 
-    health: Required[Path]
-    ready: Required[Path]
-    metrics: Required[Path]
+    health: Required[UrlPath]
+    ready: Required[UrlPath]
+    metrics: Required[UrlPath]
 
 
-class Listener(Shape, total=False):
+class ListenerDefinition(Shape, total=False):
     """A server's own paths and its limits."""
 
     paths: Required[Paths]
@@ -93,14 +93,14 @@ class Jwt(Shape, total=False):
     registered: Annotated[list[str], Field(description="Claims that are never part of an event's body.")]
 
 
-class Source(Shape, total=False):
+class SourceDefinition(Shape, total=False):
     """Where deliveries arrive, how one is proved genuine, and how an event is read out of it.
 
     Expressions see `headers` (lower-case names), `query`, and `payload`: the JSON body, or a token's claims.
     """
 
     title: Required[str]
-    path: Required[Path]
+    path: Required[UrlPath]
     type: Required[Expression]
     id: Expression
     time: Expression
@@ -112,7 +112,7 @@ class Source(Shape, total=False):
     sample_headers: Annotated[dict[str, Template], Field(description="Headers of a delivery made here.")]
 
 
-class Event(Shape, total=False):
+class EventDefinition(Shape, total=False):
     """One type of event, or several by a pattern."""
 
     source: Required[Annotated[str, reference("source", description="Where it comes from.")]]
@@ -122,7 +122,7 @@ class Event(Shape, total=False):
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
 
 
-class Handler(Shape, total=False):
+class HandlerDefinition(Shape, total=False):
     """Something to do with an event. Placeholders see id, event_type, event_time, source, body, payload, headers."""
 
     handler: Required[Annotated[str, reference("engine:handler", description="What is done.")]]
@@ -147,7 +147,7 @@ class Handler(Shape, total=False):
     params: Annotated[dict[str, Value], Field(description="command: values of its arguments and options.")]
 
 
-class Route(Shape, total=False):
+class RouteDefinition(Shape, total=False):
     """Which events go to which handlers."""
 
     on: Annotated[list[str], Field(description="Types of events, or patterns with *; default: all.")]
@@ -155,7 +155,12 @@ class Route(Shape, total=False):
     when: Annotated[Expression, Field(description="A condition; sees what placeholders of handlers see.")]
     order: Annotated[Expression, Field(description="Events for which it has the same value are handled one by one.")]
     concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
-    do: Required[Annotated[list[Handler], Field(min_length=1)]]
+    do: Required[Annotated[list[HandlerDefinition], Field(min_length=1)]]
 
 
-KINDS: dict[str, Any] = {"listener": Listener, "source": Source, "event": Event, "route": Route}
+KINDS: dict[str, Any] = {
+    "listener": ListenerDefinition,
+    "source": SourceDefinition,
+    "event": EventDefinition,
+    "route": RouteDefinition,
+}

@@ -29,7 +29,7 @@ class Quota(Shape, total=False):
     stop: Annotated[list[str], Field(description="Reasons for which waiting is useless: stop and say when it resets.")]
 
 
-class Service(Shape, total=False):
+class ServiceDefinition(Shape, total=False):
     """One host with one credential, serving one or more products."""
 
     title: Required[str]
@@ -64,7 +64,7 @@ class ProductImport(Shape, total=False):
 Imported = TypedDict("Imported", {"import": ProductImport}, total=False)
 
 
-class Product(Shape, Imported, total=False):
+class ProductDefinition(Shape, Imported, total=False):
     """One REST family."""
 
     title: Required[str]
@@ -81,7 +81,7 @@ class Product(Shape, Imported, total=False):
     on: Annotated[dict[str, ProductHere], Field(description="Deployment → what differs there.")]
 
 
-class Paginator(Shape, total=False):
+class PaginatorDefinition(Shape, total=False):
     """How the next page is asked for."""
 
     kind: Required[
@@ -102,7 +102,7 @@ class Paginator(Shape, total=False):
     root: Annotated[Expression, Field(description="What a relative link is relative to, where the reply tells.")]
 
 
-class Parameter(Shape, total=False):
+class ParameterDefinition(Shape, total=False):
     """What a parameter name means wherever it occurs."""
 
     help: Required[str]
@@ -119,14 +119,14 @@ Style = Annotated[
 
 
 # `in` is a keyword of Python, so this key cannot stand in a class body.
-Placed = TypedDict(
-    "Placed",
+ParamLocation = TypedDict(
+    "ParamLocation",
     {"in": Annotated[Literal["query", "path", "header"], Field(description="Where it is sent; default: query.")]},
     total=False,
 )
 
 
-class OperationParam(Shape, Placed, total=False):
+class OperationParam(Shape, ParamLocation, total=False):
     name: Required[Name]
     type: Annotated[
         Literal["string", "integer", "number", "boolean", "array", "object"], Field(description="Default: string.")
@@ -149,7 +149,7 @@ class OperationParam(Shape, Placed, total=False):
     remove: Annotated[bool, Field(description="In an overlay or an `on` table: take this parameter away.")]
 
 
-class Part(Shape, total=False):
+class BodyPart(Shape, total=False):
     """One part of a multipart or form body."""
 
     file: Annotated[bool, Field(description="The part is a file.")]
@@ -162,7 +162,7 @@ class Part(Shape, total=False):
 class Body(Shape, total=False):
     media: Annotated[str, Field(description="Media type sent; default: application/json.")]
     schema: Annotated[str, reference("schema", description="What a JSON body must look like.")]
-    parts: Annotated[dict[str, Part], Field(description="The parts of a multipart or form body.")]
+    parts: Annotated[dict[str, BodyPart], Field(description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
     example: Annotated[Any, Field(description="A body that could be meant, for examples.")]
 
@@ -189,7 +189,7 @@ class OperationHere(Shape, total=False):
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
 
-class Operation(Shape, total=False):
+class OperationDefinition(Shape, total=False):
     """One documented call."""
 
     product: Required[Annotated[str, reference("product", description="The family it belongs to.")]]
@@ -219,7 +219,7 @@ class Operation(Shape, total=False):
     on: Annotated[dict[str, OperationHere], Field(description="Deployment → what differs there.")]
 
 
-Schema = Annotated[
+SchemaDefinition = Annotated[
     dict[str, Any],
     Field(description="A JSON Schema; `ref` names another schema definition where JSON Schema has `$ref`."),
 ]

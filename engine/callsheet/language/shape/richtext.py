@@ -45,7 +45,7 @@ class Attribute(Shape, Named, total=False):
 Attributes = dict[str, str | Attribute]
 
 
-class Document(Shape, total=False):
+class DocumentForm(Shape, total=False):
     """A node or mark of the document format."""
 
     type: Required[str]
@@ -67,7 +67,7 @@ class Document(Shape, total=False):
     beyond: Annotated[list[str], Field(description="Of a mark: parents in which it may not stand.")]
 
 
-class Storage(Shape, total=False):
+class StorageForm(Shape, total=False):
     """An element or macro of storage XHTML."""
 
     element: str
@@ -91,7 +91,7 @@ class Storage(Shape, total=False):
     plain: Annotated[str, Field(description="Of the frame: the element of a body of text.")]
 
 
-class Wiki(Shape, total=False):
+class WikiForm(Shape, total=False):
     """A construct of wiki markup: exactly one of prefix, bullet, bar, line, mark, open, text and macro."""
 
     prefix: Annotated[str, Field(description="Stands at the start of the line.")]
@@ -111,7 +111,7 @@ class Wiki(Shape, total=False):
     body: Literal["plain"]
 
 
-class Html(Shape, total=False):
+class HtmlForm(Shape, total=False):
     tag: Required[str]
     attrs: Annotated[dict[str, str], Field(description="Attribute of the tag → neutral attribute.")]
 
@@ -151,7 +151,7 @@ class NodeDefinition(Shape, total=False):
     says: Annotated[str, Field(description="Its words as text: attributes in braces, `|` between alternatives.")]
     excludes: Annotated[list[str], Field(description="Of a mark: marks that cannot stand with it.")]
     insists: Annotated[list[str], Field(description="Of a mark: kinds that become text rather than lose it.")]
-    html: Annotated[str | list[str] | Html, Field(description="The HTML tag or tags that say it in Markdown.")]
+    html: Annotated[str | list[str] | HtmlForm, Field(description="The HTML tag or tags that say it in Markdown.")]
     text: Annotated[
         list[str], Field(description="Words that say it in Markdown, fields in braces, {{ and }} for braces.")
     ]
@@ -166,9 +166,9 @@ class NodeDefinition(Shape, total=False):
     bullets: Annotated[
         dict[str, dict[str, Any]], Field(description="What stands for that in an ordinary item → attributes.")
     ]
-    adf: Document | list[Document]
-    storage: list[Storage]
-    wiki: list[Wiki]
+    adf: DocumentForm | list[DocumentForm]
+    storage: list[StorageForm]
+    wiki: list[WikiForm]
 
 
 KINDS: dict[str, Any] = {"node": NodeDefinition}

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from .base import Expression, Name, Shape, Template, Value, reference
 
-Call = Annotated[str, reference("operation", description="The operation it calls.")]
+OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
 Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
 Code = Annotated[
     Literal["error", "usage", "not_found", "conflict", "not_allowed"],
@@ -17,10 +17,10 @@ Code = Annotated[
 ]
 
 
-class Keyword(Shape, total=False):
+class KeywordDefinition(Shape, total=False):
     """A word with a meaning of its own, such as `me`. Without `call` its value is null: nobody, nothing."""
 
-    call: Call
+    call: OperationId
     args: Args
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself.")]
 
@@ -28,7 +28,7 @@ class Keyword(Shape, total=False):
 class LookupHere(Shape, total=False):
     """What a lookup's table may say differently for one deployment."""
 
-    call: Call
+    call: OperationId
     args: Args
     items: Expression
     where: Expression
@@ -40,10 +40,10 @@ class LookupHere(Shape, total=False):
     sole: Expression
     partial: bool
     all: bool
-    keywords: dict[str, Keyword]
+    keywords: dict[str, KeywordDefinition]
 
 
-class Lookup(LookupHere, total=False):
+class LookupDefinition(LookupHere, total=False):
     """A person's word → the id that the service wants.
 
     A word is a keyword, or fits `pattern` and is taken as it is, or is an address of the site that one of `urls`
@@ -52,7 +52,7 @@ class Lookup(LookupHere, total=False):
     """
 
     title: Required[Annotated[str, Field(description="What it finds, as in `no board matches ...`.")]]
-    call: Call
+    call: OperationId
     args: Args
     items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
     where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
@@ -64,7 +64,7 @@ class Lookup(LookupHere, total=False):
     sole: Annotated[Expression, Field(description="Sees `word`; where true, an only candidate needs no match.")]
     partial: Annotated[bool, Field(description="A part of a name will do where only one candidate has it.")]
     all: Annotated[bool, Field(description="Read every page of candidates, not only the first.")]
-    keywords: dict[str, Keyword]
+    keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
     on: Annotated[dict[str, LookupHere], Field(description="Deployment → what differs there.")]
 
@@ -95,7 +95,7 @@ class Reread(Shape, total=False):
 
     step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
     same: Required[Annotated[Expression, Field(description="Of what was read: what must not have changed.")]]
-    tell: Annotated[Call, Field(description="Operation that names who changed it.")]
+    tell: Annotated[OperationId, Field(description="Operation that names who changed it.")]
     args: Args
     who: Annotated[Expression, Field(description="The name in the answer of `tell`.")]
     fail: Required[Template]
@@ -122,7 +122,7 @@ Bound = TypedDict("Bound", {"as": Binding}, total=False)
 class Action(Shape, total=False):
     """One call of an operation."""
 
-    call: Call
+    call: OperationId
     args: Args
     body: Value
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
@@ -134,7 +134,7 @@ class Action(Shape, total=False):
     reread: Reread
 
 
-class Step(Bound, Action, total=False):
+class StepDefinition(Bound, Action, total=False):
     """One thing a command does: a `call` or a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
@@ -144,4 +144,4 @@ class Step(Bound, Action, total=False):
     code: Code
 
 
-KINDS: dict[str, Any] = {"lookup": Lookup, "assignment": Assignment}
+KINDS: dict[str, Any] = {"lookup": LookupDefinition, "assignment": Assignment}

@@ -20,7 +20,7 @@ class Attempt:
         self.outcome: asyncio.Future[Verdict | None] | None = None
 
 
-class Seen:
+class Deduplicator:
     """Bounded in number and time. `now` is any clock that only goes forward, in seconds."""
 
     def __init__(self, remember: int, window: float) -> None:

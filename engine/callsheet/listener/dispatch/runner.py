@@ -9,13 +9,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from ..handlers import HandlerFailed
-from ..handlers.limits import Gate, Saturated, Turns
+from ..handlers.limits import ConcurrencyLimit, Saturated, Turns
 
 if TYPE_CHECKING:
     from ..routing.route import Job
     from ..verify.event import Event
 
-Mark = Callable[[str], Awaitable[None]]
+OnSuccess = Callable[[str], Awaitable[None]]
 
 
 class Timed(Protocol):
@@ -36,13 +36,13 @@ class Outcome:
 class Runner:
     """`wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
 
-    def __init__(self, gate: Gate, wait: float | None, timed: Timed) -> None:
-        self.gate = gate
+    def __init__(self, concurrency: ConcurrencyLimit, wait: float | None, timed: Timed) -> None:
+        self.concurrency = concurrency
         self.wait = wait
         self._timed = timed
         self._turns = Turns()
 
-    async def run(self, event: Event, jobs: Sequence[Job], mark: Mark | None = None) -> Outcome:
+    async def run(self, event: Event, jobs: Sequence[Job], mark: OnSuccess | None = None) -> Outcome:
         """`mark` is told of each job that succeeded, before the others have ended."""
         outcome = Outcome()
         if len(jobs) == 1:
@@ -51,7 +51,7 @@ class Runner:
             await asyncio.gather(*(self._try(event, job, outcome, mark) for job in jobs))
         return outcome
 
-    async def _try(self, event: Event, job: Job, outcome: Outcome, mark: Mark | None) -> None:
+    async def _try(self, event: Event, job: Job, outcome: Outcome, mark: OnSuccess | None) -> None:
         started = perf_counter()
         try:
             await self._take_turn(event, job)
@@ -82,6 +82,6 @@ class Runner:
     async def _enter(self, event: Event, job: Job, held: AsyncExitStack) -> None:
         if job.order is not None and (value := job.order(event.fast_scope)) is not None:
             await held.enter_async_context(self._turns.turn((job.id, repr(value))))
-        for gate in (*job.gates, self.gate):
-            await gate.enter()
-            held.callback(gate.leave)
+        for concurrency in (*job.concurrency_limits, self.concurrency):
+            await concurrency.enter()
+            held.callback(concurrency.leave)

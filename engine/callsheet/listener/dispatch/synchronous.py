@@ -12,28 +12,28 @@ from .verdict import ACCEPTED, DUPLICATE, Verdict, failure
 if TYPE_CHECKING:
     from ..routing.route import Job
     from ..verify.event import Event
-    from .dedup import Attempt, Seen
+    from .dedup import Attempt, Deduplicator
     from .runner import Runner
 
 
-class Deliveries:
-    def __init__(self, seen: Seen, runner: Runner) -> None:
-        self.seen = seen
+class SynchronousDispatcher:
+    def __init__(self, seen: Deduplicator, runner: Runner) -> None:
+        self.dedup = seen
         self.runner = runner
 
-    def at_once(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
+    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
         """The verdict where nothing has to be waited for."""
         now = monotonic()
-        if self.seen.is_done(event.key, now):
+        if self.dedup.is_done(event.key, now):
             return DUPLICATE
         if not jobs:
-            self.seen.done(event.key, now)
+            self.dedup.done(event.key, now)
             return ACCEPTED
         return None
 
-    async def take(self, event: Event, jobs: Sequence[Job]) -> Verdict:
+    async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
-        attempt = self.seen.attempt(event.key)
+        attempt = self.dedup.attempt(event.key)
         if attempt.outcome is not None and not attempt.outcome.done():
             failed = await asyncio.shield(attempt.outcome)
             return DUPLICATE if failed is None else failed
@@ -51,5 +51,5 @@ class Deliveries:
         attempt.succeeded |= outcome.succeeded
         if outcome.failed:
             return failure(outcome)
-        self.seen.done(event.key, monotonic())
+        self.dedup.done(event.key, monotonic())
         return None

@@ -11,7 +11,7 @@ from ...errors import DefinitionError, did_you_mean
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
     from ..verify.event import Event
-    from .limits import Gate
+    from .limits import ConcurrencyLimit
 
 
 class HandlerFailed(Exception):
@@ -33,7 +33,7 @@ class RunProgram(Protocol):
     ) -> int: ...
 
 
-class Setting(NamedTuple):
+class HandlerContext(NamedTuple):
     """What handlers are made in: the folder of their routes, the environment, and where their output goes."""
 
     folder: str
@@ -45,11 +45,11 @@ class Setting(NamedTuple):
 
 
 class Handler(Protocol):
-    """`gates` are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`."""
+    """The limits are entered before `run`, in order. `run` raises `HandlerFailed`, and ends within `timeout`."""
 
     kind: str
     timeout: float
-    gates: tuple[Gate, ...]
+    concurrency_limits: tuple[ConcurrencyLimit, ...]
 
     async def run(self, event: Event, job: str) -> None: ...
 
@@ -78,10 +78,10 @@ def check_keys(table: Mapping[str, Any], where: str) -> None:
         raise DefinitionError(f"{where}: handler {kind!r} needs {needed!r}")
 
 
-def make_handlers(tables: Sequence[shape.Handler], setting: Setting, where: str) -> list[Handler]:
+def make_handlers(tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: str) -> list[Handler]:
     made: list[Handler] = []
     for number, table in enumerate(tables):
         check_keys(table, f"{where}: do.{number}")
-        handler: Handler = registry.resolve(registry.HANDLERS[table["handler"]])(table, setting)
+        handler: Handler = registry.resolve(registry.HANDLERS[table["handler"]])(table, context)
         made.append(handler)
     return made

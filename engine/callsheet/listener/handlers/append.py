@@ -6,8 +6,8 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from . import HandlerFailed, Setting
-from .base import Base
+from . import HandlerContext, HandlerFailed
+from .base_handler import Base
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Append(Base):
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
-        super().__init__(table, setting)
-        self.path = os.path.join(setting.folder, table["file"])
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+        super().__init__(table, context)
+        self.path = os.path.join(context.folder, table["file"])
 
     async def run(self, event: Event, job: str) -> None:
         del job

@@ -10,8 +10,8 @@ from ...catalog.catalog import open_catalog
 from ...errors import DefinitionError
 from ...jsontext import dump
 from ...language.template import fill, fill_text, to_text
-from . import HandlerFailed, Setting
-from .base import Base
+from . import HandlerContext, HandlerFailed
+from .base_handler import Base
 from .threads import Threads
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ MOST_OUTPUT = 8192
 class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` its arguments and options."""
 
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
-        super().__init__(table, setting)
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+        super().__init__(table, context)
         if "program" not in table:
             raise DefinitionError("handler 'command' needs 'program'")
         run = table["run"]
-        self.environ = {name: value for name, value in setting.environ.items() if name not in setting.hidden}
+        self.environ = {name: value for name, value in context.environ.items() if name not in context.hidden}
         self.params = command_params(table["program"], run, self.environ) if isinstance(run, str) else {}
         self.threads = Threads(table.get("concurrency", 16))
 
@@ -40,13 +40,13 @@ class Command(Base):
 
         def work() -> int:
             stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-            return self.setting.run_program(
+            return self.context.run_program(
                 self.table["program"], arguments, environ=self.environ, stdin=stdin, stdout=out, stderr=err
             )
 
         code = await self.threads.run(work, self.timeout)
         for line in (out.getvalue() + err.getvalue())[:MOST_OUTPUT].splitlines():
-            self.setting.report(f"{job}: {line}")
+            self.context.report(f"{job}: {line}")
         if code:
             raise HandlerFailed(f"exit code {code}: {_last_line(err.getvalue())}")
 

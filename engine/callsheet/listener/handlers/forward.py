@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...language.template import fill_text, to_text
 from ..verify.signature import text_headers
-from . import HandlerFailed, Setting
-from .base import Base
+from . import HandlerContext, HandlerFailed
+from .base_handler import Base
 
 if TYPE_CHECKING:
     import httpx
@@ -38,8 +38,8 @@ _NOT_PASSED = frozenset(
 
 
 class Forward(Base):
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
-        super().__init__(table, setting)
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+        super().__init__(table, context)
         self.client: httpx.AsyncClient | None = None
 
     async def run(self, event: Event, job: str) -> None:

@@ -12,7 +12,7 @@ class Saturated(Exception):
     """No place to run in, and none to wait in."""
 
 
-class Gate:
+class ConcurrencyLimit:
     """`queue` is the number that may wait; nothing bounds it when it is absent."""
 
     def __init__(self, limit: int, queue: int | None = None) -> None:
@@ -56,15 +56,15 @@ class Turns:
     """One at a time for each key, in the order of arrival."""
 
     def __init__(self) -> None:
-        self._gates: dict[Hashable, Gate] = {}
+        self._limits: dict[Hashable, ConcurrencyLimit] = {}
 
     @asynccontextmanager
     async def turn(self, key: Hashable) -> AsyncIterator[None]:
-        gate = self._gates.setdefault(key, Gate(1))
-        await gate.enter()
+        concurrency = self._limits.setdefault(key, ConcurrencyLimit(1))
+        await concurrency.enter()
         try:
             yield
         finally:
-            gate.leave()
-            if not gate.running:
-                self._gates.pop(key, None)
+            concurrency.leave()
+            if not concurrency.running:
+                self._limits.pop(key, None)

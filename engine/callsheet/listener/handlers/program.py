@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
-from . import HandlerFailed, Setting
-from .base import Base
+from . import HandlerContext, HandlerFailed
+from .base_handler import Base
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -25,13 +25,13 @@ LINGER = 0.2
 
 
 class Program(Base):
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
-        super().__init__(table, setting)
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+        super().__init__(table, context)
         if not isinstance(table["run"], list) or not table["run"]:
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
         self.run_list = table["run"]
-        self.directory = os.path.join(setting.folder, table.get("dir", "")) if setting.folder else table.get("dir")
-        self.environ = {name: value for name, value in setting.environ.items() if name not in setting.hidden}
+        self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
+        self.environ = {name: value for name, value in context.environ.items() if name not in context.hidden}
 
     async def run(self, event: Event, job: str) -> None:
         arguments = [to_text(fill_text(text, event.scope)) for text in self.run_list]
@@ -82,7 +82,7 @@ class Program(Base):
     def _tell(self, job: str, output: bytes) -> None:
         text = output.decode("utf-8", "replace")
         for line in text.splitlines():
-            self.setting.report(f"{job}: {line}")
+            self.context.report(f"{job}: {line}")
 
 
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from . import HandlerFailed, Setting
-from .base import Base
+from . import HandlerContext, HandlerFailed
+from .base_handler import Base
 from .threads import Threads
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
-        super().__init__(table, setting)
-        self.function = find(table["call"], setting.folder)
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+        super().__init__(table, context)
+        self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)
         self.threads = Threads(table.get("concurrency", 64))
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..dispatch.verdict import ACCEPTED, DUPLICATE, Verdict, failure
 from ..verify.event import Event
 from ..verify.payload import parse_payload
-from ..verify.rejection import Refused
+from ..verify.rejection import Rejected
 from . import store
 from .inbox import Inbox, InboxFailed
 
 if TYPE_CHECKING:
     from ..dispatch.runner import Outcome, Runner
-    from ..routing.route import Job, Plans
+    from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
     from ..verify.source import Source
     from .store import Stored
@@ -52,7 +52,7 @@ class Worker:
         inbox: Inbox,
         runner: Runner,
         sources: Mapping[str, Source],
-        plans: Callable[[], Plans],
+        plans: Callable[[], RoutingTable],
         log: Log,
         backoff: Backoff,
     ) -> None:
@@ -74,14 +74,14 @@ class Worker:
 
     @property
     def free(self) -> int:
-        return 0 if self._stopping else max(0, self.runner.gate.limit - len(self._runs))
+        return 0 if self._stopping else max(0, self.runner.concurrency.limit - len(self._runs))
 
-    def at_once(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
+    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
         """Nothing: the disk is always waited for."""
         del event, jobs
         return None
 
-    async def take(self, event: Event, jobs: Sequence[Job]) -> Verdict:
+    async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
         """Returns when the event is on the disk; it is handled afterwards."""
         state = ("running" if self.free else "waiting") if jobs else "done"
         owner = self.owner if state == "running" else None
@@ -166,7 +166,7 @@ class Worker:
                 stored.data,
                 stored.text,
             )
-        except Refused as refused:
+        except Rejected as refused:
             await self._put_back(stored.key, stored.attempts, refused.detail)
             return
         event.attempt = stored.attempts
@@ -215,5 +215,5 @@ class Worker:
 
 def _served(source: Source | None, name: str) -> Source:
     if source is None:
-        raise Refused(500, "source", f"source {name!r} is not received here")
+        raise Rejected(500, "source", f"source {name!r} is not received here")
     return source

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError, did_you_mean
 from ...language.compiled_jmespath import Evaluate, compile_fast
-from ..handlers.limits import Gate
+from ..handlers.limits import ConcurrencyLimit
 from .route_index import Index
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ class Job(NamedTuple):
     id: str
     handler: Handler
     order: Evaluate | None
-    gates: tuple[Gate, ...]
+    concurrency_limits: tuple[ConcurrencyLimit, ...]
 
 
 class Route(NamedTuple):
     name: str
-    definition: shape.Route
+    definition: shape.RouteDefinition
     jobs: tuple[Job, ...]
 
 
-class Plan(NamedTuple):
+class EventPlan(NamedTuple):
     """What becomes of one type of event of one source."""
 
     known: bool
@@ -43,17 +43,17 @@ class Plan(NamedTuple):
     routes: Index
 
 
-def make_route(name: str, definition: shape.Route, handlers: Sequence[Handler]) -> Route:
+def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler]) -> Route:
     order = compile_fast(definition["order"]) if "order" in definition else None
     cap = definition.get("concurrency")
     jobs = []
     for number, (handler, table) in enumerate(zip(handlers, definition["do"], strict=True), 1):
-        gates = (Gate(cap), *handler.gates) if cap else handler.gates
-        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, gates))
+        concurrency_limits = (ConcurrencyLimit(cap), *handler.concurrency_limits) if cap else handler.concurrency_limits
+        jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, concurrency_limits))
     return Route(name, definition, tuple(jobs))
 
 
-class Plans:
+class RoutingTable:
     """`types` maps an event's source and type, or pattern, to its definition; `only` are the patterns of a filter."""
 
     def __init__(self, types: Mapping[tuple[str, str], Any], routes: Sequence[Route], only: Sequence[str] = ()) -> None:
@@ -61,9 +61,9 @@ class Plans:
         self._exact = {key for key in types if not is_pattern(key[1])}
         self._patterns = [(source, pattern(type_)) for source, type_ in types if is_pattern(type_)]
         self._only = [pattern(word) for word in only]
-        self._plans: dict[tuple[str, str], Plan] = {}
+        self._plans: dict[tuple[str, str], EventPlan] = {}
 
-    def plan(self, event: Event) -> Plan:
+    def plan(self, event: Event) -> EventPlan:
         key = (event.source.name, event.type)
         found = self._plans.get(key)
         if found is None:
@@ -72,22 +72,22 @@ class Plans:
             found = self._plans[key] = self._make(*key)
         return found
 
-    def jobs(self, plan: Plan, event: Event) -> list[Job]:
+    def jobs(self, plan: EventPlan, event: Event) -> list[Job]:
         """What is to be done with an event, in the order of the routes."""
         if not plan.routes.count:
             return []
         return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
 
-    def _make(self, source: str, type_: str) -> Plan:
+    def _make(self, source: str, type_: str) -> EventPlan:
         known = (source, type_) in self._exact or any(
             name == source and matches.match(type_) for name, matches in self._patterns
         )
         wanted = known and (not self._only or any(matches.match(type_) for matches in self._only))
         met = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
-        return Plan(known, wanted, Index((route.definition.get("when"), route) for route in met))
+        return EventPlan(known, wanted, Index((route.definition.get("when"), route) for route in met))
 
 
-def accepts(definition: shape.Route, source: str, type_: str) -> bool:
+def accepts(definition: shape.RouteDefinition, source: str, type_: str) -> bool:
     """Whether a route is for events of this type, whatever its condition says."""
     if source not in definition.get("source", (source,)):
         return False
@@ -102,7 +102,9 @@ def pattern(word: str) -> re.Pattern[str]:
     return re.compile(translate(word))
 
 
-def types_of(events: Mapping[str, shape.Event], sources: Sequence[str]) -> dict[tuple[str, str], shape.Event]:
+def types_of(
+    events: Mapping[str, shape.EventDefinition], sources: Sequence[str]
+) -> dict[tuple[str, str], shape.EventDefinition]:
     """Events by source and type, in the order of their definitions."""
     return {
         (event["source"], event.get("type", name)): event

@@ -10,10 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...language.compiled_jmespath import Node, compile_node, condition, is_true, tree
+from ...language.compiled_jmespath import Ast, compile_node, condition, is_true, tree
 
 Holds = Callable[[Any], bool]
-Find = Callable[[Any], Any]
+ValueGetter = Callable[[Any], Any]
 
 
 class _Entry(NamedTuple):
@@ -27,7 +27,7 @@ class _Demand(NamedTuple):
 
     path: str
     sign: str
-    find: Find
+    find: ValueGetter
     value: Any
     is_all: bool
 
@@ -60,8 +60,8 @@ class Index:
 
     def __init__(self, items: Iterable[tuple[str | None, Any]]) -> None:
         self._always: list[_Entry] = []
-        self._equal: dict[str, tuple[Find, dict[Any, list[_Entry]]]] = {}
-        self._bounded: dict[tuple[str, str], tuple[Find, _Bounds]] = {}
+        self._equal: dict[str, tuple[ValueGetter, dict[Any, list[_Entry]]]] = {}
+        self._bounded: dict[tuple[str, str], tuple[ValueGetter, _Bounds]] = {}
         self.count = 0
         for when, item in items:
             self._add(when, item)
@@ -100,7 +100,7 @@ class Index:
 _TURNED = {"eq": "eq", "lt": "gt", "lte": "gte", "gt": "lt", "gte": "lte"}
 
 
-def _demand(node: Node | None) -> _Demand | None:
+def _demand(node: Ast | None) -> _Demand | None:
     if node is None:
         return None
     if node["type"] == "and_expression":
@@ -113,7 +113,7 @@ def _demand(node: Node | None) -> _Demand | None:
     return _compared(first, node["value"], second) or _compared(second, _TURNED[node["value"]], first)
 
 
-def _compared(path: Node, sign: str, literal: Node) -> _Demand | None:
+def _compared(path: Ast, sign: str, literal: Ast) -> _Demand | None:
     find = compile_node(path) if path["type"] in ("field", "subexpression") else None
     if find is None or literal["type"] != "literal":
         return None

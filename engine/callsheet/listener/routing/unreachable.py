@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...language.compiled_jmespath import Node, tree
+from ...language.compiled_jmespath import Ast, tree
 from .route import Route, accepts, is_pattern, pattern
 
 if TYPE_CHECKING:
-    from .rules import Rules
+    from .route_set import RouteSet
 
 SEEN = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
 
 
-def warnings(rules: Rules, only: Sequence[str]) -> list[str]:
+def warnings(rules: RouteSet, only: Sequence[str]) -> list[str]:
     return [text for route in rules.routes for text in _of(route, rules, only)]
 
 
-def _of(route: Route, rules: Rules, only: Sequence[str]) -> Iterator[str]:
+def _of(route: Route, rules: RouteSet, only: Sequence[str]) -> Iterator[str]:
     name = f'route "{route.name}"'
     types = [(source, type_) for source, type_ in rules.types if accepts(route.definition, source, type_)]
     unclear = any(is_pattern(type_) for _, type_ in rules.types)
@@ -31,7 +31,7 @@ def _of(route: Route, rules: Rules, only: Sequence[str]) -> Iterator[str]:
         yield from (f"{name} can never match: when: {text}" for text in _condition(when, node, [t for _, t in types]))
 
 
-def _condition(when: str, node: Node, types: Sequence[str]) -> Iterator[str]:
+def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
     names = _roots(node)
     if names and not names & set(SEEN):
         yield f"{when!r} looks at {', '.join(sorted(names))}; an event has {', '.join(SEEN)}"
@@ -46,7 +46,7 @@ def _condition(when: str, node: Node, types: Sequence[str]) -> Iterator[str]:
         yield f"{when!r} demands a type that `on` excludes"
 
 
-def _roots(node: Node) -> set[str]:
+def _roots(node: Ast) -> set[str]:
     """The names an expression starts from; nothing where only some of it is known."""
     if node["type"] == "field":
         return {node["value"]}
@@ -58,7 +58,7 @@ def _roots(node: Node) -> set[str]:
     return found
 
 
-def _demanded_type(node: Node) -> Any:
+def _demanded_type(node: Ast) -> Any:
     if node["type"] != "comparator" or node["value"] != "eq":
         return None
     first, second = node["children"]

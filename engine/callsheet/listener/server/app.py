@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..dispatch.verdict import Verdict
 from ..verify.keyset import UnknownKey
-from ..verify.rejection import Refused
+from ..verify.rejection import Rejected
 from . import responses
 from .responses import BY_STATUS, Answer
 
 if TYPE_CHECKING:
-    from ..routing.route import Job, Plans
+    from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
-    from ..telemetry.metrics import Figures
+    from ..telemetry.metrics import Metrics
     from ..verify.event import Event
     from ..verify.source import Source
-    from .client_address import Clients
+    from .client_address import ClientAddresses
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -28,12 +28,12 @@ POST_ONLY = responses.not_allowed(b"POST")
 GET_ONLY = responses.not_allowed(b"GET, HEAD")
 
 
-class Taker(Protocol):
+class Dispatcher(Protocol):
     """What is done with a genuine, wanted event."""
 
-    def at_once(self, event: Event, jobs: list[Job]) -> Verdict | None: ...
+    def try_immediately(self, event: Event, jobs: list[Job]) -> Verdict | None: ...
 
-    async def take(self, event: Event, jobs: list[Job]) -> Verdict: ...
+    async def handle(self, event: Event, jobs: list[Job]) -> Verdict: ...
 
 
 class App:
@@ -42,18 +42,18 @@ class App:
     def __init__(
         self,
         sources: Mapping[str, Source],
-        plans: Plans,
-        taker: Taker,
+        plans: RoutingTable,
+        taker: Dispatcher,
         log: Log,
-        figures: Figures,
-        clients: Clients,
+        figures: Metrics,
+        clients: ClientAddresses,
         pages: Mapping[str, Callable[[Scope], Answer]],
     ) -> None:
         self.sources = sources
         self.plans = plans
         self.taker = taker
         self.log = log
-        self.figures = figures
+        self.metrics = figures
         self.clients = clients
         self.pages = pages
         self.draining = False
@@ -71,7 +71,7 @@ class App:
             data = await _read(receive)
             if data is None:
                 return
-            found = self.begin(scope, data, source) or await self._finish(scope, data, source)
+            found = self.receive_now(scope, data, source) or await self._finish(scope, data, source)
         await send(found[0])
         await send(found[1])
 
@@ -81,16 +81,16 @@ class App:
             return BY_STATUS[404]
         return page(scope) if scope["method"] in ("GET", "HEAD") else GET_ONLY
 
-    def at_once(self, scope: Scope, data: bytes) -> Answer | None:
+    def try_immediately(self, scope: Scope, data: bytes) -> Answer | None:
         """The answer to a whole POST where it needs no waiting. Else the same scope is to be called as ASGI says."""
         source = self.sources.get(scope["path"])
-        return None if source is None or self.draining else self.begin(scope, data, source)
+        return None if source is None or self.draining else self.receive_now(scope, data, source)
 
-    def begin(self, scope: Scope, data: bytes, source: Source) -> Answer | None:
+    def receive_now(self, scope: Scope, data: bytes, source: Source) -> Answer | None:
         """Prove and read a delivery, once; what was found stays in the scope for `_finish`."""
         if "delivery" in scope:
             return None
-        self.figures.received += 1
+        self.metrics.received += 1
         started = perf_counter()
         try:
             _check_encoding(scope["headers"])
@@ -99,7 +99,7 @@ class App:
         except UnknownKey as unknown:
             scope["delivery"] = (started, unknown, [])
             return None
-        except Refused as refused:
+        except Rejected as refused:
             return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - one odd delivery must never end the server
             return self._refuse(scope, _internal(error))
@@ -113,7 +113,7 @@ class App:
         if not plan.wanted:
             return [], _FILTERED if plan.known else _UNKNOWN
         jobs = self.plans.jobs(plan, event)
-        verdict = self.taker.at_once(event, jobs)
+        verdict = self.taker.try_immediately(event, jobs)
         if self.log.out is not None:
             self.log.event(event, verdict.word if verdict else "accepted")
         return jobs, verdict
@@ -129,8 +129,8 @@ class App:
                 jobs, verdict = self._decide(found)
             else:
                 verdict = None
-            verdict = verdict or await self.taker.take(found, jobs)
-        except Refused as refused:
+            verdict = verdict or await self.taker.handle(found, jobs)
+        except Rejected as refused:
             return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - as above
             return self._refuse(scope, _internal(error))
@@ -140,20 +140,20 @@ class App:
 
     def _answer(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Answer:
         status = verdict.status
-        self.figures.outcomes[event.source.name, verdict.word] += 1
+        self.metrics.outcomes[event.source.name, verdict.word] += 1
         self.log.delivery(
             status, verdict.word, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
         return BY_STATUS[status]
 
-    def _refuse(self, scope: Scope, refused: Refused) -> Answer:
-        self.figures.rejected[refused.reason] += 1
-        self.log.refusal(refused.status, refused.reason, self.clients.name(scope), refused.detail)
+    def _refuse(self, scope: Scope, refused: Rejected) -> Answer:
+        self.metrics.rejected[refused.reason] += 1
+        self.log.rejection(refused.status, refused.reason, self.clients.name(scope), refused.detail)
         return BY_STATUS[refused.status]
 
 
-def _internal(error: Exception) -> Refused:
-    return Refused(500, "internal", f"{type(error).__name__}: {error}")
+def _internal(error: Exception) -> Rejected:
+    return Rejected(500, "internal", f"{type(error).__name__}: {error}")
 
 
 _FILTERED = Verdict(200, "filtered")
@@ -163,7 +163,7 @@ _UNKNOWN = Verdict(200, "unknown_type")
 def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:
     for name, value in headers:
         if name == b"content-encoding" and value.lower() != b"identity":
-            raise Refused(415, "encoded", "the body has a content encoding")
+            raise Rejected(415, "encoded", "the body has a content encoding")
 
 
 async def _read(receive: Receive) -> bytes | None:

@@ -16,7 +16,7 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _HIGHEST_PORT = 65535
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """`hosts` are bound all; a `path` is a unix socket."""
 
     hosts: tuple[str, ...] = ()
@@ -29,12 +29,12 @@ class Address(NamedTuple):
         return any(host not in _LOOPBACK and not host.startswith("127.") for host in self.hosts)
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> ListenAddress:
     """Raises `UsageError`. A port alone is this host on both protocols, as `localhost` is."""
     if text.startswith("unix:"):
         if not text[5:]:
             raise UsageError("--addr: unix: needs a path", hint="example: unix:/run/listener.sock")
-        return Address(path=text[5:])
+        return ListenAddress(path=text[5:])
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -44,10 +44,10 @@ def parse_address(text: str) -> Address:
         raise UsageError(
             f"--addr: {text!r} is no address", hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock"
         )
-    return Address(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
+    return ListenAddress(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
 
 
-def bind(address: Address) -> list[socket.socket]:
+def bind(address: ListenAddress) -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
     try:
         return [_unix(address.path)] if address.path else _internet(address)
@@ -59,7 +59,7 @@ def bind(address: Address) -> list[socket.socket]:
         raise CallsheetError(f"cannot listen on {where}: {error.strerror}", hint=hint) from None
 
 
-def _internet(address: Address) -> list[socket.socket]:
+def _internet(address: ListenAddress) -> list[socket.socket]:
     first = _bound(address.hosts[0], address.port)
     bound = [first]
     for host in address.hosts[1:]:

@@ -12,7 +12,7 @@ from ..telemetry.log import field
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Clients:
+class ClientAddresses:
     """`trusted` proxies are believed about whom they speak for. Raises `UsageError` for what is no address."""
 
     def __init__(self, trusted: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ class Limits(NamedTuple):
     body_time: float
     idle_time: float
     refused: Callable[[int, str, str], None]
-    at_once: Callable[[dict[str, Any], bytes], responses.Answer | None]
+    try_immediately: Callable[[dict[str, Any], bytes], responses.Answer | None]
 
 
 _TOO_LARGE = responses.raw(413, b"Content Too Large")
@@ -123,7 +123,7 @@ class LimitedProtocol(HttpToolsProtocol):
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
         scope["path"] = url.path.decode("ascii")
         scope["query_string"] = url.query or b""
-        answer = self.limits.at_once(scope, whole)
+        answer = self.limits.try_immediately(scope, whole)
         if answer is None:
             return False
         date = self.server_state.default_headers[0]

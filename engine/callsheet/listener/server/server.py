@@ -60,7 +60,7 @@ class Listener:
         self.clock.server_state = self.state
         self.protocol = type("Protocol", (LimitedProtocol,), {"limits": limits})
         self.stopping = asyncio.Event()
-        self.at_once = asyncio.Event()
+        self.try_immediately = asyncio.Event()
 
     async def serve(self, services: Services, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -95,7 +95,7 @@ class Listener:
     def stop(self) -> None:
         """Let running work finish; asked a second time, do not."""
         if self.stopping.is_set():
-            self.at_once.set()
+            self.try_immediately.set()
         self.app.draining = True
         self.stopping.set()
 
@@ -114,14 +114,14 @@ class Listener:
         services.stop_taking()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.drain_time):
-                while not self.at_once.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
+                while not self.try_immediately.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
                     await asyncio.sleep(POLL)
 
     async def _close(self) -> None:
         for connection in list(self.state.connections):
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0 if self.at_once.is_set() else 1):
+            async with asyncio.timeout(0 if self.try_immediately.is_set() else 1):
                 while self.state.tasks:  # noqa: ASYNC110 - uvicorn's set tells nobody
                     await asyncio.sleep(POLL)
         for task in list(self.state.tasks):

@@ -31,7 +31,7 @@ class Delivery(NamedTuple):
 
 
 def make_payload(
-    definition: shape.Source, type_: str, body: Any, id: str, changes: Sequence[str]
+    definition: shape.SourceDefinition, type_: str, body: Any, id: str, changes: Sequence[str]
 ) -> tuple[Any, dict[str, str]]:
     """The payload in the source's envelope and the headers that are part of it. Raises `UsageError` for a change."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -61,7 +61,7 @@ def _set(payload: Any, change: str) -> None:
         table[last] = text
 
 
-def plain(definition: shape.Source, payload: Any, headers: Mapping[str, str], secret: str | None) -> Delivery:
+def plain(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str], secret: str | None) -> Delivery:
     """A JSON body, signed where there is a secret."""
     body = dump(payload).encode()
     own = {"Content-Type": "application/json", **headers}

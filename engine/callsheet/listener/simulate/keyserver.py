@@ -8,16 +8,16 @@ import socket
 import threading
 from collections.abc import Iterator
 
-from ..server.bind import Address, bind, urls
+from ..server.bind import ListenAddress, bind, urls
 
 PATH = "/jwks.json"
 
 
 @contextlib.contextmanager
-def served(address: Address, text: bytes) -> Iterator[str]:
+def served(address: ListenAddress, text: bytes) -> Iterator[str]:
     """The address of the key set."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class KeySetRequestHandler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200 if self.path == PATH else 404)
             self.send_header("Content-Type", "application/json")
@@ -30,7 +30,7 @@ def served(address: Address, text: bytes) -> Iterator[str]:
             """Nobody asked."""
 
     sockets = bind(address)
-    servers = [_server(opened, Handler) for opened in sockets]
+    servers = [_server(opened, KeySetRequestHandler) for opened in sockets]
     threads = [threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True) for server in servers]
     for thread in threads:
         thread.start()

@@ -23,7 +23,7 @@ def escape(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-class Lines:
+class LineWriter:
     """Written by a thread of its own, many at a time. What a blocked stream cannot take is dropped and counted."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...jsontext import dump
 from ...language.template import to_text
-from .line_writer import Lines, escape
+from .line_writer import LineWriter, escape
 
 if TYPE_CHECKING:
     from ..verify.event import Event
@@ -22,7 +22,7 @@ _LONGEST = 400
 class Log:
     """`out` takes whole events, `err` all else. Where `out` is absent no body is written anywhere."""
 
-    def __init__(self, err: Lines, out: Lines | None) -> None:
+    def __init__(self, err: LineWriter, out: LineWriter | None) -> None:
         self.err = err
         self.out = out
         self._second = -1
@@ -49,7 +49,7 @@ class Log:
         )
         self.err.write(f"{line} reason={field(detail)}" if detail else line)
 
-    def refusal(self, status: int, word: str, client: str, detail: str) -> None:
+    def rejection(self, status: int, word: str, client: str, detail: str) -> None:
         self.err.write(f"{self.now()} {status} {word} client={client} reason={field(detail)}")
 
     def event(self, event: Event, word: str) -> None:

@@ -13,7 +13,7 @@ PREFIX = "listener"
 _BUCKETS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 15)
 
 
-class Figures:
+class Metrics:
     """`gauges` are asked when somebody looks: name → (help, label or empty, function giving label value → number)."""
 
     def __init__(self) -> None:

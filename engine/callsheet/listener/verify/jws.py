@@ -24,7 +24,7 @@ _LONGEST_KID = 256
 _MOST_KNOWN = 64
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
-Find = Callable[[str | None, str], "Key"]
+KeyLookup = Callable[[str | None, str], "Key"]
 
 
 class Tokens:
@@ -39,7 +39,7 @@ class Tokens:
         # Headers of tokens that were genuine: all tokens of one key have the same one.
         self._known: dict[bytes, tuple[str | None, str]] = {}
 
-    def claims(self, body: bytes, find: Find, now: float) -> tuple[dict[str, Any], bytes]:
+    def claims(self, body: bytes, find: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find` gives a key by id and algorithm, or raises."""
         token = self._bare(body)
         signed, _, signature = token.rpartition(b".")

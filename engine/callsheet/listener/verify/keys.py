@@ -34,10 +34,10 @@ class Key:
 
 
 # A key without an id stands under its place in the set, so that it hides no other one.
-Keys = dict[tuple[str | int, str], Key]
+KeysById = dict[tuple[str | int, str], Key]
 
 
-def read_keys(text: bytes, algorithms: frozenset[str]) -> Keys:
+def read_keys(text: bytes, algorithms: frozenset[str]) -> KeysById:
     """The usable keys of a key set by key id and algorithm. Raises `ValueError` when there is none."""
     try:
         document = json.loads(text)
@@ -46,7 +46,7 @@ def read_keys(text: bytes, algorithms: frozenset[str]) -> Keys:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ValueError('not a key set: no "keys"')  # noqa: TRY004 - the text is wrong, not a caller
-    found: Keys = {}
+    found: KeysById = {}
     for place, entry in enumerate(listed[:_MOST_KEYS]):
         for algorithm in algorithms:
             if isinstance(entry, dict) and _fits(entry, algorithm) and (key := _load(entry, algorithm)):

@@ -14,16 +14,16 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ...durations import seconds
-from .keys import Key, Keys, read_keys
-from .rejection import Refused, not_genuine
+from .keys import Key, KeysById, read_keys
+from .rejection import Rejected, not_genuine
 
 if TYPE_CHECKING:
     from ...language.shape.listener import Jwt
-    from .keyset_cache import KeyCopy
+    from .keyset_cache import KeySetCache
 
 Fetch = Callable[[], Awaitable[bytes]]
 Report = Callable[[str], None]
-Wanted = tuple[str | None, str]
+KeyRequest = tuple[str | None, str]
 
 REFRESH_AHEAD = 0.8
 COOLDOWN = 15.0
@@ -35,7 +35,7 @@ MOST_UNKNOWN = 1024
 MOST_WAITING = 256
 
 
-class UnknownKey(Refused):
+class UnknownKey(Rejected):
     """No key at hand; fetching the set may bring it."""
 
     def __init__(self, kid: str | None, algorithm: str) -> None:
@@ -50,7 +50,7 @@ class KeySet:
         self,
         definition: Jwt,
         fetch: Fetch,
-        copy: KeyCopy | None = None,
+        copy: KeySetCache | None = None,
         report: Report = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -67,11 +67,11 @@ class KeySet:
         self._report = report
         self._clock = clock
         self._wall = wall
-        self._keys: Keys = {}
+        self._keys: KeysById = {}
         self._running: asyncio.Task[None] | None = None
         self._waiting = 0
         self._next_attempt = 0.0
-        self._unknown: OrderedDict[Wanted, float] = OrderedDict()
+        self._unknown: OrderedDict[KeyRequest, float] = OrderedDict()
 
     @property
     def age(self) -> float:
@@ -93,7 +93,7 @@ class KeySet:
         fitting = [key for (_, of), key in self._keys.items() if of == algorithm]
         return fitting[0] if len(fitting) == 1 else None
 
-    async def learn(self, wanted: Wanted) -> None:
+    async def learn(self, wanted: KeyRequest) -> None:
         """Fetch the set because a key is not in it. Raises `Refused` where that must not be done now."""
         self._check_may_learn(wanted)
         self._waiting += 1
@@ -103,10 +103,10 @@ class KeySet:
             self._waiting -= 1
         try:
             self.find(*wanted)
-        except Refused:
+        except Rejected:
             self._remember_unknown(wanted)
 
-    def _check_may_learn(self, wanted: Wanted) -> None:
+    def _check_may_learn(self, wanted: KeyRequest) -> None:
         """Raises `Refused` during a cooldown, for a key that was just asked for, and when too many wait already."""
         if self._running is None:
             may = self._clock() >= max(self._next_attempt, self._unknown.get(wanted, 0.0))
@@ -119,7 +119,7 @@ class KeySet:
             raise not_genuine("key_set_unavailable", detail)
         raise not_genuine("token_key", f"no key {wanted[0]!r} for {wanted[1]} in the key set")
 
-    def _remember_unknown(self, wanted: Wanted) -> None:
+    def _remember_unknown(self, wanted: KeyRequest) -> None:
         """A set that was just fetched does not hold the key: do not ask for it again soon, nor for others at once."""
         if self.failures:
             return
@@ -151,7 +151,7 @@ class KeySet:
         if self._copy:
             await asyncio.to_thread(self._copy.save, text, self.fetched_at)
 
-    def _accept(self, keys: Keys, fetched_at: float) -> None:
+    def _accept(self, keys: KeysById, fetched_at: float) -> None:
         new = {key.kid for key in keys.values()} - {key.kid for key in self._keys.values()}
         self._keys, self.fetched_at = keys, fetched_at
         if self.failures:

@@ -8,7 +8,7 @@ import json
 import os
 
 
-class KeyCopy:
+class KeySetCache:
     def __init__(self, directory: str, url: str) -> None:
         name = hashlib.sha256(url.encode()).hexdigest()[:16]
         self.path = os.path.join(directory, f"keys-{name}.json")

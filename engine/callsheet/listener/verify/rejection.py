@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """`reason` is one of a few words, for figures; `detail` is for the log and is never sent."""
 
     __slots__ = ("detail", "reason", "status")
@@ -15,9 +15,9 @@ class Refused(Exception):
         self.detail = detail
 
 
-def not_genuine(reason: str, detail: str) -> Refused:
-    return Refused(401, reason, detail)
+def not_genuine(reason: str, detail: str) -> Rejected:
+    return Rejected(401, reason, detail)
 
 
-def unreadable(detail: str) -> Refused:
-    return Refused(400, "unreadable", detail)
+def unreadable(detail: str) -> Rejected:
+    return Rejected(400, "unreadable", detail)

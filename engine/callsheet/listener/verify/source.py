@@ -11,7 +11,7 @@ from .event import Event
 from .jws import Tokens
 from .keyset import KeySet, UnknownKey
 from .payload import parse_payload
-from .rejection import Refused, unreadable
+from .rejection import Rejected, unreadable
 from .signature import Headers, Signature
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Source:
     """`keys` is the key set for tokens, if any is used."""
 
     def __init__(
-        self, name: str, definition: shape.Source, secrets: Sequence[str] = (), keys: KeySet | None = None
+        self, name: str, definition: shape.SourceDefinition, secrets: Sequence[str] = (), keys: KeySet | None = None
     ) -> None:
         self.name = name
         self.definition = definition
@@ -57,7 +57,7 @@ class Source:
             return Event(self, parse_payload(data), headers, query, data, data)
         try:
             claims, text = self.tokens.claims(data, self.keys.find, now)
-        except Refused as refused:
+        except Rejected as refused:
             if self.signature is None:
                 raise
             self._check_signature_too(self.signature, headers, data, now, refused)
@@ -70,15 +70,15 @@ class Source:
             await self.keys.learn(unknown.wanted)
 
     def _check_signature_too(
-        self, signature: Signature, headers: Headers, data: bytes, now: float, first: Refused
+        self, signature: Signature, headers: Headers, data: bytes, now: float, first: Rejected
     ) -> None:
         try:
             signature.check(headers, data, now)
-        except Refused as second:
+        except Rejected as second:
             if isinstance(first, UnknownKey):
                 raise first from None
             detail = f"{first.detail}; {second.detail}"
-            raise Refused(second.status, second.reason, detail) from None
+            raise Rejected(second.status, second.reason, detail) from None
 
     def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
         """Type and id of an event. Raises `Refused` where there is no event."""

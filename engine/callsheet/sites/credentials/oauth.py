@@ -50,8 +50,8 @@ class Authority:
         consent = self._consent
         return f"http://{consent.get('host', '127.0.0.1')}:{port or consent['port']}{consent['path']}"
 
-    def start(self, redirect: str, scopes: list[str]) -> Attempt:
-        return Attempt(self, self._client, redirect, _unique([*scopes, *self._consent.get("renew", ())]))
+    def start(self, redirect: str, scopes: list[str]) -> PendingSignIn:
+        return PendingSignIn(self, self._client, redirect, _unique([*scopes, *self._consent.get("renew", ())]))
 
     def redeem(self, code: str, redirect: str, verifier: str) -> Record:
         """The tokens that a code stands for; `NotAllowed` when it is refused."""
@@ -109,7 +109,7 @@ class Authority:
         ]
 
 
-class Attempt:
+class PendingSignIn:
     """One sign-in under way: the page to open, and what must come back from it."""
 
     def __init__(self, authority: Authority, client: WebApplicationClient, redirect: str, scopes: list[str]) -> None:

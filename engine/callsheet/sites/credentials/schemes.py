@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...errors import NotAllowed
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret, where it is from (to word errors), when it ends (seconds since the epoch), where its user is said."""
 
     text: str
@@ -22,7 +22,7 @@ class Found(NamedTuple):
         return f"Found(..., {self.place!r})"
 
 
-Find = Callable[[], Found]
+SecretLookup = Callable[[], Secret]
 
 
 class Credential:
@@ -39,12 +39,12 @@ class Credential:
         return "Credential(...)"
 
 
-def present(scheme: str, access: Mapping[str, Any], find: Find) -> Credential:
+def present(scheme: str, access: Mapping[str, Any], find: SecretLookup) -> Credential:
     """A credential as the scheme of an auth definition wants it; `find` gives the secret and where it is from."""
     return SCHEMES[scheme](access, find)
 
 
-def basic(access: Mapping[str, Any], find: Find) -> Credential:
+def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     found = find()
     secret = clean(found.text, found.place)
     user = access.get("email")
@@ -56,19 +56,19 @@ def basic(access: Mapping[str, Any], find: Find) -> Credential:
     return Credential(f"Basic {pair}", (pair, secret))
 
 
-def bearer(access: Mapping[str, Any], find: Find) -> Credential:
+def bearer(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
     return Credential(f"Bearer {token}", (token,), found.ends)
 
 
-def nothing(access: Mapping[str, Any], find: Find) -> Credential:
+def nothing(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     del access, find
     return Credential("", ())
 
 
-SCHEMES: dict[str, Callable[[Mapping[str, Any], Find], Credential]] = {
+SCHEMES: dict[str, Callable[[Mapping[str, Any], SecretLookup], Credential]] = {
     "basic": basic,
     "bearer": bearer,
     "oauth2": bearer,

@@ -11,7 +11,7 @@ from ...files import read_private
 from ...paths import config_directory
 from ...urls import origin
 from ..profiles.choose import PLACES, Variables
-from .schemes import Found
+from .schemes import Secret
 from .stores import FILE, KEYRING, Store, chosen_name, open_store
 
 Record = dict[str, Any]
@@ -54,7 +54,7 @@ class Secrets:
         self._environ = environ
         self._token = token
 
-    def find(self, service: str, renew: Callable[[Record], Record]) -> Found:
+    def find(self, service: str, renew: Callable[[Record], Record]) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
         `renew` asks for a new access token in exchange for a record whose token has ended.
@@ -62,12 +62,12 @@ class Secrets:
         access = access_to(self._settings, service)
         if self._token and not own_access(self._settings, service):
             name = self._variables.name
-            return Found(self._variables.get("TOKEN"), name("TOKEN"), user=name("EMAIL"))
+            return Secret(self._variables.get("TOKEN"), name("TOKEN"), user=name("EMAIL"))
         if "token_env" in access:
             return self._from_variable(access["token_env"])
         if "token_file" in access:
             path = absolute(access["token_file"], self._environ)
-            return Found(read_private(path, "the token file").decode("utf-8", "replace"), path)
+            return Secret(read_private(path, "the token file").decode("utf-8", "replace"), path)
         if "store" in access:
             return self._from_store(service, access, renew)
         raise self._missing(service)
@@ -88,13 +88,13 @@ class Secrets:
         """Where the service's secret is, or would be, kept."""
         return open_store(self.store_name(service), self._variables, self._environ)
 
-    def _from_variable(self, variable: str) -> Found:
+    def _from_variable(self, variable: str) -> Secret:
         value = self._environ.get(variable)
         if not value:
             raise NotAllowed(f"site {self._name!r} takes its token from {variable}, which is not set")
-        return Found(value, variable)
+        return Secret(value, variable)
 
-    def _from_store(self, service: str, access: Mapping[str, Any], renew: Callable[[Record], Record]) -> Found:
+    def _from_store(self, service: str, access: Mapping[str, Any], renew: Callable[[Record], Record]) -> Secret:
         store = self.store(service)
         name = account(self._name, self._settings, service)
         record = store.get(name)
@@ -108,11 +108,11 @@ class Secrets:
             )
         place = f"the credential of {name!r}"
         if "access_token" not in record:
-            return Found(str(record.get("token", "")), place)
+            return Secret(str(record.get("token", "")), place)
         from .renew import current, ends
 
         record = current(store, name, record, renew, config_directory(self._environ))
-        return Found(record["access_token"], place, ends(record))
+        return Secret(record["access_token"], place, ends(record))
 
     def _not_kept(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:

@@ -35,7 +35,7 @@ class Variables:
         return self._environ.get(self.name(word), "").strip()
 
 
-class Choice(NamedTuple):
+class ChosenSite(NamedTuple):
     """A site's name and settings; `token` is true when its credential is the environment's."""
 
     name: str
@@ -43,15 +43,15 @@ class Choice(NamedTuple):
     token: bool
 
 
-Profiles = Callable[[], Mapping[str, Any]]
+ReadProfiles = Callable[[], Mapping[str, Any]]
 
 
-def choose(options: Mapping[str, Any], variables: Variables, profiles: Profiles) -> Choice:
+def choose(options: Mapping[str, Any], variables: Variables, profiles: ReadProfiles) -> ChosenSite:
     """Raises `UsageError`. `profiles` is only called when the file matters."""
     named, address = options.get("site"), options.get("base-url")
     if named:
         settings = site_settings(profiles(), named)
-        return Choice(named, _moved(named, settings, address) if address else settings, token=False)
+        return ChosenSite(named, _moved(named, settings, address) if address else settings, token=False)
     if address or variables.get("BASE_URL"):
         return _at_address(address, variables, profiles)
     active = variables.get("SITE") or profiles().get("site")
@@ -61,7 +61,7 @@ def choose(options: Mapping[str, Any], variables: Variables, profiles: Profiles)
             "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {wanted}"
         )
     settings = site_settings(profiles(), active)
-    return Choice(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
+    return ChosenSite(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
 
 
 def pace(options: Mapping[str, Any]) -> dict[str, float]:
@@ -83,11 +83,11 @@ def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(sites[name])
 
 
-def _at_address(option: str | None, variables: Variables, profiles: Profiles) -> Choice:
+def _at_address(option: str | None, variables: Variables, profiles: ReadProfiles) -> ChosenSite:
     """The environment's credential, or that of the active site when it lives at this very address."""
     where = _OPTION if option else variables.name("BASE_URL")
     address = base_url(option or variables.get("BASE_URL"), where)
-    here = Choice(ENVIRONMENT, _from_environment(address, variables), token=bool(variables.get("TOKEN")))
+    here = ChosenSite(ENVIRONMENT, _from_environment(address, variables), token=bool(variables.get("TOKEN")))
     if here.token or here.settings.get("method") == "none":
         _refuse_other_host(option, variables)
         return here
@@ -96,7 +96,7 @@ def _at_address(option: str | None, variables: Variables, profiles: Profiles) ->
         return here
     settings = site_settings(profiles(), active)
     if option or variables.get("SITE") or _is_at(settings, address):
-        return Choice(active, _moved(active, settings, address, where), token=False)
+        return ChosenSite(active, _moved(active, settings, address, where), token=False)
     return here
 
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import PRIVATE, locked, write_atomically
-from .check import check_change, keys_at
 from .model import Access, Profiles, SiteProfile
 from .read import known_words, profiles_path
+from .validate import check_change, keys_at
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from tomlkit import TOMLDocument
 
-Keys = tuple[str, ...]
+KeyPath = tuple[str, ...]
 _OF_TABLES = ("sites", "services")  # hold tables and nothing else
 
 
@@ -59,7 +59,7 @@ def _content(path: str) -> tuple[str, int]:
         raise CallsheetError(f"{path}: {error.strerror}") from None
 
 
-def put(document: TOMLDocument, keys: Keys, value: Any) -> None:
+def put(document: TOMLDocument, keys: KeyPath, value: Any) -> None:
     """Set a key, or take it away where `value` is None; tables are made as needed."""
     import tomlkit
 
@@ -82,7 +82,7 @@ def put_site(document: TOMLDocument, name: str, settings: Mapping[str, Any]) -> 
         put(document, ("sites", name, *keys), value)
 
 
-def _leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+def _leaves(table: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, (*above, key))
@@ -99,7 +99,7 @@ def remove_site(document: TOMLDocument, name: str) -> None:
         document.pop("site")
 
 
-def typed(keys: Keys, text: str) -> Any:
+def typed(keys: KeyPath, text: str) -> Any:
     """A value as its key wants it: texts as they are, lists separated by commas or blanks, the rest as in TOML."""
     expected = _types(keys)
     if "array" in expected:
@@ -113,7 +113,7 @@ def typed(keys: Keys, text: str) -> Any:
         raise UsageError(f"{'.'.join(keys)}: expected {wanted}, got {text!r}") from None
 
 
-def _types(keys: Keys) -> set[str]:
+def _types(keys: KeyPath) -> set[str]:
     """The types that a key takes, as JSON Schema calls them; raises `UsageError` for a key that does not exist."""
     model = _model(keys)
     found = model.model_json_schema()["properties"].get(keys[-1]) if model else None
@@ -125,7 +125,7 @@ def _types(keys: Keys) -> set[str]:
     return {str(each.get("type")) for each in found.get("anyOf", [found])}
 
 
-def _model(keys: Keys) -> type[BaseModel] | None:
+def _model(keys: KeyPath) -> type[BaseModel] | None:
     match keys:
         case (_,):
             return Profiles
@@ -137,13 +137,13 @@ def _model(keys: Keys) -> type[BaseModel] | None:
             return None
 
 
-def split_key(text: str) -> Keys:
+def split_key(text: str) -> KeyPath:
     """`sites.work.rps` → its parts; a part with a dot in it stands in quotes, as in TOML."""
     try:
         table: Any = tomllib.loads(f"{text} = 0")
     except tomllib.TOMLDecodeError:
         raise UsageError(f"{text!r} is no key") from None
-    keys: Keys = ()
+    keys: KeyPath = ()
     while isinstance(table, dict):
         ((key, table),) = table.items()
         keys += (key,)

@@ -26,7 +26,7 @@ def _check_proxy(text: str) -> str:
     return text
 
 
-Address = Annotated[str, AfterValidator(_check_address)]
+BaseUrl = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
@@ -38,7 +38,7 @@ class Access(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    base_url: Annotated[Address | None, Field(description="Address, with its context path.")] = None
+    base_url: Annotated[BaseUrl | None, Field(description="Address, with its context path.")] = None
     method: Annotated[Text | None, Field(description="How one signs in: the id of an auth definition.")] = None
     email: Annotated[Text | None, Field(description="E-mail address or user name, for methods that need one.")] = None
     token_env: Annotated[Text | None, Field(description="Environment variable that holds the token.")] = None

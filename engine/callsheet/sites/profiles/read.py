@@ -66,7 +66,7 @@ def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
 
 
 def _checked(path: str, catalog: Catalog) -> dict[str, Any]:
-    from .check import check_file
+    from .validate import check_file
 
     return check_file(path, known_words(catalog))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.template import fill_text
 from .assign import assigned
-from .convert import convert
+from .converters import convert
 
 if TYPE_CHECKING:
     from ..context import Context

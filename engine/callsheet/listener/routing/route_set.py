@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
 from ...language.layers import Layer
-from ..handlers import Setting, make_handlers
-from .route import Plans, Route, check_words, make_route, types_of
+from ..handlers import HandlerContext, make_handlers
+from .route import Route, RoutingTable, check_words, make_route, types_of
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...language.shape import listener as shape
 
 
-class Wanted(NamedTuple):
+class Selection(NamedTuple):
     """What one run of the listener was asked for."""
 
     sources: tuple[str, ...]
@@ -27,41 +27,45 @@ class Wanted(NamedTuple):
     handlers: tuple[str, ...]
 
 
-class Rules(NamedTuple):
-    types: dict[tuple[str, str], shape.Event]
+class RouteSet(NamedTuple):
+    types: dict[tuple[str, str], shape.EventDefinition]
     routes: list[Route]
-    plans: Plans
+    plans: RoutingTable
 
 
 _IN_ROUTES = {"route", "event", "defaults", "schema"}
-Placed = tuple[str, "shape.Route", str]
+LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 
-def read_rules(catalog: Catalog, wanted: Wanted, base: Setting) -> Rules:
+def read_rules(catalog: Catalog, wanted: Selection, base: HandlerContext) -> RouteSet:
     """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
     definitions = load_checked(catalog.layers, wanted.files) if wanted.files or catalog.ids("route") else {}
     events = {id: found.table for (kind, id), found in definitions.items() if kind == "event"} or catalog.all("event")
-    types = types_of(cast("dict[str, shape.Event]", events), wanted.sources)
+    types = types_of(cast("dict[str, shape.EventDefinition]", events), wanted.sources)
     check_words(wanted.events, types, "--events")
     routes = []
     for name, definition, folder in [*_placed(definitions), *_short(wanted.handlers)]:
         check_words(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
         handlers = make_handlers(definition["do"], base._replace(folder=folder), f'route "{name}"')
         routes.append(make_route(name, definition, handlers))
-    return Rules(types, routes, Plans(types, routes, wanted.events))
+    return RouteSet(types, routes, RoutingTable(types, routes, wanted.events))
 
 
 def _types_for(
-    definition: shape.Route, types: Mapping[tuple[str, str], shape.Event]
-) -> dict[tuple[str, str], shape.Event]:
+    definition: shape.RouteDefinition, types: Mapping[tuple[str, str], shape.EventDefinition]
+) -> dict[tuple[str, str], shape.EventDefinition]:
     sources = definition.get("source")
     return {key: event for key, event in types.items() if sources is None or key[0] in sources}
 
 
-def _placed(definitions: Definitions) -> list[Placed]:
+def _placed(definitions: Definitions) -> list[LocatedRoute]:
     """Routes by name with the folder that their relative paths start from: that of the file which said it last."""
     return [
-        (id, cast("shape.Route", definition.table), os.path.dirname(os.path.abspath(definition.files[-1].path)))
+        (
+            id,
+            cast("shape.RouteDefinition", definition.table),
+            os.path.dirname(os.path.abspath(definition.files[-1].path)),
+        )
         for (kind, id), definition in definitions.items()
         if kind == "route"
     ]
@@ -83,9 +87,9 @@ def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
     return definitions
 
 
-def _short(handlers: Sequence[str]) -> list[Placed]:
+def _short(handlers: Sequence[str]) -> list[LocatedRoute]:
     """`--handler CMD`: a route for every event, run where the listener was started."""
-    made: list[Placed] = []
+    made: list[LocatedRoute] = []
     for number, text in enumerate(handlers, 1):
         try:
             words = shlex.split(text)

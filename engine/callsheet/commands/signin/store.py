@@ -10,13 +10,15 @@ from ...errors import CallsheetError
 from ...sites.credentials.stores import Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.edit import editing, put, put_site
-from .wanted import Wanted
+from .request import SignInRequest
 
 if TYPE_CHECKING:
     from ..context import Context
 
 
-def keep(context: Context, wanted: Wanted, record: Mapping[str, Any] | None, extra: Mapping[str, Any]) -> str | None:
+def keep(
+    context: Context, wanted: SignInRequest, record: Mapping[str, Any] | None, extra: Mapping[str, Any]
+) -> str | None:
     """Returns the store's name; without a `record` there is only a profile. `extra` are further keys of the site.
 
     When the profile cannot be written the credential is taken back, so that nothing is left behind.
@@ -44,7 +46,7 @@ def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:
         store.put(account, before)
 
 
-def _write(context: Context, wanted: Wanted, store: str | None, extra: Mapping[str, Any]) -> None:
+def _write(context: Context, wanted: SignInRequest, store: str | None, extra: Mapping[str, Any]) -> None:
     with editing(context.catalog, context.environ) as document:
         put_site(document, wanted.name, {**wanted.profile(store), **extra})
         put(document, ("site",), wanted.name)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...durations import seconds
 from ...jsontext import dump
-from . import Setting
-from .limits import Gate
+from . import HandlerContext
+from .limits import ConcurrencyLimit
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -19,12 +19,14 @@ class Base:
 
     kind = ""
 
-    def __init__(self, table: shape.Handler, setting: Setting) -> None:
+    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]
         self.table = table
-        self.setting = setting
-        self.timeout = seconds(table["timeout"]) if "timeout" in table else setting.timeout
-        self.gates: tuple[Gate, ...] = (Gate(table["concurrency"]),) if "concurrency" in table else ()
+        self.context = context
+        self.timeout = seconds(table["timeout"]) if "timeout" in table else context.timeout
+        self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (
+            (ConcurrencyLimit(table["concurrency"]),) if "concurrency" in table else ()
+        )
 
     def input_of(self, event: Event) -> bytes:
         """What goes to standard input, or into a file."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...catalog.catalog import Catalog
-from ...sites.profiles.choose import Choice, Variables
+from ...sites.profiles.choose import ChosenSite, Variables
 from ...sites.site import Site
 from ...urls import origin
 
@@ -15,7 +15,7 @@ _WAY = ("ca_bundle", "client_cert", "client_key", "proxy", "timeout")
 _ACCESS = ("base_url", "method", "email", "store", "token_env", "token_file")
 
 
-class Wanted(NamedTuple):
+class SignInRequest(NamedTuple):
     """`service` is the one that has an address of its own; None: one address for all."""
 
     name: str
@@ -55,8 +55,8 @@ class Wanted(NamedTuple):
 
 
 def candidate(
-    wanted: Wanted, secret: str, way: Mapping[str, Any], catalog: Catalog, environ: Mapping[str, str]
+    wanted: SignInRequest, secret: str, way: Mapping[str, Any], catalog: Catalog, environ: Mapping[str, str]
 ) -> Site:
     """The site as it would be, with its secret; nothing of it is stored anywhere."""
     variables = Variables("CANDIDATE", {"CANDIDATE_TOKEN": secret})
-    return Site(Choice(wanted.name, wanted.settings(way), token=True), catalog, variables, environ)
+    return Site(ChosenSite(wanted.name, wanted.settings(way), token=True), catalog, variables, environ)
