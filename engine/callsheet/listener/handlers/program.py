@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import signal
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
+from .process import Process
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
     from ..verify.event import Event
-
-MOST_OUTPUT = 8192
-GRACE = 1.0
-LINGER = 0.2
 
 
 class Program(Base):
@@ -34,38 +27,23 @@ class Program(Base):
         self.environ = {name: value for name, value in context.environ.items() if name not in context.hidden}
 
     async def run(self, event: Event, job: str) -> None:
-        arguments = [to_text(fill_text(text, event.scope)) for text in self.run_list]
-        process = await self._start(arguments, event)
-        output = asyncio.create_task(_read(process))
+        process = self._start(event)
         try:
             async with asyncio.timeout(self.timeout):
-                await _feed(process, self.input_of(event))
                 code = await process.wait()
         except TimeoutError:
             raise HandlerFailed(f"still running after {self.timeout:g} s, stopped") from None
         finally:
-            if process.returncode is None:
-                await _stop(process)
-            self._tell(job, await _rest(output))
+            if not process.has_ended:
+                await process.stop()
+            self._tell(job, await process.output())
         if code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
-    async def _start(self, arguments: list[str], event: Event) -> asyncio.subprocess.Process:
-        own: dict[str, Any] = (
-            {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-            if sys.platform == "win32"
-            else {"start_new_session": True}
-        )
+    def _start(self, event: Event) -> Process:
+        arguments = [to_text(fill_text(text, event.scope)) for text in self.run_list]
         try:
-            return await asyncio.create_subprocess_exec(
-                *arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=self.directory or None,
-                env=self._environment(event),
-                **own,
-            )
+            return Process(arguments, self.directory or None, self._environment(event), self.input_of(event))
         except (OSError, ValueError) as error:
             raise HandlerFailed(f"cannot run {arguments[0]!r}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -83,47 +61,3 @@ class Program(Base):
         text = output.decode("utf-8", "replace")
         for line in text.splitlines():
             self.context.report(f"{job}: {line}")
-
-
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    if process.stdin is None:
-        return
-    # It need not read; that its end is closed is a RuntimeError in uvloop.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
-        process.stdin.write(data)
-        await process.stdin.drain()
-    with contextlib.suppress(RuntimeError):
-        process.stdin.close()
-
-
-async def _read(process: asyncio.subprocess.Process) -> bytes:
-    """The first part of the output; the rest is read too, so that a talkative program does not stall."""
-    kept = bytearray()
-    while process.stdout is not None and (piece := await process.stdout.read(65536)):
-        kept += piece[: max(0, MOST_OUTPUT - len(kept))]
-    return bytes(kept)
-
-
-async def _rest(output: asyncio.Task[bytes]) -> bytes:
-    """The output of a program that ended; children it left may keep the pipe open and are not waited for."""
-    try:
-        return await asyncio.wait_for(output, LINGER)
-    except TimeoutError:
-        return b""
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    """End the program and all that it started."""
-    _signal(process, "SIGTERM")
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), GRACE)
-    _signal(process, "SIGKILL")
-    await process.wait()
-
-
-def _signal(process: asyncio.subprocess.Process, name: str) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], check=False, capture_output=True)
-        else:
-            os.killpg(process.pid, getattr(signal, name))
