@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from ..language.deployment import on_deployment
+
 if TYPE_CHECKING:
     from ..commands.context import Context
 
@@ -149,13 +151,14 @@ def _answer(operation: dict[str, Any]) -> Iterator[str]:
 
 def _elsewhere(context: Context, operation: dict[str, Any], product: dict[str, Any]) -> Iterator[str]:
     del context
-    for deployment, here in {**product.get("on", {}), **operation.get("on", {})}.items():
-        if "unavailable" in here:
-            yield f"  {deployment}: not there: {here['unavailable']}"
-        elif "http" in here:
+    for deployment in {**product.get("on", {}), **operation.get("on", {})}:
+        family, here = on_deployment(product, deployment), on_deployment(operation, deployment)
+        if reason := family.get("unavailable") or here.get("unavailable"):
+            yield f"  {deployment}: not there: {reason}"
+        elif here["http"] != operation["http"]:
             yield f"  {deployment}: {here['http']}"
-        elif "base" in here:
-            yield f"  {deployment}: below {here['base']}"
+        elif family.get("base") != product.get("base"):
+            yield f"  {deployment}: below {family['base']}"
 
 
 def _table(rows: list[tuple[str, ...]], indent: int = 2, width: int | None = None) -> list[str]:

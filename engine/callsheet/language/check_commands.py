@@ -7,15 +7,16 @@ from typing import Any
 
 from ..errors import did_you_mean
 from ..registry import CONVERTERS
-from .load import Definition, Definitions, merge
+from .deployment import ON, variants
+from .load import Definition, Definitions
 from .locate import Path
+from .merge import ACTION
 from .scopes import names_in, roots
 
 Problems = Iterator[tuple[Path, str]]
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
-ACTION = ("call", "args", "body", "over", "files", "save", "most", "value", "batch", "reread")
 ALWAYS = frozenset({"given", "site", "output", "columns", "limit", "max", "all", "page_token"})
 _PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "hint", "fail", "tolerate")
 
@@ -27,32 +28,24 @@ def identifier(name: str) -> str:
 def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """`operations` holds further names of operations → their ids."""
     table = definition.table
-    own = table.get("on", {})
-    yield from Checker(definitions, operations, lambda word: word not in own).command(table, ())
-    for deployment, different in own.items():
-        if "unavailable" not in different:
+    there = variants(table)
+    yield from Checker(definitions, operations, lambda word: word not in there).command(table, ())
+    for deployment, here in there.items():
+        if "unavailable" not in here:
             checker = Checker(definitions, operations, deployment.__eq__)
-            yield from checker.command(variant(table, different), ("on", deployment))
-
-
-def variant(table: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
-    """A command as it is on a deployment. Another `call` starts afresh, steps are replaced as a whole."""
-    rest = {key: value for key, value in table.items() if key != "on"}
-    if "call" in different or "step" in different:
-        rest = {key: value for key, value in rest.items() if key not in (*ACTION, "step")}
-    return merge(rest, different)
+            yield from checker.command(here, (ON, deployment))
 
 
 def lookup_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     table = definition.table
-    own = table.get("on", {})
+    there = variants(table)
     if not {"call", "pattern", "urls", "keywords"} & table.keys():
         yield (), "needs one of: call, pattern, urls, keywords"
-    variants: list[tuple[Path, dict[str, Any], Callable[[str], bool]]] = [((), table, lambda word: word not in own)]
-    variants += [(("on", word), {**table, **different}, word.__eq__) for word, different in own.items()]
-    for at, variant_, applies in variants:
+    each: list[tuple[Path, dict[str, Any], Callable[[str], bool]]] = [((), table, lambda word: word not in there)]
+    each += [((ON, word), here, word.__eq__) for word, here in there.items()]
+    for at, here, applies in each:
         checker = Checker(definitions, operations, applies)
-        for path, part in _calls_of_lookup(variant_):
+        for path, part in _calls_of_lookup(here):
             yield from checker.arguments(part, (*at, *path))
 
 
@@ -145,34 +138,29 @@ class Checker:
         if operation is None:
             return
         given = step.get("args", {})
-        known = dict.fromkeys(
-            name for here in ({}, *operation.get("on", {}).values()) for name in _takes(operation, here)
-        )
+        known = dict.fromkeys(name for here in (operation, *variants(operation).values()) for name in _takes(here))
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}"
         for here in self._variants(operation):
-            missing = [name for name, required in _takes(operation, here).items() if required and name not in given]
+            missing = [name for name, required in _takes(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args"
 
     def _variants(self, operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What the operation says differently on each deployment that matters here; nothing on those not named."""
-        different = operation.get("on", {})
-        if self.applies("") or not any(self.applies(word) for word in different):
-            yield {}
-        yield from (table for word, table in different.items() if self.applies(word))
+        """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
+        there = variants(operation)
+        if self.applies("") or not any(self.applies(word) for word in there):
+            yield operation
+        yield from (table for word, table in there.items() if self.applies(word))
 
 
-def _takes(operation: dict[str, Any], here: Mapping[str, Any]) -> dict[str, bool]:
+def _takes(operation: Mapping[str, Any]) -> dict[str, bool]:
     """Name → required, path parameters and the parts of a form included."""
-    path = str(here.get("http", operation["http"])).partition(" ")[2]
-    body = here.get("body", operation.get("body", {}))
-    known: dict[str, bool] = dict.fromkeys(body.get("parts", {}), False)
-    for param in (*operation.get("params", ()), *here.get("params", ())):
-        if param.get("remove"):
-            known.pop(param["name"], None)
-        elif param.get("in") != "path":
+    path = str(operation["http"]).partition(" ")[2]
+    known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
+    for param in operation.get("params", ()):
+        if param.get("in") != "path" and not param.get("remove"):
             known[param["name"]] = bool(param.get("required"))
     return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .check_commands import ACTION, variant
+from .deployment import on_deployment, variants
 from .load import Definition, Definitions
+from .merge import ACTION, CALLS
 
 
 def complete_commands(definitions: Definitions) -> None:
@@ -14,7 +15,7 @@ def complete_commands(definitions: Definitions) -> None:
     for definition in definitions.values():
         table = definition.table
         if definition.kind == "command" and "builtin" not in table:
-            table["on"] = {word: _different(table, here) for word, here in table.get("on", {}).items()}
+            table["on"] = {word: _different(table, word) for word in table.get("on", {})}
             table.update(_stepped(table))
             if _pages(definitions, table):
                 taken = {name for param in table.get("params", ()) for name in (param["name"], *param.get("also", ()))}
@@ -31,11 +32,13 @@ def _free(paging: list[dict[str, Any]], taken: set[str]) -> list[dict[str, Any]]
     return [param for param in paging if param["name"] not in taken]
 
 
-def _different(table: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+def _different(table: dict[str, Any], deployment: str) -> dict[str, Any]:
     """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
-    if not ({*ACTION, "step"} & here.keys()):
-        return here
-    return {**{key: value for key, value in here.items() if key not in ACTION}, **_steps_of(variant(table, here))}
+    different: dict[str, Any] = table["on"][deployment]
+    if not different.keys() & CALLS:
+        return different
+    rest = {key: value for key, value in different.items() if key not in ACTION}
+    return {**rest, **_steps_of(on_deployment(table, deployment))}
 
 
 def _stepped(table: dict[str, Any]) -> dict[str, Any]:
@@ -53,16 +56,15 @@ def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:
     """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
     if "items" in table:
         return True
-    variants = [table, *(variant(table, here) for here in table["on"].values())]
-    return "result" not in table and any(_streams(definitions, step) for each in variants for step in each["step"])
+    each = [table, *variants(table).values()]
+    return "result" not in table and any(_streams(definitions, step) for here in each for step in here["step"])
 
 
 def _streams(definitions: Definitions, step: dict[str, Any]) -> bool:
     operation = _operation(definitions, step.get("call", ""))
     if operation is None or {"as", "value", "batch"} & step.keys():
         return False
-    here = operation.table.get("on", {}).values()
-    return "paginate" in operation.table or any("paginate" in each for each in here)
+    return any(here.get("paginate") for here in (operation.table, *variants(operation.table).values()))
 
 
 def _operation(definitions: Definitions, id: str) -> Definition | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import DefinitionError, did_you_mean
 from .layers import Layer, files_of
+from .merge import merge
 
 DEFAULTS = "defaults"
 
@@ -124,42 +125,3 @@ def _wrong_defaults(defaults: Any, tables: dict[str, Any]) -> str | None:
         if kind not in tables:
             return f"{DEFAULTS}.{kind}: no {kind} is defined in this file{did_you_mean(kind, tables)}"
     return None
-
-
-def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
-
-    `remove = true` in a table takes the table under it away. Lists over nothing stay as they are: what an `on`
-    table removes is only found when that table is laid over the rest.
-    """
-    merged = dict(under)
-    for key, value in over.items():
-        below = merged.get(key)
-        if isinstance(value, dict):
-            if isinstance(below, dict) and value.get("remove") is True:
-                del merged[key]
-            else:
-                merged[key] = merge(below if isinstance(below, dict) else {}, value)
-        elif _named(value) and _named(below):
-            merged[key] = _merge_named(below or [], value)
-        else:
-            merged[key] = value
-    return merged
-
-
-def _named(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
-
-
-def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    known = {item["name"] for item in under}
-    changes: dict[str, dict[str, Any]] = {}
-    kept: list[dict[str, Any]] = []
-    for item in over:
-        if item["name"] in known:
-            changes[item["name"]] = item
-        elif item.get("remove") is not True:
-            kept.append(item)
-    merged = [merge(item, changes.get(item["name"], {})) for item in under]
-    gone = {name for name, item in changes.items() if item.get("remove") is True}
-    return [item for item in merged if item["name"] not in gone] + kept

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.context import Context
 from ...commands.execute import allow, builder, download, dry_run
 from ...errors import UsageError
+from ...language.deployment import check_available, on_deployment
 
 if TYPE_CHECKING:
     from ...client.http.client import Client
@@ -39,10 +40,10 @@ def _below(context: Context, path: str, product: str | None) -> str:
     if product is None:
         return path
     definition = context.catalog.get("product", product)
-    here = definition.get("on", {}).get(context.site().deployment, {})
-    if "unavailable" in here:
-        raise UsageError(f"{product} does not exist on {context.site().deployment}: {here['unavailable']}")
-    base: str = here.get("base", definition.get("base", ""))
+    deployment = context.site().deployment
+    here = on_deployment(definition, deployment)
+    check_available(here, product, deployment)
+    base: str = here.get("base", "")
     return path if "://" in path or path.startswith(f"{base}/") else f"{base}/{path.lstrip('/')}"
 
 

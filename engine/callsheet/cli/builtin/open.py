@@ -8,6 +8,7 @@ from typing import Any
 from ...commands.context import Context
 from ...commands.steps.addresses import addresses, below_site, is_url
 from ...errors import UsageError
+from ...language.deployment import on_deployment
 from ...language.template import fill_text
 
 
@@ -34,7 +35,7 @@ def address_of(context: Context, word: str | None) -> str:
         return word
     deployment = context.site().deployment
     for definition in context.catalog.all("address").values():
-        here = {**definition, **definition.get("on", {}).get(deployment, {})}
+        here = on_deployment(definition, deployment)
         if re.fullmatch(here["pattern"], word):
             return context.site().address(here["service"]) + str(fill_text(here["url"], {"word": word}))
     known = ", ".join(definition["title"] for definition in context.catalog.all("address").values())

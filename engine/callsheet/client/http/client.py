@@ -13,7 +13,7 @@ import httpx
 
 from ... import __version__
 from ...errors import CallsheetError, NotAllowed
-from ..request.call import on_deployment
+from ...language.deployment import on_deployment
 from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from ...errors import UsageError
+from ...language.deployment import check_available, on_deployment
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -39,16 +39,6 @@ class Call:
         return self.operation.get("params", [])
 
 
-def on_deployment(table: dict[str, Any], deployment: str) -> dict[str, Any]:
-    """A definition with what differs on this deployment laid over it, as overlays are."""
-    here = table.get("on", {}).get(deployment)
-    if not here:
-        return table
-    from ...language.load import merge
-
-    return merge(table, here)
-
-
 def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
     """The operation as it is on this deployment; `UsageError` where it does not exist there."""
     plain_operation = catalog.get("operation", operation_id)
@@ -57,8 +47,7 @@ def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
     operation = cast("OperationDefinition", on_deployment(plain_operation, deployment))
     product = cast("ProductDefinition", on_deployment(plain, deployment))
     for table in (product, operation):
-        if reason := cast("dict[str, Any]", table).get("unavailable"):
-            raise UsageError(f"{operation_id} does not exist on {deployment}: {reason}")
+        check_available(table, operation_id, deployment)
     method, _, path = operation["http"].partition(" ")
     if operation["http"] == plain_operation["http"]:
         path = rebased(path, plain.get("base", ""), product.get("base", ""))

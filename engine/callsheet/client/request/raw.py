@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from ...errors import UsageError
+from ...language.deployment import on_deployment
 from ...urls import origin
-from .call import on_deployment
 from .model import Body, Request, Safety
 
 if TYPE_CHECKING:

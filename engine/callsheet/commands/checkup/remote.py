@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ...errors import CallsheetError, NetworkError
+from ...language.deployment import on_deployment
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
 from ..context import Context
@@ -107,7 +108,7 @@ def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[
     for id, product in context.catalog.all("product").items():
         if id not in open_products:
             continue
-        for fact in {**product, **product.get("on", {}).get(deployment, {})}.get("facts", ()):
+        for fact in on_deployment(product, deployment).get("facts", ()):
             name = f"{fact['name']}: {id}"
             try:
                 yield Row(name, "ok", asker.ask(fact))

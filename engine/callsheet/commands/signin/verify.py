@@ -9,6 +9,7 @@ from ...catalog.catalog import Catalog
 from ...client.http.client import Client
 from ...client.request.build import Builder
 from ...errors import CallsheetError, NetworkError, NotAllowed
+from ...language.deployment import on_deployment
 from ...language.template import TemplateError, evaluate
 from ...sites.site import Site
 
@@ -37,7 +38,7 @@ class Asker:
     def verdicts(self, services: set[str] | None = None) -> Iterator[ProbeResult]:
         """Of every product that exists on this deployment, has a probe, and belongs to one of the services."""
         for id, product in self._catalog.all("product").items():
-            here = {**product, **product.get("on", {}).get(self._site.deployment, {})}
+            here = on_deployment(product, self._site.deployment)
             wanted = services is None or here.get("service", id) in services
             if wanted and "probe" in here and "unavailable" not in here:
                 yield self._verdict(id, here)

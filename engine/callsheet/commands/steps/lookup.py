@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError, did_you_mean
+from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from .addresses import found_in_url, is_url
 from .dispatcher import EVERY_PAGE, ONE_PAGE, Dispatcher
@@ -34,8 +35,7 @@ class Lookups:
         self._answers: dict[str, list[Any]] = {}
 
     def definition(self, id: str) -> dict[str, Any]:
-        table = self.context.catalog.get("lookup", id)
-        return {**table, **table.get("on", {}).get(self.context.site().deployment, {})}
+        return on_deployment(self.context.catalog.get("lookup", id), self.context.site().deployment)
 
     def resolve(self, id: str, word: str, scope: Mapping[str, Any]) -> Any:
         return self.find(id, word, scope).value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import registry
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
+from ...language.deployment import check_available, on_deployment
 from ...language.template import TemplateError, evaluate, fill
 from ..execute import Extent, extent_of, refuse_when_read_only
 from .batch import in_batches
@@ -34,22 +35,12 @@ _HELD = object()
 def run_steps(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
     """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
     try:
-        Run(context, here(command, context.site().deployment), values).run()
+        deployment = context.site().deployment
+        here = on_deployment(command, deployment)
+        check_available(here, "this command", deployment)
+        Run(context, here, values).run()
     except TemplateError as error:
         raise CallsheetError(f"an expression of this command does not fit the answer: {error}") from None
-
-
-def here(command: dict[str, Any], deployment: str) -> dict[str, Any]:
-    """The command as it is on one deployment; raises `UsageError` where it does not exist there."""
-    different = command.get("on", {}).get(deployment)
-    if different is None:
-        return command
-    if "unavailable" in different:
-        raise UsageError(f"this command does not exist on {deployment}: {different['unavailable']}")
-    from ...language.load import merge
-
-    rest = {key: value for key, value in command.items() if key not in different or key == "params"}
-    return merge(rest, different)
 
 
 class Run:

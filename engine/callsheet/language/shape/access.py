@@ -23,6 +23,19 @@ class Fact(Question, total=False):
     name: Required[str]
 
 
+class QuestionHere(Shape, total=False):
+    """What is different about a question on one deployment. Another `call` starts afresh."""
+
+    call: Annotated[str, reference("operation", description="The operation that answers.")]
+    args: dict[str, Value]
+    value: Expression
+
+
+class FactHere(QuestionHere, total=False):
+    name: Required[str]
+    remove: Annotated[bool, Field(description="It is not asked there.")]
+
+
 class Detection(Shape, total=False):
     """A request that tells what kind of installation answers; it is sent without credentials."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .access import Fact, Question
+from .access import Fact, FactHere, Question, QuestionHere
 from .base import Expression, Name, Shape, Template, reference
 
 Safety = Annotated[
@@ -50,8 +50,8 @@ class ProductHere(Shape, total=False):
     headers: dict[str, str]
     docs: Template
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
-    probe: Annotated[Question, Field(description="Asked to find out whether a credential works for the product.")]
-    facts: Annotated[list[Fact], Field(description="Asked by a check-up.")]
+    probe: Annotated[QuestionHere, Field(description="Asked to find out whether a credential works for the product.")]
+    facts: Annotated[list[FactHere], Field(description="Asked by a check-up.")]
 
 
 class ProductImport(Shape, total=False):

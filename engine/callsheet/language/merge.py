@@ -1,0 +1,54 @@
+"""One definition laid over another: the rule of overlays, and of what differs on a deployment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# The keys of one call. A table that names another `call`, or steps of its own, keeps nothing of the one below.
+ACTION = ("call", "args", "body", "over", "files", "save", "most", "value", "batch", "reread")
+CALLS = (*ACTION, "step")
+# What stands in these are values for the service: a key called `call` in there is none of ours.
+_VALUES = frozenset({"args", "body", "over", "result"})
+
+
+def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) -> dict[str, Any]:
+    """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
+
+    `remove = true` in a table takes the table under it away. Lists over nothing stay as they are: what an `on`
+    table removes is only found when that table is laid over the rest. With `afresh`, a table in `over` that has a
+    `call` or a `step` takes nothing of the call under it along.
+    """
+    merged = dict(under)
+    if afresh and ("call" in over or "step" in over):
+        merged = {key: value for key, value in under.items() if key not in CALLS}
+    for key, value in over.items():
+        below = merged.get(key)
+        inside = afresh and key not in _VALUES
+        if isinstance(value, dict):
+            if isinstance(below, dict) and value.get("remove") is True:
+                del merged[key]
+            else:
+                merged[key] = merge(below if isinstance(below, dict) else {}, value, afresh=inside)
+        elif _named(value) and _named(below):
+            merged[key] = _merge_named(below or [], value, afresh=inside)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
+
+
+def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afresh: bool) -> list[dict[str, Any]]:
+    known = {item["name"] for item in under}
+    changes: dict[str, dict[str, Any]] = {}
+    added: list[dict[str, Any]] = []
+    for item in over:
+        if item["name"] in known:
+            changes[item["name"]] = item
+        elif item.get("remove") is not True:
+            added.append(item)
+    merged = [merge(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
+    gone = {name for name, item in changes.items() if item.get("remove") is True}
+    return [item for item in merged if item["name"] not in gone] + added
