@@ -33,9 +33,7 @@ SLOW = [
     "keyring",
     "markdown_it",
     "pathlib",
-    "platformdirs",
     "pydantic",
-    "pydantic_settings",
     "tomlkit",
     "tomllib",
     "typing_extensions",
@@ -178,3 +176,41 @@ def test_the_own_package_is_imported_relatively(path: Path) -> None:
         or (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "callsheet" for alias in node.names))
     ]
     assert absolute == []
+
+
+def _is_message(node: ast.AST) -> bool:
+    """`error.message`, also in other case or stripped, and `str(error)`."""
+    match node:
+        case ast.Attribute(attr="message" | "msg" | "args"):
+            return True
+        case ast.Call(func=ast.Attribute(value=inner)):
+            return _is_message(inner)
+        case ast.Call(func=ast.Name(id="str"), args=[ast.Name(id="error")]):
+            return True
+        case _:
+            return False
+
+
+def _judges_a_message(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
+            return _is_message(left) or _is_message(right)
+        case ast.Call(func=ast.Attribute(value=value, attr="startswith" | "endswith")):
+            return _is_message(value)
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="re"), attr="search" | "match" | "fullmatch"), args=[_, text]
+        ):
+            return _is_message(text)
+        case _:
+            return False
+
+
+def test_nothing_is_decided_by_the_words_of_an_error() -> None:
+    """The class of an error, or an attribute of it, says what it is; its words may change."""
+    deciding = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.expr) and _judges_a_message(node)
+    ]
+    assert deciding == []

@@ -45,11 +45,21 @@ class DefinitionError(UsageError):
     code = "definition"
 
 
+class NoMatch(UsageError):
+    """A person's word fits none of the things that the service named."""
+
+
 class NotAllowed(CallsheetError):
-    """No credential, or one that the other side refused (401, 403)."""
+    """No credential, or one that the other side refused (401, 403).
+
+    `denied` is why a service denies this login altogether, in its words; with `lacks_scope` it says that the
+    credential is a good one whose scopes do not cover the call.
+    """
 
     exit_code = 3
     code = "not_allowed"
+    denied: str | None = None
+    lacks_scope = False
 
 
 class NotFound(CallsheetError):
@@ -74,6 +84,10 @@ class NetworkError(CallsheetError):
 
     exit_code = 7
     code = "network"
+
+
+class TLSFailed(NetworkError):
+    """The host was reached, but no trusted encrypted connection came about."""
 
 
 def named(hint: str, program: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Self
 
 _MARK = os.urandom(9).hex()
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
+_OPEN_STRING = re.compile(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -70,7 +71,7 @@ def parse(text: str | bytes) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"), parse_float=_float, parse_constant=_constant)
     except json.JSONDecodeError as error:
-        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        at_end = error.pos >= len(error.doc.rstrip()) or _OPEN_STRING.match(error.doc, error.pos) is not None
         what = "the text ends too early" if at_end else error.msg[:1].lower() + error.msg[1:]
         raise JSONError(f"line {error.lineno} column {error.colno}: {what}", at_end=at_end) from None
     except RecursionError:

@@ -186,7 +186,7 @@ LOADED = """
 import sys
 from callsheet.cli.main import run
 code = run("suite", sys.argv[1:])
-slow = {"pydantic", "pydantic_settings", "tomlkit", "tomllib", "keyring", "cryptography"}
+slow = {"pydantic", "tomlkit", "tomllib", "keyring", "cryptography"}
 print(*sorted(slow & set(sys.modules)), file=sys.stderr)
 sys.exit(code)
 """

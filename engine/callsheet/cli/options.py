@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..commands.context import Context
+from ..durations import parsed
 from ..errors import UsageError, did_you_mean
 from ..registry import COMPLETERS, resolve
 
@@ -53,19 +54,13 @@ class Duration(NumberType):
     """Seconds as a number, or with a unit: `250ms`, `90s`, `15m`, `1h`, `2d`."""
 
     name = "duration"
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int | float):
             return float(value)
-        text = str(value).strip()
-        unit = next((unit for unit in ("ms", "s", "m", "h", "d") if text.endswith(unit)), "")
-        try:
-            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
-        except ValueError:
-            seconds = -1
-        if not 0 <= seconds < float("inf"):
-            self.fail(f"{value!r} is no duration (examples: 30, 90s, 15m, 1h)", param, ctx)
+        seconds = parsed(str(value))
+        if seconds is None:
+            self.fail(f"{value!r} is not a duration (examples: 30, 90s, 15m, 1h)", param, ctx)
         return seconds
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
+from ..durations import compact, largest
 from ..language.template import TemplateError, evaluate
 
 if TYPE_CHECKING:
@@ -89,12 +90,11 @@ def age(value: Any, context: FormatContext) -> str:
     moment = parse_moment(value)
     if moment is None:
         return plain(value, context)
-    seconds = _now(context) - moment.timestamp()
-    for unit, length in (("y", 31557600), ("mo", 2629800), ("d", 86400), ("h", 3600), ("m", 60)):
-        if abs(seconds) >= length:
-            count = f"{int(abs(seconds) // length)}{unit}"
-            return count if seconds > 0 else f"in {count}"
-    return "now"
+    ago = _now(context) - moment.timestamp()
+    length = largest(abs(ago))
+    if length is None:
+        return "now"
+    return length if ago > 0 else f"in {length}"
 
 
 def local_time(value: Any, context: FormatContext) -> str:
@@ -156,14 +156,7 @@ def yes(value: Any, context: FormatContext) -> str:
 def duration(value: Any, context: FormatContext) -> str:
     """Seconds as `2h 30m`, the two largest units."""
     seconds = _number(value)
-    if seconds is None or not abs(seconds) < 1e15:
-        return plain(value, context)
-    rest, parts = abs(round(seconds)), []
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, rest = divmod(rest, length)
-        if count:
-            parts.append(f"{count}{unit}")
-    return ("-" if seconds < 0 else "") + (" ".join(parts[:2]) or "0s")
+    return compact(seconds) if seconds is not None and abs(seconds) < 1e15 else plain(value, context)
 
 
 def count(value: Any, context: FormatContext) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...durations import spoken
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from ...jsontext import JSONError, parse
-from .duration import spoken
 from .quota import Standing
 from .reply import Reply, is_html, title_of
 from .retry import IDEMPOTENT, STATUSES
@@ -51,25 +51,34 @@ def failure_of(
 ) -> CallsheetError:
     """`url` is as it may be shown. The message is the first the body gives; the others are details."""
     texts = messages(reply, product) or [_phrase(reply.status)]
-    details = [*texts[1:], *_denied(reply, service), *_fate(reply), *_limits(reply, told)]
-    kind = _CLASSES.get(reply.status, CallsheetError)
-    return kind(
+    denied = reply.headers.get(service.get("denied", "").lower() or "-")
+    reason = [f"{service['denied']}: {denied}"] if denied else []
+    error = _CLASSES.get(reply.status, CallsheetError)(
         f"{reply.request.method} {url}: {reply.status}: {texts[0]}",
         hint=_CHECK if _may_have_happened(reply) else _hint(reply.status, product),
-        details=details,
+        details=[*texts[1:], *reason, *_fate(reply), *_limits(reply, told)],
         status=reply.status,
         trace_id=trace_of(reply, service),
     )
+    if isinstance(error, NotAllowed):
+        error.denied = denied
+        error.lacks_scope = reply.status == 403 or _true_of(reply, service.get("lacks_scope"))
+    return error
 
 
 def trace_of(reply: Reply, service: ServiceDefinition) -> str | None:
     return reply.headers.get(service.get("trace", "").lower() or "-")
 
 
-def _denied(reply: Reply, service: ServiceDefinition) -> list[str]:
-    name = service.get("denied", "")
-    reason = reply.headers.get(name.lower() or "-")
-    return [f"{name}: {reason}"] if reason else []
+def _true_of(reply: Reply, expression: str | None) -> bool:
+    if expression is None:
+        return False
+    from ...language.template import TemplateError, evaluate
+
+    try:
+        return evaluate(expression, parse(reply.content)) is True
+    except (JSONError, TemplateError):
+        return False
 
 
 def _hint(status: int, product: ProductDefinition) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from ...errors import CallsheetError, NetworkError, UsageError
+from ...errors import CallsheetError, NetworkError, TLSFailed, UsageError
 
 _TIMEOUT_RETRIES = 1
 _CHECK = "look whether it took effect before you send it again"
@@ -40,7 +40,8 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
         unsent = nothing_sent(error)
         details = ["nothing was sent" if unsent else "it was sent once and not repeated: it may have been carried out"]
         hint = hint if unsent else _CHECK
-    return NetworkError(f"{method} {url}: {text}", hint=hint, details=details)
+    kind = TLSFailed if _tls(error) is not None else NetworkError
+    return kind(f"{method} {url}: {text}", hint=hint, details=details)
 
 
 def words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:

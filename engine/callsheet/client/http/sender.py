@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
+from ...durations import spoken
 from ...errors import CallsheetError, RateLimited
 from ...urls import origin
 from ..request.model import Request
 from . import network, redirect
 from .content import opened
-from .duration import spoken
 from .incoming import Incoming
 from .quota import Governor, is_far, standing
 from .redact import Redactor

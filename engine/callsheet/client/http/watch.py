@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import httpx
 
-from .duration import spoken
+from ...durations import spoken
 from .redact import Redactor
 from .redirect import Hop
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from ...errors import CallsheetError, NetworkError
+from ...errors import CallsheetError, NetworkError, TLSFailed
 from ...language.deployment import on_deployment
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
@@ -57,8 +57,7 @@ def connection(context: Context) -> Iterator[Row]:
         try:
             reply = web.get(f"{address}/")
         except NetworkError as error:
-            about_tls = "certificate" in error.message or "TLS" in error.message
-            yield failed("TLS" if about_tls else "connection", error)
+            yield failed("TLS" if isinstance(error, TLSFailed) else "connection", error)
             continue
         took = (time.monotonic() - started) * 1000
         yield Row("connection", "ok", f"{address} answers ({reply.status}, {took:.0f} ms)")

@@ -78,9 +78,11 @@ class Verifier:
         )
 
     def _part(self, error: CallsheetError, wanted: SignInRequest) -> tuple[str, str | None]:
-        denied = self._denied(error)
-        if denied:
-            return f"the site denies the login ({denied})", f"sign in at {wanted.base_url} in a browser, then try again"
+        if isinstance(error, NotAllowed) and error.denied:
+            return (
+                f"the site denies the login ({error.denied})",
+                f"sign in at {wanted.base_url} in a browser, then try again",
+            )
         if isinstance(error, NetworkError):
             return "the site cannot be reached", None
         if _lacks_scope(error):
@@ -93,15 +95,6 @@ class Verifier:
             return "the address answers, but not like the product", "check the address and its context path"
         return "the site could not be asked", None
 
-    def _denied(self, error: CallsheetError) -> str | None:
-        """The reason in the header by which a service says that, for instance, a CAPTCHA is due."""
-        for service in self._catalog.all("service").values():
-            for line in error.details:
-                if service.get("denied") and line.startswith(f"{service['denied']}: "):
-                    return line.partition(": ")[2]
-        return None
-
 
 def _lacks_scope(error: CallsheetError) -> bool:
-    """A gateway answers 401 to a credential that it knows when its scopes do not match."""
-    return error.status == 403 or (error.status == 401 and "scope" in error.message.lower())
+    return isinstance(error, NotAllowed) and error.lacks_scope

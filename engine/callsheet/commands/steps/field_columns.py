@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import NoMatch
 from ...language.template import fill_text
 from .unknown import Unknown
 
@@ -44,7 +44,5 @@ def _field(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> A
     """Its id; None for an unknown name, which the output then refuses with all that it could be."""
     try:
         return lookups.resolve(lookup, name, scope)
-    except UsageError as error:
-        if error.message.startswith("no "):
-            return None
-        raise
+    except NoMatch:
+        return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import UsageError, did_you_mean
+from ...errors import NoMatch, UsageError, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from .addresses import found_in_url, is_url
@@ -154,11 +154,11 @@ def _several(lookup: dict[str, Any], word: str, items: list[Any]) -> UsageError:
     )
 
 
-def _none(lookup: dict[str, Any], word: str, candidates: list[Any]) -> UsageError:
+def _none(lookup: dict[str, Any], word: str, candidates: list[Any]) -> NoMatch:
     listed = [_label(lookup, item) for item in candidates]
     names = [to_text(evaluate(lookup.get("label", "@"), item)) for item in candidates]
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'
-    return UsageError(message, details=[f"available: {_joined(listed)}"] if listed else (), hint=lookup.get("hint"))
+    return NoMatch(message, details=[f"available: {_joined(listed)}"] if listed else (), hint=lookup.get("hint"))
 
 
 def _joined(labels: list[str]) -> str:

@@ -36,6 +36,9 @@ class ServiceDefinition(Shape, total=False):
     base_url: Annotated[str, Field(description="Where it usually is; a site has to say so itself.")]
     trace: Annotated[str, Field(description="Response header that identifies a request to the vendor's support.")]
     denied: Annotated[str, Field(description="Response header that says why a login was denied.")]
+    lacks_scope: Annotated[
+        Expression, Field(description="True of the body of a 401 to a credential that is good but lacks a scope.")
+    ]
     quota: Quota
     gateway: Annotated[Template, Field(description="Base URL for credentials that the site itself refuses.")]
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
 from .choose import DAY
@@ -87,23 +86,10 @@ class SiteProfile(Access):
         return self
 
 
-class Profiles(BaseSettings):
+class Profiles(BaseModel):
     """The whole file."""
 
-    model_config = SettingsConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     site: Annotated[SiteName | None, Field(description="The site that commands use.")] = None
     sites: Annotated[dict[SiteName, SiteProfile], Field(description="Sites by name.")] = Field(default_factory=dict)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The file alone: which variable of the environment counts depends on the options, so that is decided later."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)

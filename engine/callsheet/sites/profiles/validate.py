@@ -36,29 +36,36 @@ def check_file(path: str, known: Known) -> dict[str, Any]:
 
 def check_change(before: str, after: str, path: str, known: Known) -> None:
     """Raises `UsageError`: about the file where it was broken already, else about the change alone."""
-    try:
-        check_text(after, path, known)
-    except UsageError as error:
+    _, problems = _read(after, path, known)
+    if problems:
         if before:
             check_text(before, path, known)
-        told = [detail.removeprefix(f"{path}:").partition(": ")[2] for detail in error.details]
-        raise UsageError("; ".join(told) or error.message, hint=f"{path} stays as it is") from None
+        told = [f"{_dotted(keys)}: {what}" for keys, what in problems]
+        raise UsageError("; ".join(told), hint=f"{path} stays as it is")
 
 
 def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
+    tables, problems = _read(text, path, known)
+    if not problems:
+        return tables
+    details = [f"{path}:{line_of(text, keys)}: {_dotted(keys)}: {what}" for keys, what in problems]
+    count = len(details)
+    raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
+
+
+def _read(text: str, path: str, known: Known) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
+    """The file's content, and what is wrong where."""
     try:
         tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
     except ValidationError as error:
-        problems = [(item["loc"], _worded(dict(item))) for item in error.errors()]
-    else:
-        problems = list(_unknown_words(tables, known))
-        if not problems:
-            return tables
-    details = [f"{path}:{line_of(text, keys)}: {'.'.join(map(str, keys)) or 'file'}: {what}" for keys, what in problems]
-    count = len(details)
-    raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
+        return {}, [(item["loc"], _worded(dict(item))) for item in error.errors()]
+    return tables, list(_unknown_words(tables, known))
+
+
+def _dotted(keys: Path) -> str:
+    return ".".join(map(str, keys)) or "file"
 
 
 def _worded(item: dict[str, Any]) -> str:
