@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -16,6 +16,9 @@ from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.layers import COMMON
 from ..paths import shipped_definitions
 from .tree import root
+
+if TYPE_CHECKING:
+    from .literal import LiteralValues
 
 INTERRUPTED = 130
 
@@ -67,9 +70,39 @@ def run(
     stderr: TextIO | None = None,
 ) -> int:
     """Run a program in this process and return its exit code. Nothing but a broken engine raises."""
-    context = Context(program, environ, Streams(stdin, stdout, stderr))
+    return _guarded(Context(program, environ, Streams(stdin, stdout, stderr)), list(arguments))
+
+
+def run_literally(
+    program: str,
+    words: Sequence[str],
+    values: Mapping[str, Any],
+    *,
+    typed: Collection[str] = (),
+    environ: Mapping[str, str] | None = None,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+) -> int:
+    """Run one command with values that others wrote, and return its exit code.
+
+    `words` are those of the command, nothing else. `values` are by the names of its parameters in the definition: a
+    text, a number, a boolean for a flag, a list for a parameter that may be repeated, or a table for one of
+    `NAME=VALUE`; null is left out, other JSON becomes text. They are literal: none is ever taken for an option, a file
+    (`@file`), standard input (`-`, `@-`), an address of the site, or a mention, whatever it starts with.
+    `typed` names the values that a person wrote whole, which mean what they mean on a command line. Only these may be
+    options of the whole program (such as the site, the format or `yes`) or the path of a file.
+    A wrong name or value ends with exit code 2 before anything is sent. Nothing but a broken engine raises.
+    """
+    from .literal import LiteralValues
+
+    context = Context(program, environ, Streams(stdin, stdout, stderr), literal=True)
+    return _guarded(context, list(words), LiteralValues(values, typed))
+
+
+def _guarded(context: Context, arguments: list[str], values: LiteralValues | None = None) -> int:
     try:
-        return _run(context, list(arguments))
+        return _run(context, arguments, values)
     except click.exceptions.NoArgsIsHelpError as error:
         context.say(error.format_message())
         return error.exit_code
@@ -86,10 +119,12 @@ def run(
         context.close()
 
 
-def _run(context: Context, arguments: list[str]) -> int:
+def _run(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
     from .run_command import run_command
 
-    group = root(context, run_command)
+    group = root(context, run_command, values)
+    if values is not None and (options := [word for word in arguments if word.startswith("-")]):
+        raise UsageError(f"{options[0]!r} is not a word of a command")
     variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
     if context.environ.get(variable):
         from click.shell_completion import shell_complete

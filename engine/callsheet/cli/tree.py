@@ -16,6 +16,8 @@ from .options import argument_word, click_params, global_params, values_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from .literal import LiteralValues
+
 RunCommand = Callable[[Context, dict[str, Any], dict[str, Any]], None]
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -24,10 +26,11 @@ HELP = {"help_option_names": ["-h", "--help"]}
 class DefinedCommand(click.Command):
     """A command of the tree. Its help lists its own options; the global ones are named in one line."""
 
-    def __init__(self, context: Context, path: str, runner: RunCommand) -> None:
+    def __init__(self, context: Context, path: str, runner: RunCommand, values: LiteralValues | None = None) -> None:
         self.definition = context.catalog.get("command", path)
         self.context = context
         self.runner = runner
+        self.values = values
         own = click_params(self.definition.get("params", []), context)
         taken = {name for param in own for name in param.opts}
         shared = global_params(context.definition.get("options", []), context, taken, hidden=True)
@@ -39,8 +42,17 @@ class DefinedCommand(click.Command):
             context_settings=HELP,
         )
 
+    def make_parser(self, ctx: click.Context) -> Any:
+        """A literal run brings its values by name: none of them goes through the parser of command lines."""
+        parser: Any = super().make_parser(ctx)
+        if self.values is not None:
+            parser.parse_args = self.values.parsing(self.params, ctx.command_path)
+        return parser
+
     def invoke(self, ctx: click.Context) -> None:
         own, shared = values_of(self.params, ctx.params)
+        if self.values is not None:
+            own = self.values.marked(own)
         self.context.options.update({name: value for name, value in shared.items() if value is not None})
         self.runner(self.context, self.definition, own)
 
@@ -87,13 +99,16 @@ def _explained_argument(param: dict[str, Any]) -> bool:
 class DefinedGroup(click.Group):
     """A group of the tree; the root is the program itself."""
 
-    def __init__(self, context: Context, path: str, runner: RunCommand, **settings: Any) -> None:
+    def __init__(
+        self, context: Context, path: str, runner: RunCommand, values: LiteralValues | None = None, **settings: Any
+    ) -> None:
         super().__init__(
             path.rpartition(" ")[2] or context.program, no_args_is_help=True, context_settings=HELP, **settings
         )
         self.context = context
         self.path = path
         self.runner = runner
+        self.values = values
         self._children: dict[str, Child] | None = None
 
     @property
@@ -114,8 +129,8 @@ class DefinedGroup(click.Group):
         path = f"{self.path} {child.name}".strip()
         if child.kind == "group":
             help = self.context.catalog.get("group", path)["help"]
-            return DefinedGroup(self.context, path, self.runner, help=help)
-        return DefinedCommand(self.context, path, self.runner)
+            return DefinedGroup(self.context, path, self.runner, self.values, help=help)
+        return DefinedCommand(self.context, path, self.runner, self.values)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """With a default command, words that name no command of the group are that command's."""
@@ -193,9 +208,9 @@ class DefinedGroup(click.Group):
                     formatter.write(f"{' ' * formatter.current_indent}{self.context.program} {example}\n")
 
 
-def root(context: Context, runner: RunCommand) -> DefinedGroup:
-    """The whole program as one click group."""
+def root(context: Context, runner: RunCommand, values: LiteralValues | None = None) -> DefinedGroup:
+    """The whole program as one click group. With `values` only the words of a command are expected."""
     definition = context.definition
     params = global_params(definition.get("options", []), context, set(), hidden=False)
-    group = DefinedGroup(context, "", runner, params=params, help=definition["title"])
+    group = DefinedGroup(context, "", runner, values, params=params, help=definition["title"])
     return click.version_option(__version__, prog_name=context.program, message="%(prog)s %(version)s")(group)

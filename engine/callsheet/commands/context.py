@@ -37,11 +37,25 @@ def _nothing() -> TextIO:
     return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")
 
 
-class Context:
-    """One run of a program."""
+class Typed(str):
+    """A word that a person wrote, in a run whose other words come from elsewhere."""
 
-    def __init__(self, program: str, environ: Mapping[str, str] | None = None, streams: Streams | None = None) -> None:
+    __slots__ = ()
+
+
+class Context:
+    """One run of a program. In a `literal` one only `Typed` words can name a file, standard input or an address."""
+
+    def __init__(
+        self,
+        program: str,
+        environ: Mapping[str, str] | None = None,
+        streams: Streams | None = None,
+        *,
+        literal: bool = False,
+    ) -> None:
         self.program = program
+        self.literal = literal
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.streams = streams or Streams()
         self.options: dict[str, Any] = {}
@@ -142,8 +156,14 @@ class Context:
         if self.streams.input.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("not confirmed, nothing was sent")
 
+    def is_literal(self, word: str) -> bool:
+        """Whether a word stands for itself, whatever it starts with."""
+        return self.literal and not isinstance(word, Typed)
+
     def read(self, source: str) -> bytes:
         """The bytes of `@file`, of standard input for `@-` and `-`, or the text itself."""
+        if self.is_literal(source):
+            return source.encode("utf-8", "surrogatepass")
         if source in ("@-", "-"):
             return self.read_input()
         if not source.startswith("@"):

@@ -34,12 +34,13 @@ def convert(
 
     A document may be given as JSON text or as its value. `lossless` carries what Markdown cannot say in comments that
     reading it restores. Options: `soft_break` ("space", or "break" for a line break), `cards` (true: bare addresses
-    become cards). Raises UsageError with line and column for text that is not well-formed.
+    become cards), `literal` (true: the text is not a person's own; only formatting is read in Markdown, no mention, no
+    macro, nothing that was carried along). Raises UsageError with line and column for text that is not well-formed.
     """
     from .tree import Losses
 
     read, write = _reader(from_format), _writer(to_format)
-    rules, losses = _rules(nodes), Losses()
+    rules, losses = _rules(nodes, literal=bool((options or {}).get("literal"))), Losses()
     tree = read(source, rules, losses, options or {})
     return Converted(write(tree, rules, losses, lossless), losses.list())
 
@@ -57,11 +58,13 @@ def from_adf(document: Any, nodes: Mapping[str, Any]) -> str:
 _last: tuple[Mapping[str, Any], Rules] | None = None
 
 
-def _rules(nodes: Mapping[str, Any]) -> Rules:
+def _rules(nodes: Mapping[str, Any], *, literal: bool = False) -> Rules:
     """The definitions made ready; those of the last call again where they are the same."""
     global _last  # noqa: PLW0603 -- one entry is all that a batch needs
     from .rules import Rules
 
+    if literal:
+        return Rules(nodes, literal=True)
     if _last is None or _last[0] is not nodes:
         _last = (nodes, Rules(nodes))
     return _last[1]

@@ -73,7 +73,7 @@ def flat(node: Node) -> dict[str, Any]:
 
 def restored(value: Any, rules: Rules, depth: int = 0) -> Node | None:
     """The node of such JSON; None when it is none, or names a kind that no definition has."""
-    if not isinstance(value, dict) or value.get("kind") not in rules.nodes or depth > 2 * 100:
+    if rules.literal or not isinstance(value, dict) or value.get("kind") not in rules.nodes or depth > 2 * 100:
         return None
     attrs = value.get("attrs")
     content = value.get("content")
@@ -89,7 +89,7 @@ def restored(value: Any, rules: Rules, depth: int = 0) -> Node | None:
 
 
 def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
-    found = value if isinstance(value, list) else ()
+    found = value if isinstance(value, list) and not rules.literal else ()
     return tuple(
         Mark(mark[0], mark[1])
         for mark in found

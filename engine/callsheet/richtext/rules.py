@@ -10,6 +10,8 @@ from .fields import Field, fields
 
 Definition = Mapping[str, Any]
 
+_WORDS = ("text", "link")  # what makes a construct out of words, such as a mention: not in text from elsewhere
+
 
 class NodeForm:
     """One way a kind is said in the document format."""
@@ -43,8 +45,9 @@ def resolved(nodes: Mapping[str, Definition]) -> dict[str, dict[str, Any]]:
 class Rules:
     """What the definitions say, in the shapes that readers and writers ask for."""
 
-    def __init__(self, nodes: Mapping[str, Definition]) -> None:
+    def __init__(self, nodes: Mapping[str, Definition], *, literal: bool = False) -> None:
         self.nodes = resolved(nodes)
+        self.literal = literal
         self.groups = {kind: table["group"] for kind, table in self.nodes.items()}
         self.inline = frozenset(kind for kind, group in self.groups.items() if group == "inline")
         self.marks = frozenset(kind for kind, group in self.groups.items() if group == "mark")
@@ -93,6 +96,8 @@ class Rules:
 
     def with_key(self, key: str) -> dict[str, Any]:
         """Kind → what its definition says under `key`, for those that say it."""
+        if self.literal and key in _WORDS:
+            return {}
         return {kind: table[key] for kind, table in self.nodes.items() if key in table}
 
     def rows(self, format_name: str) -> list[tuple[str, dict[str, Any]]]:

@@ -22,6 +22,8 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
     fields: dict[str, Any] = {}
     for word in words:
         name, is_json, text = _split(word, option)
+        if is_json and lookups.context.is_literal(word):
+            raise UsageError(f"{option}: {name}:= takes JSON, which cannot be set from the outside")
         match = lookups.find(assignment["lookup"], name, scope)
         if is_json:
             value = _parsed(text, option, name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import registry
 from ...errors import UsageError, did_you_mean
+from ..context import Typed
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -23,12 +24,14 @@ def convert(context: Context, name: str, given: str, option: str) -> Any:
 
 
 def read_text(context: Context, given: str, option: str) -> str:
+    if context.is_literal(given):
+        return given
     if given.startswith("@@"):
-        return given[1:]
+        return Typed(given[1:])
     if not given.startswith("@"):
         return given
     try:
-        return context.read(given).decode("utf-8-sig")
+        return Typed(context.read(given).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(f"{option}: {given[1:]} is not UTF-8: byte {error.start}") from None
     except UsageError as error:

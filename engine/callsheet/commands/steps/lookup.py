@@ -48,7 +48,7 @@ class Lookups:
         keyword = _keyword(lookup, word)
         if keyword is not None:
             return Match(self._keyword_value(lookup, keyword, word, scope))
-        if is_url(word):
+        if is_url(word) and not self.context.is_literal(word):
             return Match(found_in_url(self.context, word, lookup))
         if "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
             return Match(found.groupdict().get("id", word))

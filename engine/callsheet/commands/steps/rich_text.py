@@ -33,7 +33,8 @@ def markdown_of_storage(context: Context, text: str) -> Any:
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
-    done = convert(text, source, target, nodes=context.rich_text, lossless=lossless)
+    options = {"literal": source == "markdown" and context.is_literal(text)}
+    done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)
     for loss in done.losses:
         context.note(loss)
     return done.value
