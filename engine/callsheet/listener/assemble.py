@@ -33,8 +33,9 @@ from .verify.source import Source
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape import listener as shape
-    from .inbox.inbox import Inbox
-    from .inbox.worker import Worker
+    from .queue.intake import Intake
+    from .queue.port import Queue
+    from .queue.worker import Worker
 
 
 class ListenOptions(NamedTuple):
@@ -81,7 +82,7 @@ class Assembly:
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if options.inbox else self.definition["queue"]
         )
-        self.inbox: Inbox | None = None
+        self.inbox: Queue | None = None
         self.worker: Worker | None = None
         self.app = self._app()
 
@@ -125,23 +126,26 @@ class Assembly:
             Deduplicator(self.definition["remember"], seconds(self.definition["window"])), runner
         )
         if self.options.inbox:
-            from .inbox.inbox import Inbox
-            from .inbox.worker import Backoff, Worker
-
-            self.inbox = Inbox(self.options.inbox, seconds(self.definition["window"]))
-            self.closers.append(self.inbox.close)
-            backoff = Backoff(
-                self.definition["attempts"],
-                seconds(self.definition["backoff"]),
-                seconds(self.definition["backoff_most"]),
-            )
-            by_name = {source.name: source for source in self.sources}
-            taker = self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
+            taker = self._intake(self.options.inbox, runner)
         paths = {source.path: source for source in self.sources}
         if len(paths) < len(self.sources):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.rules.plans, taker, self.log, self.metrics, clients, self._pages())
+
+    def _intake(self, path: str, runner: Runner) -> Intake:
+        from .queue.intake import Intake
+        from .queue.sqlite.queue import FileQueue
+        from .queue.worker import Backoff, Worker
+
+        definition = self.definition
+        window, attempts = seconds(definition["window"]), definition["attempts"]
+        backoff = Backoff(attempts, seconds(definition["backoff"]), seconds(definition["backoff_most"]))
+        by_name = {source.name: source for source in self.sources}
+        self.inbox = FileQueue(path, window, attempts, self.log.note)
+        self.closers.append(self.inbox.close)
+        self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
+        return Intake(self.inbox, self.worker, seconds(definition["put_wait"]))
 
     def _pages(self) -> dict[str, Callable[[Scope], responses.Answer]]:
         paths = self.definition["paths"]
@@ -169,7 +173,7 @@ class Assembly:
         gauges["key_set_fetches"] = (
             "Attempts to fetch it.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
         )  # fmt: skip
-        gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.counts() if self.inbox else {})
+        gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.depth() if self.inbox else {})
         self.metrics.start()
 
     def _metrics(self, scope: Scope) -> responses.Answer:
@@ -201,8 +205,10 @@ class Assembly:
         for source in self.sources:
             if source.keys is not None:
                 self.tasks.append(asyncio.create_task(source.keys.keep_fresh()))
+        if self.inbox is not None:
+            await self.inbox.open()
         if self.worker is not None:
-            await self.worker.start()
+            await self.worker.begin()
 
     def _stop_taking(self) -> None:
         if self.worker is not None:

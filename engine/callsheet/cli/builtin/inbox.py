@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...errors import CallsheetError, NotFound, UsageError
+from ...errors import NotFound, UsageError
 from ...jsontext import parse
-from ...listener.inbox import store
+
+if TYPE_CHECKING:
+    from ...listener.queue.port import Inspection
 
 VIEW = "inbox"
 
 
 @contextlib.contextmanager
-def _opened(context: Context, values: dict[str, Any]) -> Iterator[sqlite3.Connection]:
+def _opened(context: Context, values: dict[str, Any], *, write: bool = False) -> Iterator[Inspection]:
+    from ...listener.queue.sqlite.inspection import FileInspection
+
     prefix = context.definition["prefix"]
     path = values.get("inbox") or context.environ.get(f"{prefix}_INBOX")
     if not path:
         raise UsageError("which inbox?", hint=f"give --inbox FILE, or set {prefix}_INBOX")
-    connection = store.connect(path, must_exist=True)
-    try:
-        yield connection
-    except sqlite3.Error as error:
-        raise CallsheetError(f"inbox {path}: {error}") from None
-    finally:
-        connection.close()
+    with contextlib.closing(FileInspection(path, write=write)) as inbox:
+        yield inbox
 
 
 def list_events(context: Context, values: dict[str, Any]) -> None:
@@ -41,8 +39,8 @@ def dead(context: Context, values: dict[str, Any]) -> None:
 
 
 def _list(context: Context, values: dict[str, Any], state: str | None) -> None:
-    with _opened(context, values) as connection:
-        rows = store.listed(connection, state, values["max"])
+    with _opened(context, values) as inbox:
+        rows = inbox.listed(state, values["max"])
     _show(context, rows)
 
 
@@ -61,26 +59,22 @@ def _moment(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _found(connection: sqlite3.Connection, word: str) -> list[dict[str, Any]]:
-    found = store.find(connection, word)
+def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
+    found = inbox.find(word)
     if not found:
         raise NotFound(f"no event {word!r} in the inbox", hint="webhook inbox list shows keys and ids")
     return found
 
 
 def show(context: Context, values: dict[str, Any]) -> None:
-    with _opened(context, values) as connection:
-        for row in _found(connection, values["id"]):
+    with _opened(context, values) as inbox:
+        for row in _found(inbox, values["id"]):
             context.output().one({**_worded(row), "payload": parse(row["payload"])})
 
 
 def replay(context: Context, values: dict[str, Any]) -> None:
-    with _opened(context, values) as connection:
-        keys = [row["key"] for word in values["id"] for row in _found(connection, word)]
-        connection.execute("BEGIN IMMEDIATE")
-        store.replay(connection, keys, time.time())
-        connection.execute("COMMIT")
-        rows = store.listed_keys(connection, dict.fromkeys(keys))
+    with _opened(context, values, write=True) as inbox:
+        rows = inbox.replay([row["key"] for word in values["id"] for row in _found(inbox, word)])
     for row in rows:
         if row["state"] == "running":
             context.note(f"{row['key']} runs just now and was left alone")
@@ -88,9 +82,7 @@ def replay(context: Context, values: dict[str, Any]) -> None:
 
 
 def purge(context: Context, values: dict[str, Any]) -> None:
-    with _opened(context, values) as connection:
+    with _opened(context, values, write=True) as inbox:
         context.confirm(f"Delete {values['state']} events that arrived more than {values['older']:g} s ago?")
-        connection.execute("BEGIN IMMEDIATE")
-        count = store.purge(connection, values["state"], time.time() - values["older"])
-        connection.execute("COMMIT")
+        count = inbox.purge(values["state"], time.time() - values["older"])
     context.note(f"{count} events deleted")

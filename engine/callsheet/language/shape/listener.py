@@ -37,6 +37,7 @@ class ListenerDefinition(Shape, total=False):
     concurrency: Required[Annotated[int, Field(ge=1, description="Handlers running at the same time.")]]
     queue: Required[Annotated[int, Field(ge=0, description="Runs that may wait for their turn.")]]
     wait: Required[Annotated[Duration, Field(description="Longest wait for a turn; a 503 afterwards.")]]
+    put_wait: Required[Annotated[Duration, Field(description="Longest wait for an inbox; a 503 afterwards.")]]
     timeout: Required[Annotated[Duration, Field(description="Time limit of a handler that states none.")]]
     remember: Required[Annotated[int, Field(ge=1, description="Ids of handled events kept in memory.")]]
     window: Required[Annotated[Duration, Field(description="How long a handled event is known as such.")]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import collections
+import contextlib
 import json
 import random
 import signal
@@ -11,14 +11,12 @@ import sqlite3
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from callsheet.errors import UsageError
-from callsheet.listener.inbox import store
-from callsheet.listener.inbox.inbox import Inbox, InboxFailed
-from callsheet.listener.inbox.worker import Backoff
+from callsheet.listener.queue.worker import Backoff
 from support.listening import Listener, event, listening, run, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -75,25 +73,6 @@ def test_failures_back_off_then_are_given_up_and_can_be_replayed(tmp_path: Path)
     assert run(tmp_path, "inbox", "purge", "--inbox", "in.db").returncode == 2
     assert run(tmp_path, "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes").returncode == 0
     assert rows(tmp_path, "list") == []
-
-
-def test_inbox_commands_word_their_errors(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database, though long enough to be looked at" * 30, encoding="utf-8")
-    cases = {
-        ("list",): (2, "LMS_INBOX"),
-        ("list", "--inbox", "absent"): (2, "no inbox at absent"),
-        ("list", "--inbox", "text"): (2, "not a database"),
-        ("show", "9", "--inbox", "in.db"): (4, "no event '9'"),
-    }
-    store.connect(str(tmp_path / "in.db")).close()
-    for arguments, (code, words) in cases.items():
-        done = run(tmp_path, "inbox", *arguments)
-        assert (done.returncode, words in done.stderr) == (code, True), done.stderr
-    with sqlite3.connect(tmp_path / "other.db") as other:
-        other.execute("CREATE TABLE x (y)")
-    other.close()
-    with pytest.raises(UsageError, match="but no inbox"):
-        store.connect(str(tmp_path / "other.db"))
 
 
 def post_until_dead(listener: Listener, prefix: str, acknowledged: list[str]) -> None:
@@ -178,43 +157,91 @@ def test_a_drained_process_gives_back_what_it_could_not_finish(tmp_path: Path) -
     assert [row["state"] for row in rows(tmp_path, "list")] == ["waiting"]
 
 
-def test_a_failing_disk_is_told_to_the_sender_and_readiness_goes_down(tmp_path: Path) -> None:
-    async def play() -> None:
-        inbox = Inbox(str(tmp_path / "in.db"), 60)
-        try:
-            with pytest.raises(InboxFailed, match="disk is full"):
-                await inbox.change(_full)
-            assert inbox.problem is not None
-            await inbox.change(lambda connection: None)
-            assert inbox.problem is None
-        finally:
-            inbox.close()
-
-    asyncio.run(play())
-
-
-def _full(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO owner VALUES ('x', 1)")
-    raise sqlite3.OperationalError("disk is full")
-
-
-def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
-    async def play() -> None:
-        inbox = Inbox(str(tmp_path / "in.db"), 60)
-        commits: list[str] = []
-        inbox._connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
-        try:
-            await asyncio.gather(*(inbox.change(lambda connection: None) for _ in range(200)))
-        finally:
-            inbox.close()
-        assert 1 <= len(commits) < 50
-
-    asyncio.run(play())
-
-
 def test_the_wait_between_attempts_doubles_up_to_a_bound() -> None:
     backoff = Backoff(12, 5.0, 3600.0)
     for attempt in range(1, 100):
         whole = min(3600.0, 5.0 * 2 ** (attempt - 1))
         assert all(whole / 2 <= backoff.delay(attempt) <= whole for _ in range(5))
     assert backoff.delay(1) < 20
+
+
+NOTED = """#!/bin/sh
+until test -e go; do sleep 0.02; done
+mkdir ran-$EVENT_ID || mkdir again-$EVENT_ID
+case $EVENT_ID in bad*) test -e fixed;; esac
+"""
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Listener]:
+    """Six events accepted and running, of which two will fail; they end when the file `go` appears."""
+    (tmp_path / "noted").write_text(NOTED, encoding="utf-8")
+    (tmp_path / "noted").chmod(0o755)
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./noted"] }]\n'
+    given = '[listener.webhook]\nbackoff = "200ms"\nattempts = 30\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=routes, definitions=given) as listener:
+        for name in ("a", "b", "c", "d", "bad1", "bad2"):
+            assert listener.post(event(name)).status == 200
+        yield listener
+
+
+def told_then_noted(listener: Listener, folder: Path, repair: Callable[[], None]) -> None:
+    """While nothing can be written senders are told so; afterwards all is noted, and only what failed runs again."""
+    assert listener.post(event("refused")).status == 503
+    (folder / "go").touch()
+    until(lambda: len(list(folder.glob("ran-*"))) == 6, "the runs")
+    until(lambda: listener.request("GET", "/ready").status == 503, "the trouble")
+    assert listener.post(event("refused")).status == 503
+    assert {row["state"] for row in rows(folder, "list")} == {"running"}
+    repair()
+    (folder / "fixed").touch()
+    until(lambda: {row["state"] for row in rows(folder, "list")} == {"done"}, "the end of all")
+    assert listener.request("GET", "/ready").status == 200
+    assert listener.post(event("refused")).status == 200
+    until((folder / "ran-refused").exists, "the event that was refused before")
+    assert {path.name for path in folder.glob("again-*")} == {"again-bad1", "again-bad2"}
+    assert listener.stop() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
+def test_a_disk_that_is_full_for_a_while_loses_and_repeats_nothing(held: Listener, tmp_path: Path) -> None:
+    import resource
+
+    _, most = resource.prlimit(held.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(held.process.pid, resource.RLIMIT_FSIZE, (0, most))
+    told_then_noted(
+        held, tmp_path, lambda: void(resource.prlimit(held.process.pid, resource.RLIMIT_FSIZE, (most, most)))
+    )
+
+
+def void(_: object) -> None:
+    """For a lambda that is to return nothing."""
+
+
+def test_another_program_that_holds_the_lock_for_a_while_loses_and_repeats_nothing(
+    held: Listener, tmp_path: Path
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "in.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        told_then_noted(held, tmp_path, lambda: void(other.execute("ROLLBACK")))
+
+
+def test_an_event_that_no_database_would_take_as_text_harms_nobody(tmp_path: Path) -> None:
+    given = '[event.any]\nsource = "lms"\ntype = "*"\ncategory = "x"\n'
+    with listening(tmp_path, "--inbox", "in.db", routes=APPEND, definitions=given) as listener:
+        odd = [event("\ud800"), event("x", "\ud800"), event("x\0y", "a\0b"), event(10**300)]
+        answers: list[int] = []
+
+        def send(body: bytes) -> None:
+            answers.append(listener.post(body).status)
+
+        threads = [threading.Thread(target=send, args=(body,)) for body in odd + [event(f"g{n}") for n in range(30)]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == [200] * 34
+        until(lambda: len(rows(tmp_path, "list", "--state", "done")) == 34, "all of them")
+        shown = run(tmp_path, "inbox", "show", str(10**300), "--inbox", "in.db", "-o", "json")
+        assert json.loads(shown.stdout)["id"] == 10**300
+    assert len(ids(tmp_path / "got")) == 34

@@ -1,1 +1,0 @@
-"""Events kept in a file until they are handled."""

@@ -1,0 +1,1 @@
+"""Events kept outside this process until they are handled."""

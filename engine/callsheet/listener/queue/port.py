@@ -1,0 +1,121 @@
+"""What a queue of events is to those who fill it and those who work on it.
+
+Each kind of queue is a package beside this file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from ..verify.event import Event
+
+STATES = ("waiting", "running", "done", "dead")
+
+
+class QueueFailed(Exception):
+    """A change was not kept. The same change may succeed later."""
+
+
+class Unstorable(QueueFailed):
+    """A change that cannot be kept however often it is tried."""
+
+
+class Lease(NamedTuple):
+    """The right to run one event. `attempts` counts from 1; `token` is whatever the kind of queue needs."""
+
+    key: int
+    attempts: int
+    token: Any = None
+
+
+class Taken(NamedTuple):
+    """One event to run, and the jobs of it that succeeded already."""
+
+    lease: Lease
+    source: str
+    headers: list[tuple[bytes, bytes]]
+    query: bytes
+    data: bytes
+    text: bytes
+    succeeded: frozenset[str]
+
+
+class Put(NamedTuple):
+    """`lease` is there where the event was kept for whoever put it."""
+
+    stored: bool
+    lease: Lease | None = None
+
+
+DUPLICATE = Put(stored=False)
+
+
+class Queue(Protocol):
+    """Everything raises `QueueFailed` where a change was not kept; `problem` says so until one is kept again."""
+
+    @property
+    def problem(self) -> str | None: ...
+
+    async def open(self) -> None: ...
+
+    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
+        """The future is done when the event is kept. It stays true when nobody waits for it any more.
+
+        `wanted`: there is something to do with it. `own`: whoever puts it has a free place and runs it at once,
+        if this kind of queue knows how.
+        """
+        ...
+
+    async def take(self, count: int) -> list[Taken]:
+        """At most `count` events; waits a second or two for the first."""
+        ...
+
+    async def extend(self, leases: Sequence[Lease]) -> None:
+        """Say that these still run. Called every `renew_every` seconds."""
+        ...
+
+    async def mark(self, lease: Lease, job: str) -> bool:
+        """Note that one of several jobs succeeded. False, here and below: the lease was lost, nothing was changed."""
+        ...
+
+    async def done(self, lease: Lease) -> bool: ...
+
+    async def retry(self, lease: Lease, delay: float, reason: str) -> bool: ...
+
+    async def dead(self, lease: Lease, reason: str) -> bool: ...
+
+    async def leave(self, leases: Sequence[Lease]) -> None:
+        """Give back, at once and for others to take, what a process that ends still holds."""
+        ...
+
+    def depth(self) -> Mapping[str, float]:
+        """Events by state, as far as is known without waiting."""
+        ...
+
+    async def close(self) -> None: ...
+
+    @property
+    def renew_every(self) -> float: ...
+
+
+class Inspection(Protocol):
+    """A queue as the person at the shell looks at it. Records hold what the columns of a view name."""
+
+    def listed(self, state: str | None, most: int) -> list[dict[str, Any]]:
+        """Newest first, without payloads."""
+        ...
+
+    def find(self, word: str) -> list[dict[str, Any]]:
+        """The events with an id, or else the one with a key; with `payload` (bytes), `succeeded` and `headers`."""
+        ...
+
+    def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+        ...
+
+    def purge(self, state: str, before: float) -> int: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,163 @@
+"""What changes in an inbox file, one statement after another inside the writer's transactions.
+
+A process that holds an event has its `owner`, and each run of it a number: what was taken over meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..port import Lease, Taken
+
+if TYPE_CHECKING:
+    from ...verify.event import Event
+
+# Never kept: they are the sender's credentials for this listener, and no handler needs them.
+_NOT_KEPT = (b"authorization", b"cookie")
+_HELD = "key = ? AND state = 'running' AND owner = ? AND attempts = ?"
+_INSERT = (
+    "INSERT OR IGNORE INTO event (identity, source, type, id, received, headers, query, data, text,"
+    " state, attempts, due, finished, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+Row = tuple[Any, ...]
+
+
+class Holder(NamedTuple):
+    """A process that works on the file: its name there, and how long its word holds (seconds)."""
+
+    owner: str
+    lease: float
+    most_attempts: int
+
+
+def row(event: Event, state: str, owner: str | None, now: float) -> Row:
+    """A new event as it is kept: nothing in it can be refused by the database."""
+    return (
+        event.key, event.source.name, storable(event.type), json.dumps(event.id), now, pack(event.headers), event.query,
+        event.data, None if event.text is event.data else event.text,
+        state, 1 if state == "running" else 0, now, now if state == "done" else None, owner,
+    )  # fmt: skip
+
+
+def storable(text: str) -> str:
+    """Half of a surrogate pair is a JSON text, but no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def pack(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"\n".join(name + b":" + value for name, value in headers if name not in _NOT_KEPT)
+
+
+def unpack(packed: bytes) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for line in packed.split(b"\n") for name, _, value in [line.partition(b":")] if name]
+
+
+def add(connection: sqlite3.Connection, new: Row) -> int | None:
+    """The key of a new event; nothing when it is there already."""
+    cursor = connection.execute(_INSERT, new)
+    return cursor.lastrowid if cursor.rowcount else None
+
+
+def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) -> tuple[list[Taken], float | None]:
+    """Take events that are due, and say when the next one is where there are not enough.
+
+    No other process gets them while this one is alive.
+    """
+    rows = connection.execute(
+        "UPDATE event SET state = 'running', owner = ?, attempts = attempts + 1 WHERE key IN"
+        " (SELECT key FROM event INDEXED BY event_due WHERE state = 'waiting' AND due <= ? ORDER BY due, key LIMIT ?)"
+        " RETURNING key, attempts, source, headers, query, data, text",
+        (owner, now, count),
+    ).fetchall()
+    due = None if len(rows) == count else next_due(connection)
+    return [_taken(connection, row) for row in sorted(rows)], due
+
+
+def _taken(connection: sqlite3.Connection, row: Sequence[Any]) -> Taken:
+    key, attempts, source, headers, query, data, text = row
+    jobs = connection.execute("SELECT job FROM succeeded WHERE key = ?", (key,)).fetchall()
+    succeeded = frozenset(job for (job,) in jobs)
+    whole = data if text is None else text
+    return Taken(Lease(key, attempts), source, unpack(headers), query, data, whole, succeeded)
+
+
+def next_due(connection: sqlite3.Connection) -> float | None:
+    (due,) = connection.execute("SELECT min(due) FROM event INDEXED BY event_due WHERE state = 'waiting'").fetchone()
+    return None if due is None else float(due)
+
+
+def mark(connection: sqlite3.Connection, lease: Lease, owner: str, job: str) -> bool:
+    held = (lease.key, owner, lease.attempts)
+    found = connection.execute(f"SELECT 1 FROM event WHERE {_HELD}", held).fetchone()  # noqa: S608 - a constant
+    if found is not None:
+        connection.execute("INSERT OR IGNORE INTO succeeded (key, job) VALUES (?, ?)", (lease.key, job))
+    return found is not None
+
+
+def finish(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
+    changed = connection.execute(
+        f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}",  # noqa: S608
+        (now, lease.key, owner, lease.attempts),
+    ).rowcount
+    if changed:
+        connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
+    return bool(changed)
+
+
+def put_back(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
+    """For a later attempt, or for good where `due` is absent."""
+    changed = connection.execute(
+        f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, owner = NULL WHERE {_HELD}",  # noqa: S608
+        ("dead" if due is None else "waiting", due, error, lease.key, owner, lease.attempts),
+    )
+    return bool(changed.rowcount)
+
+
+def stay_alive(connection: sqlite3.Connection, holder: Holder, now: float) -> int:
+    """Say that this process lives, and free what processes held that do not; returns how many."""
+    row = (holder.owner, now + holder.lease)
+    connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
+    connection.execute("DELETE FROM owner WHERE alive_until < ?", (now,))
+    freed = connection.execute(
+        "UPDATE event SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
+        " error = 'the process that handled it ended'"
+        " WHERE state = 'running' AND owner NOT IN (SELECT id FROM owner)",
+        (holder.most_attempts, now),
+    )
+    return freed.rowcount
+
+
+def leave(connection: sqlite3.Connection, owner: str, now: float) -> None:
+    """Give back at once what this process still holds."""
+    connection.execute(
+        "UPDATE event SET state = 'waiting', owner = NULL, due = ? WHERE state = 'running' AND owner = ?", (now, owner)
+    )
+    connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
+
+
+def replay(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> None:
+    """From the beginning: every job, the full number of attempts. What runs just now is left alone."""
+    for key in keys:
+        changed = connection.execute(
+            "UPDATE event SET state = 'waiting', attempts = 0, due = ?, finished = NULL, error = NULL"
+            " WHERE key = ? AND state <> 'running'",
+            (now, key),
+        )
+        if changed.rowcount:
+            connection.execute("DELETE FROM succeeded WHERE key = ?", (key,))
+
+
+_PURGED = {
+    "done": "SELECT key FROM event INDEXED BY event_finished WHERE state = 'done' AND finished < ? LIMIT ?",
+    "dead": "SELECT key FROM event WHERE state = 'dead' AND received < ? LIMIT ?",
+}
+
+
+def purge(connection: sqlite3.Connection, state: str, before: float, most: int = -1) -> int:
+    """Delete events that were done, or that arrived and were given up, before a time; returns how many."""
+    sql = _PURGED[state]
+    connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, most))  # noqa: S608
+    return connection.execute(f"DELETE FROM event WHERE key IN ({sql})", (before, most)).rowcount  # noqa: S608

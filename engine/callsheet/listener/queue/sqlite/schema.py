@@ -1,0 +1,166 @@
+"""What an inbox file consists of, and how one is recognised without touching it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+from ....errors import CallsheetError, UsageError
+
+VERSION = 2
+BUSY_WAIT = 3.0
+_TABLES = {
+    "event": "key identity source type id received headers query data text state attempts due finished error owner",
+    "succeeded": "key job",
+    "owner": "id alive_until",
+}
+_CREATE = (
+    """CREATE TABLE event (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  identity TEXT NOT NULL UNIQUE,
+  source TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
+  received REAL NOT NULL, headers BLOB NOT NULL, query BLOB NOT NULL, data BLOB NOT NULL, text BLOB,
+  state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, finished REAL, error TEXT, owner TEXT
+)""",
+    "CREATE INDEX event_due ON event (due) WHERE state = 'waiting'",
+    "CREATE INDEX event_finished ON event (finished) WHERE state = 'done'",
+    "CREATE INDEX event_id ON event (id)",
+    "CREATE TABLE succeeded (key INTEGER NOT NULL, job TEXT NOT NULL, PRIMARY KEY (key, job)) WITHOUT ROWID",
+    "CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWID",
+)
+# Events are listed by state, and counted without being looked at: a million of them cost as much as one.
+_COUNTED = (
+    "DROP INDEX IF EXISTS event_owner",
+    "CREATE INDEX event_state ON event (state)",
+    "CREATE TABLE tally (state TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID",
+    "INSERT INTO tally VALUES ('waiting', 0), ('running', 0), ('done', 0), ('dead', 0)",
+    "UPDATE tally SET events = (SELECT count(*) FROM event WHERE event.state = tally.state)",
+    """CREATE TRIGGER event_added AFTER INSERT ON event BEGIN
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END""",
+    """CREATE TRIGGER event_moved AFTER UPDATE OF state ON event WHEN old.state <> new.state BEGIN
+  UPDATE tally SET events = events - 1 WHERE state = old.state;
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END""",
+    """CREATE TRIGGER event_removed AFTER DELETE ON event BEGIN
+  UPDATE tally SET events = events - 1 WHERE state = old.state;
+END""",
+)
+
+
+def open_inbox(path: str) -> sqlite3.Connection:
+    """For writing; made where it does not exist. Raises `UsageError` for what is no inbox, and leaves it alone."""
+    try:
+        _recognise(path, may_be_new=True)
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return _connected(path, "rw", _prepare)
+    except OSError as error:
+        raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
+
+
+def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
+    """Raises `UsageError` where there is no inbox; changes nothing of a file that is none."""
+    try:
+        _recognise(path, may_be_new=False)
+    except OSError as error:
+        raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
+    return _connected(path, "rw", _prepare) if write else _connected(path, "ro", lambda _: None)
+
+
+def _recognise(path: str, *, may_be_new: bool) -> None:
+    """Judge a file by what it holds, through a connection that can neither write to it nor make files beside it."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if may_be_new:
+            return
+        raise UsageError(f"no inbox at {path}", hint="name the file that `webhook listen --inbox` was given") from None
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"inbox {path}: {'is a directory' if stat.S_ISDIR(mode) else 'is not a file'}")
+    with open(path, "rb") as file:
+        magic = file.read(16)
+    if not magic and may_be_new:
+        return
+    if magic != b"SQLite format 3\0":
+        raise UsageError(f"{path} is no inbox: {'it is empty' if not magic else 'it is not a database'}")
+    # The log beside the file may hold all of a young inbox; it is only read where there is one.
+    how = "mode=ro" if _size(f"{path}-wal") else "immutable=1"
+    try:
+        with contextlib.closing(sqlite3.connect(_uri(path, how), uri=True, timeout=BUSY_WAIT)) as connection:
+            _check_tables(connection, path, may_be_new=may_be_new)
+    except (sqlite3.Error, ValueError) as error:
+        raise UsageError(f"inbox {path}: {error}") from None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _uri(path: str, how: str) -> str:
+    full = os.path.abspath(path).replace(os.sep, "/")
+    return f"file:{quote(full if full.startswith('/') else f'/{full}')}?{how}"
+
+
+def _check_tables(connection: sqlite3.Connection, path: str, *, may_be_new: bool) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    there = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not there and not version and may_be_new:
+        return
+    for table, columns in _TABLES.items():
+        found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+        if not found >= set(columns.split()):
+            raise UsageError(f"{path} is a database, but no inbox")
+    if not 1 <= version <= VERSION:
+        raise UsageError(f"inbox {path}: of another version of this program ({version})")
+
+
+def _connected(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        _uri(path, f"mode={mode}"), uri=True, timeout=BUSY_WAIT, isolation_level=None, check_same_thread=False
+    )
+    try:
+        prepare(connection)
+    except (sqlite3.Error, ValueError) as error:
+        connection.close()
+        raise UsageError(f"inbox {path}: {error}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Tables first, the write-ahead log afterwards: so the file itself always says that it is an inbox."""
+    connection.execute("PRAGMA synchronous = FULL")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
+        for statement in (*(() if version else _CREATE), *(_COUNTED if version < VERSION else ())):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    _write_ahead(connection)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Several processes may start at once, and SQLite does not wait for its turn to change this."""
+    until = time.monotonic() + BUSY_WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return

@@ -1,0 +1,138 @@
+"""Statements on the inbox file: whose they are, what they cost, and that the counters are right."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.listener.queue.port import STATES, Lease
+from callsheet.listener.queue.sqlite import changes, inspection, schema
+
+HOLDER = changes.Holder("me", 10.0, 3)
+OTHER = changes.Holder("other", 10.0, 3)
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(schema.open_inbox(str(tmp_path / "in.db"))) as opened:
+        yield opened
+
+
+def row(number: int, state: str = "waiting", owner: str | None = None) -> changes.Row:
+    started = 1 if state == "running" else 0
+    finished = 0.0 if state == "done" else None
+    data = b'{"id":"%d"}' % number
+    return (f"i{number}", "lms", "t", f'"{number}"', 0.0, b"", b"", data, None, state, started, 0.0, finished, owner)
+
+
+def state_of(connection: sqlite3.Connection) -> list[Any]:
+    return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("event", "succeeded", "tally")]
+
+
+LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
+    "mark": lambda inbox, lease: changes.mark(inbox, lease, "me", "r/1"),
+    "finish": lambda inbox, lease: changes.finish(inbox, lease, "me", 50.0),
+    "retry": lambda inbox, lease: changes.put_back(inbox, lease, "me", 60.0, "late"),
+    "dead": lambda inbox, lease: changes.put_back(inbox, lease, "me", None, "late"),
+}
+
+
+@pytest.mark.parametrize("change", LATE)
+@pytest.mark.parametrize("by", ["other", "me"])
+def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connection, change: str, by: str) -> None:
+    """Also not when it claimed the same event again meanwhile: each run has a number."""
+    changes.stay_alive(connection, HOLDER, 0.0)
+    key = changes.add(connection, row(1, "running", "me"))
+    assert key is not None
+    lost = Lease(key, 1)
+    changes.stay_alive(connection, OTHER, 11.0)  # the word of the first process held until 10
+    ((taken,), _) = changes.claim(connection, 1, by, 11.0)
+    changes.mark(connection, taken.lease, by, "r/2")
+    before = state_of(connection)
+    assert LATE[change](connection, lost) is False
+    assert state_of(connection) == before
+    assert changes.finish(connection, taken.lease, by, 12.0) is True
+    before = state_of(connection)
+    assert LATE[change](connection, lost) is False
+    assert state_of(connection) == before
+
+
+def test_a_replay_leaves_what_runs_alone(connection: sqlite3.Connection) -> None:
+    key = changes.add(connection, row(1, "running", "me"))
+    assert key is not None
+    changes.mark(connection, Lease(key, 1), "me", "r/1")
+    before = state_of(connection)
+    changes.replay(connection, [key], 5.0)
+    assert state_of(connection) == before
+
+
+def test_counters_are_right_after_any_changes(connection: sqlite3.Connection) -> None:
+    chance, held = random.Random(3), list[Lease]()
+    for step in range(600):
+        now = step / 10
+        match chance.randrange(9):
+            case 0 | 1:
+                state = chance.choice(("waiting", "running", "done"))
+                key = changes.add(connection, row(chance.randrange(300), state, "me" if state == "running" else None))
+                held += [Lease(key, 1)] if key and state == "running" else []
+            case 2:
+                taken, _ = changes.claim(connection, chance.randrange(4), "me", now)
+                held += [one.lease for one in taken]
+            case 3 if held:
+                changes.finish(connection, held.pop(), "me", now)
+            case 4 if held:
+                changes.put_back(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
+            case 5:
+                changes.stay_alive(connection, chance.choice((HOLDER, OTHER)), now)
+            case 6:
+                changes.replay(connection, [chance.randrange(100)], now)
+            case 7:
+                changes.purge(connection, chance.choice(("done", "dead")), now - 5, 3)
+            case 8:
+                changes.leave(connection, "other", now)
+        counted = dict(connection.execute("SELECT state, count(*) FROM event GROUP BY state"))
+        assert inspection.counts(connection) == {state: counted.get(state, 0) for state in STATES}
+
+
+def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Connection) -> None:
+    """A million of them must cost what a hundred do. Only the newest are walked, from the end, as many as are asked."""
+    statements: list[str] = []
+    connection.set_trace_callback(lambda text: statements.append(text) if not text.startswith("--") else None)
+    held = {number: Lease(number, 1) for number in range(1, 5)}
+    for number in held:
+        changes.add(connection, row(number, "running", "me"))
+    changes.stay_alive(connection, HOLDER, 0.0)
+    changes.mark(connection, held[1], "me", "r/1")
+    changes.finish(connection, held[1], "me", 1.0)
+    changes.put_back(connection, held[2], "me", 1.0, "x")
+    changes.put_back(connection, held[3], "me", None, "x")
+    changes.claim(connection, 2, "me", 2.0)
+    changes.next_due(connection)
+    changes.replay(connection, [1, 3], 3.0)
+    for state in ("done", "dead"):
+        changes.purge(connection, state, 9.0, 5)
+    changes.leave(connection, "me", 4.0)
+    inspection.counts(connection)
+    inspection.find(connection, "77")
+    inspection.listed_keys(connection, [1])
+    for state in (None, *STATES):
+        inspection.listed(connection, state, 5)
+    connection.set_trace_callback(None)
+    assert len(statements) > 25
+    for statement in dict.fromkeys(statements):
+        plan = [detail for *_, detail in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
+        bad = [line for line in plan if "USE TEMP B-TREE" in line or line.startswith("SCAN event")]
+        newest = statement.endswith("FROM event ORDER BY key DESC LIMIT 5")
+        assert bad == (["SCAN event"] if newest else []), (statement, plan)
+
+
+def test_keys_of_events_that_were_deleted_are_not_given_again(connection: sqlite3.Connection) -> None:
+    first = changes.add(connection, row(1, "done"))
+    changes.purge(connection, "done", 9.0)
+    assert changes.add(connection, row(2)) == (first or 0) + 1

@@ -1,0 +1,171 @@
+"""Which files are inboxes, and that all others stay as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.errors import CallsheetError, UsageError
+from callsheet.listener.queue.sqlite import inspection, schema
+from support.listening import run
+
+V1 = """
+CREATE TABLE event (key INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL UNIQUE,
+  source TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
+  received REAL NOT NULL, headers BLOB NOT NULL, query BLOB NOT NULL, data BLOB NOT NULL, text BLOB,
+  state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, finished REAL, error TEXT, owner TEXT);
+CREATE INDEX event_due ON event (due) WHERE state = 'waiting';
+CREATE INDEX event_owner ON event (owner) WHERE state = 'running';
+CREATE INDEX event_finished ON event (finished) WHERE state = 'done';
+CREATE INDEX event_id ON event (id);
+CREATE TABLE succeeded (key INTEGER NOT NULL, job TEXT NOT NULL, PRIMARY KEY (key, job)) WITHOUT ROWID;
+CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWID;
+"""
+
+
+def insert(connection: sqlite3.Connection, number: int, state: str = "done") -> None:
+    connection.execute(
+        "INSERT INTO event (identity, source, type, id, received, headers, query, data, state, attempts, due, finished)"
+        " VALUES (?, 'lms', 't', ?, 1, x'', x'', ?, ?, 1, 1, 1)",
+        (f"i{number}", f'"{number}"', b'{"id":"%d"}' % number, state),
+    )
+
+
+def foreign(path: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in ("CREATE TABLE x (y)", *statements):
+            connection.execute(statement)
+        connection.commit()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def no_inboxes(folder: Path) -> dict[str, str]:
+    """Files by name, and what is said of them."""
+    (folder / "text").write_text("not a database, though long enough to be looked at" * 30, encoding="utf-8")
+    (folder / "empty").touch()
+    (folder / "directory").mkdir()
+    foreign(folder / "other")
+    foreign(folder / "numbered", "PRAGMA user_version = 1")
+    foreign(folder / "ahead", "PRAGMA journal_mode = WAL", "PRAGMA user_version = 2")
+    foreign(folder / "alike", "CREATE TABLE event (key, state)", "PRAGMA user_version = 2")
+    (folder / "cut").write_bytes((folder / "other").read_bytes()[:600])
+    return {
+        "text": "it is not a database", "empty": "it is empty", "directory": "is a directory",
+        "other": "but no inbox", "numbered": "but no inbox", "ahead": "but no inbox", "alike": "but no inbox",
+        "cut": "malformed", "absent": "no inbox at",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_commands_change_nothing_in_a_file_that_is_no_inbox(tmp_path: Path, write: bool) -> None:
+    said = no_inboxes(tmp_path)
+    before = everything(tmp_path)
+    for name, words in said.items():
+        with pytest.raises(UsageError, match=words):
+            schema.open_existing(str(tmp_path / name), write=write)
+    assert everything(tmp_path) == before
+
+
+def test_a_listener_refuses_them_too_but_makes_what_is_absent_or_empty(tmp_path: Path) -> None:
+    said = no_inboxes(tmp_path)
+    before = everything(tmp_path)
+    for name in sorted(said.keys() - {"absent", "empty"}):
+        with pytest.raises(UsageError, match=said[name]):
+            schema.open_inbox(str(tmp_path / name))
+    assert everything(tmp_path) == before
+    for name in ("absent", "empty"):
+        schema.open_inbox(str(tmp_path / name)).close()
+        schema.open_existing(str(tmp_path / name), write=False).close()
+
+
+def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
+    no_inboxes(tmp_path)
+    for arguments, words in (
+        (("list",), "LMS_INBOX"),
+        (("list", "--inbox", "empty"), "empty is no inbox"),
+        (("replay", "x", "--inbox", "other"), "other is a database, but no inbox"),
+    ):
+        done = run(tmp_path, "inbox", *arguments)
+        assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+    schema.open_inbox(str(tmp_path / "in.db")).close()
+    done = run(tmp_path, "inbox", "show", "9", "--inbox", "in.db")
+    assert (done.returncode, "no event '9'" in done.stderr) == (4, True), done.stderr
+
+
+def test_an_inbox_of_the_first_version_is_read_as_it_is_and_upgraded_by_a_listener(tmp_path: Path) -> None:
+    path = tmp_path / "old"
+    with contextlib.closing(sqlite3.connect(path)) as old:
+        old.executescript(V1)
+        insert(old, 1)
+        insert(old, 2, "waiting")
+        old.execute("PRAGMA user_version = 1")
+        old.commit()
+    before = path.read_bytes()
+    reading = inspection.FileInspection(str(path), write=False)
+    assert [row["id"] for row in reading.listed(None, 9)] == ["2", "1"]
+    assert [row["key"] for row in reading.find("2")] == [2]
+    reading.close()
+    assert path.read_bytes() == before
+    with contextlib.closing(schema.open_inbox(str(path))) as connection:
+        assert inspection.counts(connection) == {"waiting": 1, "running": 0, "done": 1, "dead": 0}
+
+
+def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            schema.open_inbox(str(tmp_path / "in.db")).close()
+        except BaseException as error:  # noqa: BLE001 - told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filled") / "in.db"
+    with contextlib.closing(schema.open_inbox(str(path))) as connection:
+        for number in range(40):
+            insert(connection, number, ("waiting", "done", "dead")[number % 3])
+    return path
+
+
+@settings(max_examples=100, deadline=None)
+@given(flips=st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 255)), min_size=1, max_size=40))
+def test_a_damaged_inbox_gets_a_clear_error_or_an_answer(
+    tmp_path_factory: pytest.TempPathFactory, filled: Path, flips: list[tuple[int, int]]
+) -> None:
+    damaged = bytearray(filled.read_bytes())
+    for place, value in flips:
+        damaged[place % len(damaged)] = value
+    path = tmp_path_factory.mktemp("damaged") / "in.db"
+    path.write_bytes(damaged)
+    for write in (False, True):
+        # What is raised besides fails the test.
+        with contextlib.suppress(CallsheetError):
+            look_at_all(str(path), write=write)
+
+
+def look_at_all(path: str, *, write: bool) -> None:
+    with contextlib.closing(inspection.FileInspection(path, write=write)) as inbox:
+        inbox.listed(None, 100)
+        inbox.listed("dead", 100)
+        inbox.find("7")
+        if write:
+            inbox.replay([3])
+            inbox.purge("done", 5.0)

@@ -1,0 +1,79 @@
+"""Many changes, one commit; what fails, fails alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.listener.queue.port import QueueFailed, Unstorable
+from callsheet.listener.queue.sqlite import schema
+from callsheet.listener.queue.sqlite.writer import Writer
+
+
+def with_writer(path: Path, play: Callable[[Writer], Awaitable[None]]) -> list[str]:
+    """Run something with a writer; the statements it sent."""
+    statements: list[str] = []
+
+    async def all_of_it() -> None:
+        connection = schema.open_inbox(str(path))
+        connection.set_trace_callback(statements.append)
+        writer = Writer(connection)
+        try:
+            await play(writer)
+        finally:
+            await writer.close()
+
+    asyncio.run(all_of_it())
+    return statements
+
+
+def full(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO owner VALUES ('x', 1)")
+    raise sqlite3.OperationalError("disk is full")
+
+
+def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) -> None:
+    async def play(writer: Writer) -> None:
+        with pytest.raises(QueueFailed, match="disk is full"):
+            await writer.submit(full)
+        assert writer.problem is not None
+        assert await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone()) == (0,)
+        assert writer.problem is None
+
+    with_writer(tmp_path / "in.db", play)
+
+
+def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
+    async def play(writer: Writer) -> None:
+        await asyncio.gather(*(writer.submit(lambda _: None) for _ in range(200)))
+
+    assert 1 <= with_writer(tmp_path / "in.db", play).count("COMMIT") < 50
+
+
+@settings(max_examples=25, deadline=None)
+@given(bad=st.sets(st.integers(0, 59), max_size=20))
+def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFactory, bad: set[int]) -> None:
+    def change(number: int) -> Callable[[sqlite3.Connection], int]:
+        text = "\ud800" if number in bad else str(number)
+
+        def work(connection: sqlite3.Connection) -> int:
+            connection.execute("INSERT INTO owner VALUES (?, 1)", (text,))
+            return number
+
+        return work
+
+    async def play(writer: Writer) -> None:
+        results = await asyncio.gather(*(writer.submit(change(n)) for n in range(60)), return_exceptions=True)
+        assert {n for n, result in enumerate(results) if isinstance(result, Unstorable)} == bad
+        assert [result for n, result in enumerate(results) if n not in bad] == [n for n in range(60) if n not in bad]
+        assert writer.problem is None or len(bad) == 60
+        (count,) = await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone())
+        assert count == 60 - len(bad)
+
+    with_writer(tmp_path_factory.mktemp("inbox") / "in.db", play)

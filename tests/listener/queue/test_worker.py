@@ -1,0 +1,193 @@
+"""What a worker does with a queue that fails, hangs, or gives its events to others."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.listener.dispatch.runner import Runner
+from callsheet.listener.handlers import HandlerFailed
+from callsheet.listener.handlers.limits import ConcurrencyLimit
+from callsheet.listener.queue.intake import Intake
+from callsheet.listener.queue.port import Lease, Put, Queue, QueueFailed, Taken
+from callsheet.listener.queue.worker import Backoff, Worker
+from callsheet.listener.routing.route import Job, RoutingTable
+from callsheet.listener.telemetry.line_writer import LineWriter
+from callsheet.listener.telemetry.log import Log
+from callsheet.listener.verify.event import Event
+from callsheet.listener.verify.source import Source
+
+SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
+
+
+def event(id: str) -> Event:
+    data = b'{"type": "t", "id": "%s"}' % id.encode()
+    return Event(SOURCE, {"type": "t", "id": id}, [], b"", data, data)
+
+
+class Memory:
+    """A queue in memory. Each change first fails as many times as `failures` says next."""
+
+    renew_every = 60.0
+    problem = None
+
+    def __init__(self, failures: Sequence[int] = ()) -> None:
+        self._failures = list(failures)
+        self.changes: list[tuple[str, int]] = []
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def open(self) -> None: ...
+
+    async def _put(self) -> Put:
+        await self.held.wait()
+        return Put(stored=True, lease=Lease(1, 1))
+
+    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
+        return asyncio.ensure_future(self._put())
+
+    async def take(self, count: int) -> list[Taken]:
+        await asyncio.sleep(60)
+        return []
+
+    async def extend(self, leases: Sequence[Lease]) -> None: ...
+
+    def _change(self, word: str, lease: Lease) -> bool:
+        if self._failures and self._failures[0] > 0:
+            self._failures[0] -= 1
+            raise QueueFailed("disk is full")
+        self._failures = self._failures[1:]
+        self.changes.append((word, lease.key))
+        return True
+
+    async def mark(self, lease: Lease, job: str) -> bool:
+        return self._change(f"mark {job}", lease)
+
+    async def done(self, lease: Lease) -> bool:
+        return self._change("done", lease)
+
+    async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
+        return self._change(f"retry: {reason}", lease)
+
+    async def dead(self, lease: Lease, reason: str) -> bool:
+        return self._change(f"dead: {reason}", lease)
+
+    async def leave(self, leases: Sequence[Lease]) -> None:
+        self.changes += [("left", lease.key) for lease in leases]
+
+    def depth(self) -> Mapping[str, float]:
+        return {}
+
+    async def close(self) -> None: ...
+
+
+class Noted:
+    """A handler that notes its runs, and fails where it is told to."""
+
+    concurrency_limits = ()
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.runs: Counter[str] = Counter()
+
+    async def run(self, event: Event, job: str) -> None:
+        self.runs[job] += 1
+        if self.error is not None:
+            raise self.error
+
+
+def worker_of(queue: Queue) -> Worker:
+    log = Log(LineWriter(io.StringIO()), None)
+    runner = Runner(ConcurrencyLimit(8), None, lambda job, took, *, succeeded: None)
+    return Worker(queue, runner, {"lms": SOURCE}, lambda: RoutingTable({}, []), log, Backoff(3, 1.0, 2.0))
+
+
+def job(id: str, handler: Noted) -> Job:
+    return Job(id, cast("Any", handler), None, ())
+
+
+async def reach(holds: Callable[[], object]) -> None:
+    while not holds():  # noqa: ASYNC110 - any condition
+        await asyncio.sleep(0.001)
+
+
+async def until_idle(worker: Worker) -> None:
+    await reach(lambda: worker.idle)
+    worker.log.err.close()
+
+
+@settings(max_examples=15, deadline=None)
+@given(failures=st.lists(st.integers(0, 2), max_size=3), fails=st.booleans())
+def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(failures: list[int], fails: bool) -> None:
+    good, other = Noted(), Noted(HandlerFailed("no") if fails else None)
+
+    async def play() -> list[tuple[str, int]]:
+        queue = Memory(failures)
+        worker = worker_of(queue)
+        worker.start(Lease(1, 1), event("1"), [job("r/1", good), job("r/2", other)])
+        await until_idle(worker)
+        return queue.changes
+
+    changes = asyncio.run(play())
+    expected = [("mark r/1", 1), ("retry: r/2: no", 1)] if fails else [("mark r/1", 1), ("mark r/2", 1), ("done", 1)]
+    assert sorted(changes) == sorted(expected)
+    assert changes[-1] == expected[-1]
+    assert (good.runs, other.runs) == ({"r/1": 1}, {"r/2": 1})
+
+
+def test_a_handler_that_cancels_itself_has_failed() -> None:
+    async def play() -> None:
+        queue = Memory()
+        worker = worker_of(queue)
+        worker.start(Lease(1, 1), event("1"), [job("r/1", Noted(asyncio.CancelledError()))])
+        await until_idle(worker)
+        ((word, key),) = queue.changes
+        assert (word.partition(":")[0], key) == ("retry", 1)
+
+    asyncio.run(play())
+
+
+def test_an_event_that_was_delivered_too_often_is_given_up_without_a_run() -> None:
+    async def play() -> None:
+        queue = Memory()
+        worker = worker_of(queue)
+        worker._resume(Taken(Lease(1, 4), "lms", [], b"", b"{}", b"{}", frozenset()))
+        await until_idle(worker)
+        assert queue.changes == [("dead: the process that handled it ended", 1)]
+
+    asyncio.run(play())
+
+
+def test_what_could_not_be_written_is_tried_once_more_at_the_end() -> None:
+    async def play() -> None:
+        queue = Memory([100])
+        worker = worker_of(queue)
+        worker.start(Lease(1, 1), event("1"), [job("r/1", Noted())])
+        await reach(lambda: worker._unwritten)
+        queue._failures = []
+        await worker.end()
+        worker.log.err.close()
+        assert queue.changes == [("done", 1), ("left", 1)]
+
+    asyncio.run(play())
+
+
+def test_a_sender_is_answered_while_the_disk_hangs_and_its_event_runs_when_it_was_kept() -> None:
+    async def play() -> None:
+        queue = Memory()
+        queue.held.clear()
+        worker, handler = worker_of(queue), Noted()
+        verdict = await Intake(queue, worker, 0.01).handle(event("1"), [job("r/1", handler)])
+        assert (verdict.status, verdict.word) == (503, "inbox_failed")
+        queue.held.set()
+        await reach(lambda: queue.changes)
+        await until_idle(worker)
+        assert (queue.changes, handler.runs) == ([("done", 1)], {"r/1": 1})
+
+    asyncio.run(play())
