@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,19 @@ def test_files_of_tags_that_are_gone_are_removed_and_nothing_else(tmp_path: Path
     names = {path.name for path in directory.iterdir()}
     assert names == {"mine.toml", "notes.txt", *(path.rpartition("/")[2] for path in renamed)}
     assert "pictures.toml" in names
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text(f"{MARK}\n", encoding="utf-8")
+    place = tmp_path / "target" / "operations" / "petshop" / "photos.toml"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(victim)
+    with pytest.raises(UsageError, match=r"photos\.toml is a link"):
+        write_files(imported("petshop").files, str(tmp_path / "target"), "petshop")
+    assert victim.read_text(encoding="utf-8") == f"{MARK}\n"
+    assert os.listdir(place.parent) == ["photos.toml"]
 
 
 def test_a_file_that_no_import_made_is_not_overwritten(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
         context.say(error.format_message())
         return error.exit_code
     except (CallsheetError, click.ClickException) as error:
-        return _report(context, _worded(_unsaid(context) or error))
+        return _report(context, _after_a_change(context, _worded(_unsaid(context) or error)))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -155,6 +155,14 @@ def _worded(error: Exception) -> CallsheetError:
         message = error.format_message()
         return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))
     return CallsheetError(error.format_message() if isinstance(error, click.ClickException) else str(error))
+
+
+def _after_a_change(context: Context, error: CallsheetError) -> CallsheetError:
+    """A usage error says that nothing was sent; where something was, it is a failure of another kind."""
+    if not isinstance(error, UsageError) or not context.changed:
+        return error
+    told = (*error.details, "what was sent before may have taken effect")
+    return CallsheetError(error.message, hint=error.hint, details=told, status=error.status, trace_id=error.trace_id)
 
 
 def _help(error: click.UsageError) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import registry
 from ..commands.context import Context
+from ..commands.execute import CHANGES
 
 
 def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
@@ -13,9 +14,25 @@ def run_command(context: Context, command: dict[str, Any], values: dict[str, Any
         if not command.get("mends"):
             raise context.broken
         context.told = True
+    _check_output(context, command)
     if "builtin" in command:
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, values)
         return
     from ..commands.steps.run import run_steps
 
     run_steps(context, command, values)
+
+
+def _check_output(context: Context, command: dict[str, Any]) -> None:
+    """Refuse a format, a filter or columns that cannot work, whether or not the command would come to print.
+
+    Where the command has no view of its own, only what prints knows the columns; it too judges them before it changes
+    anything.
+    """
+    chosen = {name: context.option(name) for name in ("jq", "query", "columns")}
+    if context.output_format == "table" and not any(text is not None for text in chosen.values()):
+        return
+    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    elsewhere = "columns" in command or any("view" in different for different in command.get("on", {}).values())
+    columns = chosen["columns"] if view is not None and not elsewhere else None
+    context.output_with(view, columns, settled=command["safety"] in CHANGES)

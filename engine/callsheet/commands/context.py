@@ -110,7 +110,17 @@ class Context:
             self._client = Client(self.site(), self.catalog, environ=self.environ, log=log, note=self.note)
         return self._client
 
-    def output(self, view: Mapping[str, Any] | None = None) -> Output:
+    @property
+    def changed(self) -> bool:
+        """Whether something was sent that may have changed something."""
+        return self._client is not None and self._client.changed
+
+    def output(self, view: Mapping[str, Any] | None = None, *, settled: bool = False) -> Output:
+        """Where the result goes. Format, filters and columns are checked here; raises `UsageError`."""
+        return self.output_with(view, self.option("columns"), settled=settled)
+
+    def output_with(self, view: Mapping[str, Any] | None, columns: str | None, *, settled: bool = False) -> Output:
+        """The same with these columns."""
         from ..output import Output
 
         program = self.definition
@@ -120,11 +130,12 @@ class Context:
             view=cast("ViewDefinition | None", view),
             id=program.get("id"),
             text=program.get("text"),
-            columns=self.option("columns"),
+            columns=columns,
             jq=self.option("jq"),
             query=self.option("query"),
             rich=self._readable,
             color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
+            settled=settled,
         )
 
     def _readable(self, value: Any, format: str) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .context import Context
 
 
+CHANGES = ("write", "destroy")
+
+
 class Extent(NamedTuple):
     """How much of a list is wanted: one page, `most` items, or all; `size` items a page, from page `start` on."""
 
@@ -98,12 +101,12 @@ def perform(
         request = first_page(plan, request, extent)
     if dry_run(context, request):
         return
+    output = context.output(view, settled=request.safety in CHANGES)
     if request.reply == "binary" or out is not None:
         download(context, request, out)
     elif plan is not None:
-        context.output(view).items(items(context, request, plan, extent))
+        output.items(items(context, request, plan, extent))
     else:
-        output = context.output(view)
         show(context, output, context.client().send(request), extent)
 
 

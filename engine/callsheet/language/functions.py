@@ -12,6 +12,7 @@ from jmespath.visitor import Options
 
 from ..errors import did_you_mean
 from . import queries
+from .filenames import file_name
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -74,9 +75,8 @@ class Functions(functions.Functions):
 
     @functions.signature(_TEXT)
     def _func_filename(self, text: str) -> str:
-        """A name that stays inside its directory: no separators, control characters or leading dots."""
-        plain = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", text).lstrip(".").rstrip(". ")
-        return plain or "unnamed"
+        """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""
+        return file_name(text)
 
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:

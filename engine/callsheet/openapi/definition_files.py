@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import UsageError
+from ..written import write
 from .ids import slug
 from .layout import layout
 from .schemas import references
@@ -84,10 +85,13 @@ def write_files(files: Mapping[str, str], target: str, product: str) -> list[str
     Raises `UsageError` before anything is written when a file stands there that no import made.
     """
     directory = os.path.join(target, *directory_of(product).split("/"))
+    for path in files:
+        if os.path.islink(place := os.path.join(target, *path.split("/"))):
+            raise UsageError(f"{place} is a link, and was not made by an import", hint="move it away")
     present = _generated(directory, files, target)
     os.makedirs(directory, exist_ok=True)
     for path, text in files.items():
-        _replace(os.path.join(target, *path.split("/")), text)
+        write(os.path.join(target, *path.split("/")), text.encode())
     stale = sorted(present - {os.path.join(target, *path.split("/")) for path in files})
     for path in stale:
         os.remove(path)
@@ -111,10 +115,3 @@ def _generated(directory: str, files: Mapping[str, str], target: str) -> set[str
                         f"{path} was not made by an import", hint="move it away, or import to another place"
                     )
     return found
-
-
-def _replace(path: str, text: str) -> None:
-    fresh = f"{path}.new"
-    with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    os.replace(fresh, path)

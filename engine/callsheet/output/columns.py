@@ -45,11 +45,16 @@ def split(text: str) -> list[str]:
 class Columns:
     """The choice of columns; raises `UsageError` for a word that is near a column's name but is none.
 
-    A word that is not near any may still be a key of the items, so it is judged when they are there (`resolve`).
+    A word that is not near any may still be a key of the items, so it is judged when they are there (`resolve`). What a
+    change answers cannot be waited for: with `settled` a view's columns are all there are, and a key that is
+    missing in the end is an empty column.
     """
 
-    def __init__(self, view: ViewDefinition | None, asked: Sequence[str] | None, context: FormatContext) -> None:
+    def __init__(
+        self, view: ViewDefinition | None, asked: Sequence[str] | None, context: FormatContext, *, settled: bool = False
+    ) -> None:
         self._setting = context
+        self._settled = settled
         self._known: dict[str, Column] = {}
         self._standard: list[Column] = []
         identifying = view.get("id") if view else None
@@ -108,13 +113,16 @@ class Columns:
                 compile_expression(name)
             except TemplateError as error:
                 raise UsageError(f"--columns: {name!r} is neither a column nor an expression: {error}") from None
-        elif near := closest(name, [column.name for column in self._known.values()]):
+            return
+        near = closest(name, [column.name for column in self._known.values()])
+        if near or (self._settled and self._known):
+            guess = f", did you mean {near[0]!r}?" if near else ""
             hint = f"columns: {self._names()}; @.{name} stands for a key of the items"
-            raise UsageError(f"no column {name!r}, did you mean {near[0]!r}?", hint=hint)
+            raise UsageError(f"no column {name!r}{guess}", hint=hint)
 
     def _require_key(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> None:
         keys = {key: None for item in sample if isinstance(item, dict) for key in item}
-        if sample and name not in keys:
+        if sample and name not in keys and not self._settled:
             known = self._names() or ", ".join(column.name for column in suggested.values())
             near = did_you_mean(name, [*(column.name for column in self._known.values()), *keys])
             raise UsageError(f"no column {name!r}{near}", hint=f"columns: {known}")

@@ -25,7 +25,8 @@ class Output:
 
     `view` gives the columns and the id, `id` and `text` are the program's expressions where no view does; `columns`,
     `jq` and `query` are the person's wishes. `width` cuts tables also where there is no terminal; `clock`
-    gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format.
+    gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format. The result of a
+    change is `settled`: every column that can be judged beforehand is.
     """
 
     __slots__ = ("_bare_layout", "_filter", "_format", "_layout", "_raw", "_sections", "_stream")
@@ -45,6 +46,7 @@ class Output:
         width: int | None = None,
         clock: Callable[[], float] | None = None,
         rich: Callable[[Any, str], str] | None = None,
+        settled: bool = False,
     ) -> None:
         if format not in RENDERERS:
             near = did_you_mean(format, RENDERERS)
@@ -55,13 +57,19 @@ class Output:
         self._filter = _filter(jq, query)
         context = FormatContext(text, id, clock, rich)
         asked = split(columns) if isinstance(columns, str) else columns
-        self._layout = _layout(Columns(view, asked, context), view, context, self._stream)
+        self._layout = _layout(Columns(view, asked, context, settled=settled), view, context, self._stream)
         self._sections = sections_of(view) if not asked else []
         # Made when it is needed: a column that only the view knows is no expression.
-        self._bare_layout = partial(self._bare, asked, context)
+        self._bare_layout = partial(self._bare, asked, context, settled)
 
-    def _bare(self, asked: Sequence[str] | None, context: FormatContext) -> Layout:
-        return _layout(Columns(None, asked, context), None, context, self._stream)
+    def _bare(self, asked: Sequence[str] | None, context: FormatContext, settled: bool) -> Layout:
+        try:
+            columns = Columns(None, asked, context, settled=settled)
+        except UsageError:  # the name of a view's column, which is no expression
+            if not settled:
+                raise
+            columns = Columns(None, None, context)
+        return _layout(columns, None, context, self._stream)
 
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...commands.execute import allow, builder, download, dry_run
+from ...commands.execute import CHANGES, allow, builder, download, dry_run
 from ...errors import UsageError
 from ...language.deployment import check_available, on_deployment
 
@@ -29,6 +29,7 @@ def api(context: Context, values: dict[str, Any]) -> None:
     allow(context, request)
     if dry_run(context, request):
         return
+    context.output(settled=request.safety in CHANGES)
     if values.get("out") is not None:
         download(context, request, values["out"])
     else:
@@ -97,4 +98,4 @@ def _print(context: Context, client: Client, request: Request) -> None:
         return
     if context.option("output") is None:
         context.options["output"] = "json"
-    context.output().one(value)
+    context.output(settled=request.safety in CHANGES).one(value)

@@ -62,6 +62,7 @@ class Client:
         self._sleep = sleep
         self._now = now
         self._closed = False
+        self.changed = False  # whether a request was sent that may have changed something
         self._http = _http_client(site, environ)
         self._sender = Sender(
             self._http,
@@ -145,8 +146,10 @@ class Client:
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
+        headers = self.headers(request)
+        self.changed = self.changed or request.safety in ("write", "destroy")
         try:
-            return self._sender.open(request, self.headers(request), quota, read=read)
+            return self._sender.open(request, headers, quota, read=read)
         except httpx.InvalidURL as error:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
 

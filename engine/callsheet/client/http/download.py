@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
-from ...errors import CallsheetError, UsageError
+from ...written import written
 
 if TYPE_CHECKING:
     from ..request.model import Request
@@ -16,11 +15,13 @@ if TYPE_CHECKING:
     from .incoming import Incoming
 
 
-def save(client: Client, request: Request, path: str) -> int:
-    """Write the body to `path` and return its length. The file appears whole or not at all."""
-    if os.path.isdir(path):
-        raise UsageError(f"{path}: is a directory, expected the name of a file")
-    with client.stream(request) as incoming, _replacing(path) as file:
+def save(client: Client, request: Request, path: str, *, named: bool = True) -> int:
+    """Write the body to `path` and return its length. A file appears whole or not at all.
+
+    Unless a person `named` it, no link is followed that stands there.
+    Raises `UsageError`, before anything is sent, where it cannot be written.
+    """
+    with written(path, named=named) as file, client.stream(request) as incoming:
         return _copy(incoming, file, os.path.basename(path))
 
 
@@ -51,20 +52,3 @@ def _shown(incoming: Incoming, label: str) -> Iterator[bytes]:
         for chunk in incoming.chunks():
             yield chunk
             bar.update(len(chunk))
-
-
-@contextmanager
-def _replacing(path: str) -> Iterator[IO[bytes]]:
-    """A new file beside `path`, moved there when the block ends well and removed when it does not."""
-    beside = f"{path}.{os.urandom(6).hex()}.part"
-    try:
-        with open(beside, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        raise CallsheetError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
-    finally:
-        with suppress(OSError):
-            os.remove(beside)

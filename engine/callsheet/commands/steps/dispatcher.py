@@ -8,11 +8,12 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
+from ..execute import CHANGES, Extent, builder, first_page, items, print_curl, refuse_when_read_only
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
     from ...client.request.model import Request
+    from ...output import Output
     from ..context import Context
 
 ONE_PAGE = Extent()
@@ -34,6 +35,9 @@ class Dispatcher:
         request: Request = self.builder.build(operation, arguments, body, files)
         return request
 
+    def safety(self, operation: str) -> str:
+        return str(self.builder.call(operation).safety)
+
     def held_back(self, request: Request, *, final: bool) -> bool:
         """Whether the request is to be printed instead of sent. `final` is the one a command is about."""
         return self.dry and (final or not self.resolve or request.safety != "read")
@@ -49,13 +53,13 @@ class Dispatcher:
 
         return plan_of(self.context.catalog, self.builder.call(operation))
 
-    def show(self, plan: PagePlan, request: Request, extent: Extent, view: Mapping[str, Any] | None) -> None:
+    def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent) -> None:
         """Print the items as their pages arrive, and say when there are more."""
-        self.context.output(view).items(items(self.context, request, plan, extent))
+        output.items(items(self.context, request, plan, extent))
 
     def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""
-        if request.safety in ("write", "destroy"):
+        if request.safety in CHANGES:
             refuse_when_read_only(self.context, f"{request.method} {request.path} was not sent")
         plan = self.plan(operation)
         if plan is not None:
@@ -74,14 +78,15 @@ class Dispatcher:
                 break
         return found
 
-    def save(self, request: Request, path: str) -> dict[str, Any]:
-        """Write the answer to a file of this name; where one exists already, to `name (2)` and so on."""
+    def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any]:
+        """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on."""
         from ...client.http.download import save
 
-        path = os.path.normpath(path)
-        make_directory(os.path.dirname(path))
-        free = free_name(path)
-        return {"file": free, "bytes": save(self.context.client(), request, free)}
+        if not named:
+            path = os.path.normpath(path)
+            make_directory(os.path.dirname(path))
+            path = free_name(path)
+        return {"file": path, "bytes": save(self.context.client(), request, path, named=named)}
 
 
 def make_directory(path: str) -> None:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
 
 if TYPE_CHECKING:
+    from ...output import Output
     from ..context import Context
     from ..execute import Extent
 
 
-def show(context: Context, value: Any, view: Mapping[str, Any] | None) -> None:
+def show(output: Output, value: Any) -> None:
     if isinstance(value, list):
-        context.output(view).items(value)
+        output.items(value)
     elif value is not None:
-        context.output(view).one(value)
+        output.one(value)
 
 
-def show_part(context: Context, items: list[Any], view: Mapping[str, Any] | None, extent: Extent) -> None:
+def show_part(context: Context, output: Output, items: list[Any], extent: Extent) -> None:
     """Where a service answers a list whole, pages are cut out of it here; they start at an index."""
     start = _index(extent.start)
     length = extent.most if extent.most is not None or extent.all else extent.size
     end = len(items) if length is None else start + length
-    context.output(view).items(items[start:end])
+    output.items(items[start:end])
     if end < len(items) and extent.most is None:
         context.note(f"there are more items of {len(items)}: --all for every one, --page-token {end} for the next page")
 

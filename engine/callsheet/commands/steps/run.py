@@ -9,14 +9,14 @@ from ... import registry
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.deployment import check_available, on_deployment
 from ...language.template import TemplateError, evaluate, fill
-from ..execute import Extent, extent_of, refuse_when_read_only
-from .batch import in_batches
+from ..execute import CHANGES, Extent, extent_of, refuse_when_read_only
+from .batch import groups, in_batches
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
 from .print_result import show, show_part
 from .reread import on_conflict
-from .scope import convert_values, resolve_values, scope_of
+from .scope import convert_values, identifier, resolve_values, scope_of
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Run:
         self.shown = False
         self.answered = False
         self.tolerated: list[CallsheetError] = []
+        self.changes = command["safety"] in CHANGES
+        self.failures: list[CallsheetError] = []
 
     def run(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
@@ -69,15 +71,18 @@ class Run:
             self.context.confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
         self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
+        self.output = self.context.output(self.view, settled=self.changes)
         for place, step in enumerate(self.steps[first:], first):
             self._take(step, self.steps[place + 1 :])
         if self.tolerated and not self.answered:
             raise self.tolerated[0]
         if not self.shown and not self.dispatcher.dry:
             self._show()
+        if self.failures:
+            raise self.failures[0]
 
     def _guard(self) -> None:
-        if self.command["safety"] in ("write", "destroy") and not self.dispatcher.dry:
+        if self.changes and not self.dispatcher.dry:
             refuse_when_read_only(self.context, "this command would change something")
 
     def _view(self) -> dict[str, Any] | None:
@@ -86,8 +91,8 @@ class Run:
     def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
         return fill(value, self.scope if scope is None else scope)
 
-    def wanted(self, step: Step) -> bool:
-        return "when" not in step or _true(evaluate(step["when"], self.scope))
+    def wanted(self, step: Step, scope: Mapping[str, Any] | None = None) -> bool:
+        return "when" not in step or _true(evaluate(step["when"], self.scope if scope is None else scope))
 
     def _fail(self, step: Step) -> None:
         if self.wanted(step):
@@ -99,6 +104,7 @@ class Run:
             self._fail(step)
         elif self.wanted(step):
             final = not any("call" in later and self.wanted(later) for later in following)
+            self._rehearse(step, following)
             try:
                 self._bind(step, self._call(step, final=final))
             except CallsheetError as error:
@@ -110,23 +116,37 @@ class Run:
             else:
                 self.answered = True
 
+    def _rehearse(self, step: Step, following: list[Step]) -> None:
+        """Before something is changed, build what is to be sent: this step, and later ones as far as is known."""
+        if not self.changes or self.dispatcher.safety(step["call"]) not in CHANGES:
+            return
+        scope = dict(self.scope)
+        for each in [step, *following]:
+            if "call" in each and "tolerate" not in each and self.wanted(each, scope):
+                for part in self._parts(each, scope):
+                    self.request(each, part)
+            scope.update(_bound(each, _HELD))
+
+    def _parts(self, step: Step, scope: Scope) -> list[Scope]:
+        if "batch" not in step:
+            return [scope]
+        return [inner for _, inner in groups(self._things(step, scope), step["batch"], scope)]
+
     def _bind(self, step: Step, answer: Any) -> None:
-        name = step.get("as")
-        if isinstance(name, dict):
-            parts = {key: Unknown(key) if answer is _HELD else evaluate(part, answer) for key, part in name.items()}
-            self.scope.update(parts)
-        elif name:
-            self.scope[name] = Unknown(name) if answer is _HELD else answer
+        self.scope.update(_bound(step, answer))
         self.answer = None if answer is _HELD else answer
 
     def _call(self, step: Step, *, final: bool) -> Any:
         if "batch" not in step:
             return self.act(step, self.scope, final=final)
-        things = evaluate(step["batch"]["items"], self.scope)
-        if isinstance(things, Unknown):
-            things = [things]
-        answers = in_batches(things or [], step["batch"], self.scope, lambda s: self.act(step, s, final=final))
+        things = self._things(step, self.scope)
+        goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
+        answers = in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
         return [answer for answer in answers if answer is not _HELD and answer is not None]
+
+    def _things(self, step: Step, scope: Scope) -> list[Any]:
+        things = evaluate(step["batch"]["items"], scope)
+        return [things] if isinstance(things, Unknown) else things or []
 
     def act(self, step: Step, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `_HELD` where it was printed instead of sent."""
@@ -136,14 +156,20 @@ class Run:
             self.dispatcher.print(step["call"], request, extent)
             return _HELD
         if "save" in step:
-            return self.dispatcher.save(request, str(self.fill(step["save"], scope)))
+            path = str(self.fill(step["save"], scope))
+            return self.dispatcher.save(request, path, named=path in self._named_files())
         plan = self.dispatcher.plan(step["call"]) if final and self._streams(step) else None
         if plan is not None:
-            self.dispatcher.show(plan, request, extent, self.view)
+            self.dispatcher.show(self.output, plan, request, extent)
             self.shown = True
             return None
         answer = self._send(step, request, extent, scope)
         return evaluate(step["value"], answer) if "value" in step else answer
+
+    def _named_files(self) -> set[Any]:
+        """The paths that a person gave."""
+        paths = [param for param in self.params if param.get("type") == "path" and not param.get("multiple")]
+        return {self.scope["given"].get(identifier(param["name"])) for param in paths}
 
     def _send(self, step: Step, request: Request, extent: Extent, scope: Scope) -> Any:
         try:
@@ -173,18 +199,26 @@ class Run:
     def _show(self) -> None:
         if "items" in self.command:
             items = evaluate(self.command["items"], self.answer)
-            show_part(self.context, items or [], self.view, self.extent)
+            show_part(self.context, self.output, items or [], self.extent)
         elif "result" in self.command:
-            show(self.context, self._result(), self.view)
+            show(self.output, self._result())
         elif self.command.get("pages") and isinstance(self.answer, list):
-            show_part(self.context, self.answer, self.view, self.extent)
+            show_part(self.context, self.output, self.answer, self.extent)
         else:
-            show(self.context, self.answer, self.view)
+            show(self.output, self.answer)
 
     def _result(self) -> Any:
         result = self.fill(self.command["result"])
         converter = self.fill(self.command.get("convert"))
         return registry.resolve(registry.CONVERTERS[converter])(self.context, result) if converter else result
+
+
+def _bound(step: Step, answer: Any) -> Scope:
+    """What a step's answer is called further down, and its value there."""
+    name = step.get("as")
+    if isinstance(name, dict):
+        return {key: Unknown(key) if answer is _HELD else evaluate(part, answer) for key, part in name.items()}
+    return {name: Unknown(name) if answer is _HELD else answer} if name else {}
 
 
 def _true(value: Any) -> bool:
