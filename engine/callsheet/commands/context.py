@@ -156,13 +156,21 @@ class Context:
     def say(self, text: str) -> None:
         print(text, file=self.streams.err, flush=True)
 
-    def confirm(self, question: str) -> None:
-        """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
+    def will_confirm(self, question: str) -> bool:
+        """Whether a person has to be asked. Raises `UsageError` where that is so and nobody can be."""
         if self.option("yes") or self.option("dry-run"):
-            return
+            return False
         if not self.streams.input.isatty():
             raise UsageError(f"{question} refused: not a terminal", hint="pass --yes to confirm non-interactively")
-        self.streams.err.write(f"{question} [y/N] ")
+        return True
+
+    def confirm(self, question: str) -> None:
+        """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
+        from ..output.clean import one_line
+
+        if not self.will_confirm(question):
+            return
+        self.streams.err.write(f"{one_line(question)} [y/N] ")
         self.streams.err.flush()
         if self.streams.input.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("not confirmed, nothing was sent")

@@ -17,7 +17,7 @@ Problems = Iterator[tuple[Path, str]]
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
-ALWAYS = frozenset({"given", "site", "output", "columns", "limit", "max", "all", "page_token"})
+ALWAYS = frozenset({"given", "named", "site", "output", "columns", "limit", "max", "all", "page_token"})
 _PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "hint", "fail", "tolerate")
 
 

@@ -21,6 +21,10 @@ class Page(NamedTuple):
     total: int | None
 
 
+class RepeatedPage(CallsheetError):
+    """The service answers the same again; asking on would never end."""
+
+
 Following = tuple[Request | None, str | None]  # the next request, and where its page starts
 
 
@@ -97,7 +101,7 @@ class Walk:
 
     def _once(self, request: Request, mark: str | bytes, what: str) -> None:
         if hash(mark) in self._seen:
-            raise CallsheetError(
+            raise RepeatedPage(
                 f"{request.name}: the service gave the same {what} twice; stopped, because it would never end"
             )
         self._seen.add(hash(mark))

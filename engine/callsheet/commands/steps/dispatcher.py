@@ -67,15 +67,25 @@ class Dispatcher:
         reply = self.context.client().send(request)
         return reply.json() if reply.request.reply == "json" or reply.media.endswith("json") else None
 
-    def _items(self, plan: PagePlan, request: Request, extent: Extent) -> list[Any]:
+    def everything(self, operation: str, request: Request) -> Any:
+        """What an operation that only reads answers, over all its pages where it pages."""
+        plan = self.plan(operation)
+        return self.answer(operation, request) if plan is None else self._items(plan, request, EVERY_PAGE, whole=True)
+
+    def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
         from ...client.pagination.pages import pages
+        from ...client.pagination.walk import RepeatedPage
 
         found: list[Any] = []
         settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
-        for page in pages(self.context.client().send, plan, request, **settings):
-            found += page.items
-            if not extent.all and extent.most is None:
-                break
+        try:
+            for page in pages(self.context.client().send, plan, request, **settings):
+                found += page.items
+                if not extent.all and extent.most is None:
+                    break
+        except RepeatedPage:  # a service that does not page after all: its one answer is everything
+            if not whole:
+                raise
         return found
 
     def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from ...errors import NoMatch, UsageError, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from .addresses import found_in_url, is_url
-from .dispatcher import EVERY_PAGE, ONE_PAGE, Dispatcher
+from .dispatcher import Dispatcher
+from .matching import Candidates, contains, matches
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -20,19 +21,21 @@ _LISTED = 10
 
 
 class Match(NamedTuple):
-    """The id, and the candidate it was taken from where there was one."""
+    """The id, how what was found is called, and the candidate it was taken from where there was one."""
 
     value: Any
+    name: str
     item: Any = None
 
 
 class Lookups:
-    """The lookups of one run; a candidate list is asked for once."""
+    """The lookups of one run; a candidate list is asked for once. An `exact` run never takes a name for another."""
 
-    def __init__(self, context: Context, wire: Dispatcher) -> None:
+    def __init__(self, context: Context, wire: Dispatcher, *, exact: bool) -> None:
         self.context = context
         self.dispatcher = wire
-        self._answers: dict[str, list[Any]] = {}
+        self.exact = exact
+        self._answers: dict[str, Any] = {}
 
     def definition(self, id: str) -> dict[str, Any]:
         return on_deployment(self.context.catalog.get("lookup", id), self.context.site().deployment)
@@ -47,37 +50,58 @@ class Lookups:
             raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
         if keyword is not None:
-            return Match(self._keyword_value(lookup, keyword, word, scope))
+            return self._of_keyword(lookup, keyword, word, scope)
         if is_url(word) and not self.context.is_literal(word):
-            return Match(found_in_url(self.context, word, lookup))
+            id = found_in_url(self.context, word, lookup)
+            return Match(id, id)
         if "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
-            return Match(found.groupdict().get("id", word))
+            return Match(found.groupdict().get("id", word), word)
         if "call" not in lookup:
             raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
-            return Match(_unknown(lookup.get("value", "@"), lookup, word))
-        return _choose(lookup, word, candidates)
+            return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
+        return self._choose(lookup, word, candidates)
 
-    def _keyword_value(
+    def _of_keyword(
         self, lookup: dict[str, Any], keyword: dict[str, Any], word: str, scope: Mapping[str, Any]
-    ) -> Any:
+    ) -> Match:
         if "call" not in keyword:
-            return None
-        answer = self._ask(keyword, {**scope, "word": word}, every=False)
+            return Match(None, word)
+        answer = self._ask(keyword, {**scope, "word": word})
         value = keyword.get("value", lookup.get("value", "@"))
-        return _unknown(value, lookup, word) if answer is None else evaluate(value, answer)
+        if answer is None:
+            return Match(_unknown(value, lookup, word), word)
+        return Match(evaluate(value, answer), _label({**lookup, "value": value}, answer) or word, answer)
 
-    def _candidates(self, lookup: dict[str, Any], scope: Mapping[str, Any]) -> list[Any] | None:
+    def _candidates(self, lookup: dict[str, Any], scope: Mapping[str, Any]) -> Candidates | None:
         """None in a dry run that does not ask."""
-        answer = self._ask(lookup, scope, every=bool(lookup.get("all")))
+        answer = self._ask(lookup, scope)
         if answer is None:
             return None
-        items = evaluate(lookup["items"], answer) if "items" in lookup else answer
+        items = (evaluate(lookup["items"], answer) if "items" in lookup else answer) or []
         where = lookup.get("where")
-        return [item for item in items or () if where is None or evaluate(where, item)]
+        return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
-    def _ask(self, table: dict[str, Any], scope: Mapping[str, Any], *, every: bool) -> Any:
+    def _choose(self, lookup: dict[str, Any], word: str, candidates: Candidates) -> Match:
+        matching = matches(lookup, word, candidates)
+        value = lookup.get("value", "@")
+        by_value = {to_text(evaluate(value, item)): item for item in matching.items}
+        if len(by_value) > 1:
+            raise _several(lookup, word, list(by_value.values()))
+        if not by_value or not (matching.exact or self._may_guess(lookup)):
+            raise _none(lookup, word, candidates.items)
+        item = next(iter(by_value.values()))
+        name = _label(lookup, item)
+        if not matching.exact:
+            self.context.note(f'no {lookup["title"]} is called "{word}"; taken: {name}')
+        return Match(evaluate(value, item), name, item)
+
+    def _may_guess(self, lookup: dict[str, Any]) -> bool:
+        return not self.exact and bool(lookup.get("partial"))
+
+    def _ask(self, table: dict[str, Any], scope: Mapping[str, Any]) -> Any:
+        """Every page: before the last one nobody can say that nothing, or only one thing, has a name."""
         arguments = fill(table.get("args", {}), scope) or {}
         request = self.dispatcher.build(table["call"], arguments)
         if self.dispatcher.held_back(request, final=False):
@@ -85,7 +109,7 @@ class Lookups:
             return None
         key = request.method + request.url
         if key not in self._answers:
-            self._answers[key] = self.dispatcher.answer(table["call"], request, EVERY_PAGE if every else ONE_PAGE)
+            self._answers[key] = self.dispatcher.everything(table["call"], request)
         return self._answers[key]
 
 
@@ -100,44 +124,6 @@ def _keyword(lookup: dict[str, Any], word: str) -> dict[str, Any] | None:
             found: dict[str, Any] = keyword
             return found
     return None
-
-
-def _choose(lookup: dict[str, Any], word: str, candidates: list[Any]) -> Match:
-    matching = _matching(lookup, word, candidates)
-    value = lookup.get("value", "@")
-    by_value = {to_text(evaluate(value, item)): item for item in matching}
-    if len(by_value) == 1:
-        item = next(iter(by_value.values()))
-        return Match(evaluate(value, item), item)
-    if by_value:
-        raise _several(lookup, word, list(by_value.values()))
-    raise _none(lookup, word, candidates)
-
-
-def _matching(lookup: dict[str, Any], word: str, candidates: list[Any]) -> list[Any]:
-    """Those of the first expression that has the word as its value, else those that contain it, else an only one."""
-    folded = word.strip().casefold()
-    expressions = lookup.get("match", [lookup.get("value", "@")])
-    for expression in expressions:
-        exact = [item for item in candidates if folded in _texts(evaluate(expression, item))]
-        if exact:
-            return exact
-    if lookup.get("partial"):
-        parts = [
-            item
-            for item in candidates
-            if any(folded in text for expression in expressions for text in _texts(evaluate(expression, item)))
-        ]
-        if parts:
-            return parts
-    if len(candidates) == 1 and "sole" in lookup and evaluate(lookup["sole"], {"word": word}):
-        return candidates
-    return []
-
-
-def _texts(value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    return [to_text(item).strip().casefold() for item in values if item is not None]
 
 
 def _label(lookup: dict[str, Any], item: Any) -> str:
@@ -155,7 +141,7 @@ def _several(lookup: dict[str, Any], word: str, items: list[Any]) -> UsageError:
 
 
 def _none(lookup: dict[str, Any], word: str, candidates: list[Any]) -> NoMatch:
-    listed = [_label(lookup, item) for item in candidates]
+    listed = [_label(lookup, item) for item in sorted(candidates, key=lambda item: not contains(lookup, word, item))]
     names = [to_text(evaluate(lookup.get("label", "@"), item)) for item in candidates]
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'
     return NoMatch(message, details=[f"available: {_joined(listed)}"] if listed else (), hint=lookup.get("hint"))

@@ -50,7 +50,7 @@ class Run:
         self.params: list[dict[str, Any]] = command.get("params", [])
         self.steps: list[Step] = command["step"]
         self.dispatcher = Dispatcher(context)
-        self.lookups = Lookups(context, self.dispatcher)
+        self.lookups = Lookups(context, self.dispatcher, exact=command["safety"] in CHANGES)
         self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
         self.scope = scope_of(context, self.params, values)
         self.answer: Any = None
@@ -68,10 +68,12 @@ class Run:
         for step in self.steps[:first]:
             self._fail(step)
         if "confirm" in self.command:
-            self.context.confirm(str(self.fill(self.command["confirm"])))
+            self.context.will_confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
         self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
         self.output = self.context.output(self.view, settled=self.changes)
+        if "confirm" in self.command:  # by the names that were found
+            self.context.confirm(str(self.fill(self.command["confirm"])))
         for place, step in enumerate(self.steps[first:], first):
             self._take(step, self.steps[place + 1 :])
         if self.tolerated and not self.answered:

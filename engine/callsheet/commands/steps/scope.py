@@ -19,7 +19,10 @@ def identifier(name: str) -> str:
 
 
 def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
-    """The plain values by name, the same once more under `given`, the site, and the output's format."""
+    """The plain values by name, the same once more under `given`, the site, and the output's format.
+
+    `named` has them as they can be shown; look-ups put the name and the id of what they found in their places.
+    """
     plain = {identifier(name): None if value == [] else value for name, value in values.items()}
     for name in (identifier(param["name"]) for param in params if param.get("split")):
         plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
@@ -28,7 +31,7 @@ def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, A
         if "setting" in param and plain.get(identifier(param["name"])) is None:
             plain[identifier(param["name"])] = site.setting(param["setting"])
     about = {"name": site.name, "deployment": site.deployment}
-    return {**plain, "given": dict(plain), "site": about, "output": context.output_format}
+    return {**plain, "given": dict(plain), "named": dict(plain), "site": about, "output": context.output_format}
 
 
 def convert_values(context: Context, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
@@ -47,9 +50,16 @@ def resolve_values(lookups: Lookups, params: list[dict[str, Any]], scope: dict[s
         if scope.get(name) is None:
             continue
         if "lookup" in param:
-            scope[name] = _each(scope[name], lambda word: lookups.resolve(param["lookup"], word, scope))  # noqa: B023
+            _resolve(lookups, param["lookup"], name, scope)
         if "assign" in param:
             scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
+
+
+def _resolve(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> None:
+    words = scope[name]
+    found = [lookups.find(lookup, word, scope) for word in (words if isinstance(words, list) else [words])]
+    scope[name] = [match.value for match in found] if isinstance(words, list) else found[0].value
+    scope["named"] = {**scope["named"], name: ", ".join(match.name for match in found)}
 
 
 def _each(value: Any, change: Any) -> Any:

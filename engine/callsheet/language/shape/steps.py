@@ -39,7 +39,6 @@ class LookupHere(Shape, total=False):
     urls: list[str]
     sole: Expression
     partial: bool
-    all: bool
     keywords: dict[str, KeywordDefinition]
 
 
@@ -61,9 +60,8 @@ class LookupDefinition(LookupHere, total=False):
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
     pattern: Annotated[str, Field(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[str], Field(description="Regular expressions over a URL's path and query; group 1 is the id.")]
-    sole: Annotated[Expression, Field(description="Sees `word`; where true, an only candidate needs no match.")]
-    partial: Annotated[bool, Field(description="A part of a name will do where only one candidate has it.")]
-    all: Annotated[bool, Field(description="Read every page of candidates, not only the first.")]
+    sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
+    partial: Annotated[bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")]
     keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
     on: Annotated[dict[str, LookupHere], Field(description="Deployment → what differs there.")]
