@@ -7,6 +7,7 @@ from typing import Any
 from .. import registry
 from ..commands.context import Context
 from ..commands.execute import CHANGES
+from ..language.deployment import variants
 
 
 def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
@@ -33,6 +34,7 @@ def _check_output(context: Context, command: dict[str, Any]) -> None:
     if context.output_format == "table" and not any(text is not None for text in chosen.values()):
         return
     view = context.catalog.get("view", command["view"]) if "view" in command else None
-    elsewhere = "columns" in command or any("view" in different for different in command.get("on", {}).values())
+    other_views = any(here.get("view") != command.get("view") for here in variants(command).values())
+    elsewhere = "columns" in command or other_views
     columns = chosen["columns"] if view is not None and not elsewhere else None
     context.output_with(view, columns, settled=command["safety"] in CHANGES)

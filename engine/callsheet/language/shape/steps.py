@@ -61,7 +61,9 @@ class LookupDefinition(LookupHere, total=False):
     pattern: Annotated[str, Field(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[str], Field(description="Regular expressions over a URL's path and query; group 1 is the id.")]
     sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
-    partial: Annotated[bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")]
+    partial: Annotated[
+        bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")
+    ]
     keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
     on: Annotated[dict[str, LookupHere], Field(description="Deployment → what differs there.")]

@@ -1,0 +1,163 @@
+"""A change goes to exactly what was named: never to what is nearly called so, nor to another person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.catalog.catalog import open_catalog
+from callsheet.commands.steps.matching import Candidates, matches
+from support.cases import Done, environment, run_program
+from support.server import Exchange, exchange, reply, serve
+
+BOARDS = {"values": [{"id": 5, "name": "Crew"}], "isLast": True}
+
+
+def sprints(*names: str) -> list[Exchange]:
+    found = [{"id": number, "name": name} for number, name in enumerate(names, 10)]
+    return [
+        exchange("GET", "/rest/agile/1.0/board", reply(json=BOARDS), repeat=None),
+        exchange("GET", "/rest/agile/1.0/board/5/sprint", reply(json={"values": found, "isLast": True}), repeat=None),
+    ]
+
+
+def run(tmp_path: Path, script: list[Exchange], *words: str) -> Done:
+    with serve(script, verify=False) as server:
+        done = run_program("suite", list(words), environment(tmp_path / "home", server.url))
+        return done._replace(requests=tuple(server.requests))
+
+
+def changes(done: Done) -> list[str]:
+    return [f"{request.method} {request.path}" for request in done.requests if request.method != "GET"]
+
+
+@pytest.mark.parametrize("names", [["Sprint 10"], ["Sprint 10", "Sprint 11"], ["My Sprint 1"], ["Sprint 12", "Retro"]])
+@pytest.mark.parametrize("words", [["sprints", "delete", "Sprint 1", "--yes"], ["sprints", "close", "Sprint 1"]])
+def test_a_nearly_right_name_changes_nothing(tmp_path: Path, words: list[str], names: list[str]) -> None:
+    done = run(tmp_path, sprints(*names), *words, "--board", "Crew")
+    assert (done.exit, changes(done)) == (2, [])
+    assert names[0] in done.stderr
+
+
+def test_a_board_that_is_nearly_right_is_not_taken_for_a_change(tmp_path: Path) -> None:
+    done = run(tmp_path, sprints("Sprint 1"), "sprints", "delete", "Sprint 1", "--yes", "--board", "Cre")
+    assert (done.exit, changes(done)) == (2, [])
+
+
+def test_the_exact_name_is_taken_and_named(tmp_path: Path) -> None:
+    script = [*sprints("Sprint 1", "Sprint 10"), exchange("DELETE", "/rest/agile/1.0/sprint/10", reply(204))]
+    done = run(tmp_path, script, "sprints", "delete", "sprint 1", "--yes", "--board", "Crew")
+    assert (done.exit, changes(done)) == (0, ["DELETE /rest/agile/1.0/sprint/10"]), done.stderr
+    assert "deleted: Sprint 1 (10)" in done.stdout.decode()
+
+
+def test_a_read_may_take_the_only_one_and_says_so(tmp_path: Path) -> None:
+    script = [*sprints("Sprint 10"), exchange("GET", "/rest/agile/1.0/sprint/10", reply(json={"id": 10}))]
+    done = run(tmp_path, script, "sprints", "get", "Sprint 1", "--board", "Crew")
+    assert done.exit == 0, done.stderr
+    assert 'note: no sprint is called "Sprint 1"; taken: Sprint 10 (10)' in done.stderr
+
+
+def users(*people: dict[str, Any]) -> list[Exchange]:
+    """Two to a page."""
+    path = "/rest/api/3/user/search"
+    pages = [list(people[start : start + 2]) for start in range(0, len(people), 2)]
+    script = [
+        exchange(
+            "GET", path, reply(json=page), repeat=None, query=["query=" + WORD, *([f"startAt={2 * n}"] if n else [])]
+        )
+        for n, page in enumerate(pages)
+    ]
+    end = [f"startAt={len(people)}"] if people else []
+    script.append(exchange("GET", path, reply(json=[]), repeat=None, query=["query=" + WORD, *end]))
+    return [*script, exchange("PUT", "/rest/api/3/issue/DEMO-1/assignee", reply(204), repeat=None)]
+
+
+WORD = "robin"
+
+
+def person(id: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"accountId": id, "displayName": name, "active": True, "accountType": "atlassian", **more}
+
+
+def assigned(tmp_path: Path, *people: dict[str, Any], to: str = WORD) -> tuple[int, list[Any], str]:
+    script = users(*people)
+    for each in script[:-1]:
+        each.request.query = [part.replace(f"query={WORD}", f"query={to}") for part in each.request.query or []]
+    done = run(tmp_path, script, "issues", "assign", "DEMO-1", "--to", to)
+    return done.exit, [request.json() for request in done.requests if request.method == "PUT"], done.stderr
+
+
+def test_only_an_exact_person_is_taken(tmp_path: Path) -> None:
+    code, sent, told = assigned(tmp_path, person("r-1", "Robinson Small"))
+    assert (code, sent) == (2, []), told
+    assert "Robinson Small (r-1)" in told
+
+
+def test_all_pages_are_read_before_anybody_is_chosen(tmp_path: Path) -> None:
+    others = [person(f"o-{number}", f"Robin Other {number}") for number in range(5)]
+    code, sent, told = assigned(tmp_path, *others, person("r-1", "Robin"))
+    assert (code, sent) == (0, [{"accountId": "r-1"}]), told
+    code, sent, told = assigned(tmp_path, person("r-1", "Robin"), *others, person("r-2", "Robin"))
+    assert (code, sent) == (2, []), told
+    assert "Robin (r-1); Robin (r-2)" in told
+
+
+def test_an_address_finds_its_owner_and_nobody_else(tmp_path: Path) -> None:
+    to = "robin@example.org"
+    other = person("o-1", "Robin", emailAddress="robin@example.org.example.com")
+    gone = {**person("g-1", "Robin"), "active": False}
+    hidden = person("h-1", "Robin")
+    own = person("r-1", "Robin", emailAddress="Robin@Example.org")
+    assert assigned(tmp_path, other, to=to)[:2] == (2, [])
+    assert assigned(tmp_path, hidden, to=to)[:2] == (0, [{"accountId": "h-1"}])
+    assert assigned(tmp_path, hidden, other, to=to)[:2] == (2, [])
+    assert assigned(tmp_path, hidden, gone, to=to)[:2] == (2, [])
+    assert assigned(tmp_path, other, own, to=to)[:2] == (0, [{"accountId": "r-1"}])
+
+
+TRANSITIONS: list[tuple[list[tuple[str, str, str]], str | None]] = [
+    ([("11", "Done", "Closed"), ("12", "Finish", "Done")], "12"),
+    ([("11", "Done", "Closed")], "11"),
+    ([("11", "Done", "Done"), ("12", "Finish", "Done")], "11"),
+    ([("11", "Skip", "Done"), ("12", "Finish", "Done")], None),
+    ([("11", "Not Done", "Open"), ("12", "Undone", "Open")], None),
+]
+
+
+@pytest.mark.parametrize(("found", "wanted"), TRANSITIONS)
+def test_the_status_wins_over_the_name_of_a_transition(
+    tmp_path: Path, found: list[tuple[str, str, str]], wanted: str | None
+) -> None:
+    answer = {"transitions": [{"id": id, "name": name, "to": {"name": to}} for id, name, to in found]}
+    path = "/rest/api/3/issue/DEMO-1/transitions"
+    script = [exchange("GET", path, reply(json=answer)), exchange("POST", path, reply(204), repeat=None)]
+    done = run(tmp_path, script, "issues", "transition", "DEMO-1", "--to", "done")
+    sent = [request.json()["transition"]["id"] for request in done.requests if request.method == "POST"]
+    assert (done.exit, sent) == ((0, [wanted]) if wanted else (2, [])), done.stderr
+
+
+def test_capitals_decide_between_names_that_differ_only_in_them() -> None:
+    items = [{"id": 1, "name": "release"}, {"id": 2, "name": "Release"}]
+    lookup = {"match": ["name"], "value": "id"}
+    assert matches(lookup, "Release", Candidates(items, only=False)).items == [items[1]]
+    assert matches(lookup, "RELEASE", Candidates(items, only=False)).items == items
+
+
+def test_what_is_said_about_a_deed_names_what_was_found(tmp_path: Path) -> None:
+    """Prompts, and results that name a word which a look-up resolved."""
+    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path)})
+    for id, command in catalog.all("command").items():
+        found = [p["name"].replace("-", "_") for p in command.get("params", ()) if "lookup" in p]
+        said = f"{command.get('confirm', '')} {command.get('result', '')}"
+        for name in found:
+            asks_for = catalog.get(
+                "lookup", next(p for p in command["params"] if p["name"].replace("-", "_") == name)["lookup"]
+            )
+            if "call" in asks_for and asks_for.get("value", "@") != "@":
+                assert f"given.{name}" not in said, id
+        for name in found if "confirm" in command else ():
+            assert "{" + name + "}" not in command["confirm"], id
+    catalog.close()
