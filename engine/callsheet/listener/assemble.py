@@ -13,7 +13,7 @@ from ..paths import cache_directory
 from .dispatch.dedup import Deduplicator
 from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
-from .handlers import HandlerContext, RunProgram
+from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .routing.route_set import RouteSet, Selection, read_rules
 from .server import responses
@@ -29,6 +29,7 @@ from .verify.keyset import KeySet
 from .verify.keyset_cache import KeySetCache
 from .verify.secret_options import gather
 from .verify.source import Source
+from .verify.unverified import check_proofs
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -38,8 +39,12 @@ if TYPE_CHECKING:
     from .queue.worker import Worker
 
 
+# Those of every program: they open all that is kept for it.
+_PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE")
+
+
 class ListenOptions(NamedTuple):
-    """The options of one run that are not about the address."""
+    """The options of one run. `is_public` tells whether others than this host can connect."""
 
     wanted: Selection
     secrets: Sequence[str]
@@ -51,6 +56,8 @@ class ListenOptions(NamedTuple):
     max_body: int | None
     metrics: bool
     trusted: Sequence[str]
+    insecure: bool
+    is_public: bool
 
 
 class Assembly:
@@ -63,7 +70,7 @@ class Assembly:
         environ: Mapping[str, str],
         err: LineWriter,
         out: LineWriter | None,
-        run_program: RunProgram,
+        run_command: RunCommand,
     ) -> None:
         self.catalog = catalog
         self.options = options
@@ -76,8 +83,9 @@ class Assembly:
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
         self.sources = [self._source(place, name) for place, name in enumerate(options.wanted.sources)]
+        self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
         timeout = seconds(self.definition["timeout"])
-        self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_program)
+        self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
         self.rules = read_rules(catalog, options.wanted, self.context)
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if options.inbox else self.definition["queue"]
@@ -114,9 +122,10 @@ class Assembly:
         return keys
 
     def _hidden(self) -> frozenset[str]:
-        """Variables with secrets, which no handler gets to see."""
-        own = [source.definition.get("hmac", {}).get("env") for source in self.sources]
-        return frozenset(name for name in (*own, f"{self.prefix}_KEYRING_PASSWORD") if name is not None)
+        """Variables with secrets, which no handler gets to see unless its route gives it one."""
+        defined = (source.get("hmac", {}).get("env") for source in self.catalog.all("source").values())
+        passwords = (name for name in self.environ if name.endswith(_PASSWORDS))
+        return frozenset(name for name in (*defined, *passwords) if name is not None)
 
     def _app(self) -> App:
         runner = Runner(
@@ -243,6 +252,9 @@ class Assembly:
                 rules = await asyncio.to_thread(read_rules, catalog, self.options.wanted, self.context)
         except CallsheetError as error:
             self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
+            return
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with them, the old routes stay
+            self.log.note(f"routes not read again, the old ones stay: {type(error).__name__}: {error}")
             return
         self.retired.append(self.rules)  # their handlers may still be running
         self.rules, self.app.plans = rules, rules.plans

@@ -313,9 +313,14 @@ def test_a_unix_socket_and_a_second_listener_on_one_port(tmp_path: Path) -> None
 
 
 def test_all_interfaces_without_verification_warn(tmp_path: Path) -> None:
-    with listening(tmp_path, address=("--addr", "0.0.0.0:0")) as listener:
+    public = ("--addr", "0.0.0.0:0")
+    done = run(tmp_path, "listen", *public)
+    assert done.returncode == 2
+    assert "nothing would prove its events genuine" in done.stderr
+    assert "--insecure anyone who can reach this host" in done.stderr
+    with listening(tmp_path, "--insecure", address=public) as listener:
         assert "warning: lms: nothing is verified, anyone who can reach this host can send events" in listener.err
-    with listening(tmp_path, address=("--addr", "0.0.0.0:0"), environ={"LMS_SECRET": "x"}) as listener:
+    with listening(tmp_path, address=public, environ={"LMS_SECRET": "x"}) as listener:
         assert "warning" not in listener.err
 
 
@@ -353,6 +358,7 @@ def test_a_wrong_option_is_refused_before_listening(arguments: str, tmp_path: Pa
 
 def test_a_secret_with_a_blank_is_refused_and_not_shown(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hush \n", encoding="utf-8")
+    (tmp_path / "secret").chmod(0o600)
     for done in (
         run(tmp_path, "listen", "--secret", " hush"),
         run(tmp_path, "listen", "--secret-file", "secret"),

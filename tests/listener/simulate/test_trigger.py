@@ -106,7 +106,9 @@ def test_what_cannot_be_sent_says_why(arguments: list[str], code: int, words: st
 def test_other_senders_by_definition_alone(source: str, type: str, variable: str, tmp_path: Path) -> None:
     secret = {variable: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
     routes = f'[route.r]\nsource = ["{source}"]\non = ["{type}"]\ndo = [{{ handler = "append", file = "got" }}]\n'
-    with listening(tmp_path, "--source", "lms", "--source", source, routes=routes, environ=secret) as listener:
+    with listening(
+        tmp_path, "--insecure", "--source", "lms", "--source", source, routes=routes, environ=secret
+    ) as listener:
         to = ("--to", f"http://127.0.0.1:{listener.port}/{source}")
         sent = run(tmp_path, "trigger", type, *to, "--source", source, **secret)
         assert sent.returncode == 0, sent.stderr

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from callsheet.listener.verify.jws import Tokens
 from callsheet.listener.verify.keys import KeysById, read_keys
 from callsheet.listener.verify.rejection import Rejected, not_genuine
+from callsheet.listener.verify.source import Source
 from support.keysets import encode, jwk, private_key, token
 
 DEFINITION: Any = {"algorithms": ["RS256"], "unquote": True, "leeway": "60s"}
@@ -156,3 +157,38 @@ SETS = st.dictionaries(st.sampled_from(["keys", "x"]), st.lists(st.dictionaries(
 def test_any_key_set_is_read_or_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_keys(data, frozenset({"RS256"}))
+
+
+@pytest.mark.parametrize("time", [10**400, 10**4000, 1e308])
+def test_times_of_any_size_are_times(time: float) -> None:
+    assert check(token({"exp": time}))
+    with pytest.raises(Rejected, match="not valid before") as early:
+        check(token({"nbf": time}))
+    with pytest.raises(Rejected, match="expired at") as late:
+        check(token({"exp": -time}))
+    assert early.value.status == late.value.status == 401
+
+
+def test_a_genuine_token_that_is_no_event_is_a_bad_request_with_and_without_a_secret() -> None:
+    hmac_definition = {"header": "X-S", "algorithm": "sha256", "encoding": "hex"}
+    definition: Any = {
+        "title": "t",
+        "path": "/t",
+        "type": "payload.event_type",
+        "jwt": DEFINITION,
+        "hmac": hmac_definition,
+    }
+
+    class Keys:
+        find = staticmethod(find)
+
+    keys: Any = Keys()
+    for secrets in ((), ("a secret",)):
+        source = Source("t", definition, secrets, keys)
+        for claims in ([], 5, "x", None, {}, {"event_type": 5}):
+            with pytest.raises(Rejected) as refused:
+                source.receive([], b"", token(claims).encode(), 1000)
+            assert refused.value.status == 400, claims
+        with pytest.raises(Rejected) as refused:
+            source.receive([], b"", token(CLAIMS, "k2", private_key(0)).encode(), 1000)
+        assert refused.value.status == 401

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
@@ -21,17 +20,20 @@ if TYPE_CHECKING:
 def listen(context: Context, values: dict[str, Any]) -> None:
     from ...listener.assemble import Assembly
     from ...listener.telemetry.line_writer import LineWriter
-    from ..main import run
+    from ..main import run_literally
 
     address = parse_address(values["addr"])
     tls = _tls(values)
     err = LineWriter(context.streams.err)
     out = LineWriter(context.streams.out) if values.get("log") else None
     try:
-        assembly = Assembly(context.catalog, options_of(values, context.environ), context.environ, err, out, run)
+        assembly = Assembly(
+            context.catalog, options_of(values, address), dict(context.environ), err, out, run_literally
+        )
         sockets = bind(address)
         try:
             _announce(context, assembly, address, sockets, tls is not None)
+            _withhold(assembly.context.hidden)
             _serve(assembly, sockets, tls)
         finally:
             for opened in sockets:
@@ -45,12 +47,11 @@ def listen(context: Context, values: dict[str, Any]) -> None:
             out.close()
 
 
-def options_of(values: Mapping[str, Any], environ: Mapping[str, str]) -> ListenOptions:
+def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptions:
     from ...listener.assemble import ListenOptions
     from ...listener.routing.route import split_words
     from ...listener.routing.route_set import Selection
 
-    del environ
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
         raise UsageError(f"--max-body: {max_body} is no size")
@@ -70,6 +71,8 @@ def options_of(values: Mapping[str, Any], environ: Mapping[str, str]) -> ListenO
         max_body=max_body,
         metrics=bool(values.get("metrics")),
         trusted=values.get("trust-proxy") or (),
+        insecure=bool(values.get("insecure")),
+        is_public=address.is_public,
     )
 
 
@@ -91,20 +94,24 @@ def _announce(
     for url in urls(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
         context.note(f"listening on {where}")
-    open_ = [source.name for source in assembly.sources if not source.is_verified]
-    if open_:
+    if assembly.unverified:
         who = "anyone who can reach this host" if address.is_public else "any program on this host"
-        text = f"{', '.join(open_)}: nothing is verified, {who} can send events"
+        text = f"{', '.join(assembly.unverified)}: nothing is verified, {who} can send events"
         context.say(f"warning: {text}" if address.is_public else f"note: {text}")
+
+
+def _withhold(names: Collection[str]) -> None:
+    """Take secrets, which were read by now, out of the environment that functions and what they start would see."""
+    for name in names:
+        os.environ.pop(name, None)
 
 
 def _serve(assembly: Assembly, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
     from ...durations import seconds
-    from ...listener.server.server import Listener, new_event_loop
+    from ...listener.server.server import Listener, run
 
     async def serve() -> None:
         server = Listener(assembly.app, assembly.limits(), seconds(assembly.definition["drain_time"]), sockets, tls)
         await server.serve(assembly.services(), lambda: assembly.log.note("ready"))
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(serve())
+    run(serve())

@@ -20,7 +20,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     from ...listener.routing.route_set import Selection, read_rules
     from ...listener.routing.unreachable import warnings
     from ...listener.verify.source import Source
-    from ..main import run
+    from ..main import run_literally
 
     for name in values["source"]:
         Source(name, cast("SourceDefinition", context.catalog.get("source", name)))
@@ -28,7 +28,8 @@ def check(context: Context, values: dict[str, Any]) -> None:
         tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
     listener = next(iter(context.catalog.all("listener").values()))
-    handler_context = HandlerContext("", context.environ, frozenset(), context.note, seconds(listener["timeout"]), run)
+    timeout = seconds(listener["timeout"])
+    handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
     rules = read_rules(context.catalog, wanted, handler_context)
     asyncio.run(close_handlers(rules))
     found = warnings(rules, wanted.events)

@@ -109,6 +109,9 @@ class SourceDefinition(Shape, total=False):
     volatile: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
     jwt: Jwt
+    unverified: Annotated[
+        bool, Field(description="Served also without a secret or a key set; anyone can send its events then.")
+    ]
     sample: Annotated[Value, Field(description="A delivery made here; sees id, type, time, body.")]
     sample_headers: Annotated[dict[str, Template], Field(description="Headers of a delivery made here.")]
 
@@ -120,6 +123,9 @@ class EventDefinition(Shape, total=False):
     type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
     category: Required[str]
     says: Annotated[Template, Field(description="One line about an event; sees its body.")]
+    requires: Annotated[
+        Expression, Field(description="What holds for every event of this type; a delivery for which it does not: 400.")
+    ]
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
 
 
@@ -140,6 +146,9 @@ class HandlerDefinition(Shape, total=False):
     ]
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
     env: Annotated[dict[str, Template], Field(description="exec: further environment variables.")]
+    secrets: Annotated[
+        list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
+    ]
     call: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]
     url: Annotated[Template, Field(description="forward: where to.")]
     headers: Annotated[dict[str, Template], Field(description="forward: further headers.")]

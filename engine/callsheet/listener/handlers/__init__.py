@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
 
 from ... import registry
@@ -18,14 +18,30 @@ class HandlerFailed(Exception):
     """An event could not be handled now; the text says why, for the log. It will be tried again."""
 
 
-class RunProgram(Protocol):
-    """Runs a program of definitions in this process and returns its exit code."""
+def failure_of(error: BaseException) -> HandlerFailed:
+    """What a person's code raised, whatever it is and however it words itself."""
+    if isinstance(error, HandlerFailed):
+        return error
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be had
+        text = ""
+    return HandlerFailed(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+class RunCommand(Protocol):
+    """Runs a command of a program of definitions in this process and returns its exit code.
+
+    `values` are literal, whatever they hold; only those named in `typed` are read as a person's own words.
+    """
 
     def __call__(
         self,
         program: str,
-        arguments: Sequence[str],
+        words: Sequence[str],
+        values: Mapping[str, Any],
         *,
+        typed: Collection[str],
         environ: Mapping[str, str],
         stdin: TextIO,
         stdout: TextIO,
@@ -34,14 +50,17 @@ class RunProgram(Protocol):
 
 
 class HandlerContext(NamedTuple):
-    """What handlers are made in: the folder of their routes, the environment, and where their output goes."""
+    """What handlers are made in: the folder of their routes, the environment, and where their output goes.
+
+    `hidden` are the variables of the environment that hold secrets.
+    """
 
     folder: str
     environ: Mapping[str, str]
     hidden: frozenset[str]
     report: Callable[[str], None]
     timeout: float
-    run_program: RunProgram
+    run_command: RunCommand
 
 
 class Handler(Protocol):
@@ -59,11 +78,11 @@ class Handler(Protocol):
 # The keys of its table that each kind of handler understands, and those it cannot do without.
 _COMMON = frozenset({"handler", "name", "timeout", "concurrency"})
 _KEYS: dict[str, tuple[frozenset[str], str]] = {
-    "exec": (frozenset({"run", "input", "dir", "env"}), "run"),
+    "exec": (frozenset({"run", "input", "dir", "env", "secrets"}), "run"),
     "python": (frozenset({"call"}), "call"),
     "forward": (frozenset({"url", "headers"}), "url"),
     "append": (frozenset({"file", "input"}), "file"),
-    "command": (frozenset({"program", "run", "params", "input"}), "run"),
+    "command": (frozenset({"program", "run", "params", "input", "secrets"}), "run"),
 }
 
 

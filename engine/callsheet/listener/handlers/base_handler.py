@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...durations import seconds
+from ...errors import UsageError
 from ...jsontext import dump
 from . import HandlerContext
 from .limits import ConcurrencyLimit
@@ -37,6 +38,17 @@ class Base:
             return b""
         text = event.record_text if chosen == "event" else dump(event.payload)
         return text.encode() + b"\n"
+
+    def environment(self, prefix: str | None = None) -> dict[str, str]:
+        """The variables that what is run gets to see: no secrets but those that its table names.
+
+        `prefix` is that of a program whose own variables it has to see. Raises `UsageError` for one that is not set.
+        """
+        given = frozenset(self.table.get("secrets", ()))
+        if missing := sorted(given - self.context.environ.keys()):
+            raise UsageError(f"handler {self.kind!r}: secrets: {missing[0]} is not set")
+        withheld = {name for name in self.context.hidden - given if prefix is None or not name.startswith(f"{prefix}_")}
+        return {name: value for name, value in self.context.environ.items() if name not in withheld}
 
     async def close(self) -> None:
         """Nothing to give back."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from typing import TYPE_CHECKING
 
+from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
-from ..verify.signature import text_headers
+from ...urls import is_loopback
 from . import HandlerContext, HandlerFailed
+from .address import AddressTemplate, header_value
 from .base_handler import Base
 
 if TYPE_CHECKING:
@@ -18,55 +22,73 @@ if TYPE_CHECKING:
 # Of the connection, not of the message (RFC 9110, 7.6.1), or meant for this listener only.
 _NOT_PASSED = frozenset(
     {
-        "host",
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "expect",
-        "accept-encoding",
-        "authorization",
-        "cookie",
+        b"host",
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"http2-settings",
+        b"content-length",
+        b"expect",
+        b"accept-encoding",
+        b"authorization",
+        b"cookie",
     }
 )
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+# Of an answer only the status counts. It is read to keep the connection usable; a longer one costs the connection.
+_MOST_READ = 65536
 
 
 class Forward(Base):
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
+        self.address = AddressTemplate(table["url"])
+        for name in table.get("headers", {}):
+            if not _NAME.match(name):
+                raise DefinitionError(f"handler 'forward': headers: {name!r} is no name of a header")
         self.client: httpx.AsyncClient | None = None
 
     async def run(self, event: Event, job: str) -> None:
         import httpx
 
         del job
-        if self.client is None:
-            self.client = httpx.AsyncClient(follow_redirects=False, timeout=self.timeout)
-        url = to_text(fill_text(self.table["url"], event.scope))
+        url = self.address.filled(event.scope)
         try:
-            answer = await self.client.post(url, content=event.data, headers=self._headers(event))
+            async with asyncio.timeout(self.timeout):
+                status = await self._send(url, event)
+        except TimeoutError:
+            raise HandlerFailed(f"{self.address.shown}: no answer after {self.timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise HandlerFailed(f"{_host(url)}: {str(error) or type(error).__name__}") from None
-        if not answer.is_success:
-            raise HandlerFailed(f"{_host(url)} answered {answer.status_code}")
+            raise HandlerFailed(f"{self.address.shown}: {str(error) or type(error).__name__}") from None
+        if not 200 <= status < 300:
+            raise HandlerFailed(f"{self.address.shown} answered {status}")
 
-    def _headers(self, event: Event) -> dict[str, str]:
-        passed = {name: value for name, value in text_headers(event.headers).items() if name not in _NOT_PASSED}
-        own = {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("headers", {}).items()}
-        return passed | {name.lower(): value for name, value in own.items()}
+    async def _send(self, url: str, event: Event) -> int:
+        import httpx
+
+        if self.client is None:
+            local = is_loopback(self.address.host)  # what stays on this host never goes through a proxy
+            self.client = httpx.AsyncClient(follow_redirects=False, timeout=self.timeout, trust_env=not local)
+        async with self.client.stream("POST", url, content=event.data, headers=self._headers(event)) as answer:
+            read = 0
+            async for piece in answer.aiter_raw():
+                read += len(piece)
+                if read > _MOST_READ:
+                    break
+            return answer.status_code
+
+    def _headers(self, event: Event) -> list[tuple[bytes, bytes]]:
+        filled = {name: fill_text(text, event.scope) for name, text in self.table.get("headers", {}).items()}
+        own = {name.lower().encode(): header_value(to_text(value)).encode() for name, value in filled.items()}
+        passed = [(name, value) for name, value in event.headers if name not in _NOT_PASSED and name not in own]
+        return [*passed, (b"accept-encoding", b"identity"), *own.items()]
 
     async def close(self) -> None:
         if self.client is not None:
             await self.client.aclose()
-
-
-def _host(url: str) -> str:
-    """The address without what may be secret in it: path, query, user."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2].partition('?')[0]}"

@@ -23,6 +23,7 @@ MOST_OUTPUT = 8192
 GRACE = 1.0
 LINGER = 0.2
 _PIECE = 65536
+_PIECES = 16
 _HAS_PIDFD = hasattr(os, "pidfd_open")
 T = TypeVar("T")
 
@@ -125,12 +126,15 @@ class _InLoop:
         _settle(self._ended, code)
 
     def _read(self) -> None:
+        if self._silent.done():
+            return
         with contextlib.suppress(BlockingIOError):
-            while not self._silent.done():
+            for _ in range(_PIECES):  # a program that never stops talking must not hold up the loop
                 piece = os.read(self._output, _PIECE)
                 if not piece:
                     self._loop.remove_reader(self._output)
                     _settle(self._silent, None)
+                    return
                 self._hear(piece)
 
     def _write(self) -> None:

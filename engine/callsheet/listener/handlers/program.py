@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
+from .arguments import Arguments, carried
 from .base_handler import Base
 from .process import Process
 
@@ -22,9 +23,9 @@ class Program(Base):
         super().__init__(table, context)
         if not isinstance(table["run"], list) or not table["run"]:
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
-        self.run_list = table["run"]
+        self.arguments = Arguments(table["run"])
         self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
-        self.environ = {name: value for name, value in context.environ.items() if name not in context.hidden}
+        self.environ = self.environment()
 
     async def run(self, event: Event, job: str) -> None:
         process = self._start(event)
@@ -41,7 +42,7 @@ class Program(Base):
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
     def _start(self, event: Event) -> Process:
-        arguments = [to_text(fill_text(text, event.scope)) for text in self.run_list]
+        arguments = self.arguments.filled(event.scope)
         try:
             return Process(arguments, self.directory or None, self._environment(event), self.input_of(event))
         except (OSError, ValueError) as error:
@@ -55,7 +56,7 @@ class Program(Base):
         }
         told |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
         told |= {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("env", {}).items()}
-        return self.environ | told
+        return self.environ | {name: carried(value) for name, value in told.items()}
 
     def _tell(self, job: str, output: bytes) -> None:
         text = output.decode("utf-8", "replace")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from . import HandlerContext, HandlerFailed
+from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .threads import Threads
 
@@ -27,20 +27,39 @@ class Python(Base):
         self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)
         self.threads = Threads(table.get("concurrency", 64))
+        self.running: set[asyncio.Task[BaseException | None]] = set()
 
     async def run(self, event: Event, job: str) -> None:
         del job
         record = dict(event.record)
-        if not self.is_async:
+        if self.is_async:
+            await self._run_async(record)
+        else:
             await self.threads.run(lambda: self.function(record), self.timeout)
-            return
+
+    async def _run_async(self, record: dict[str, Any]) -> None:
+        """In a task of its own, so that a function which ignores being cancelled is not waited for."""
+        if len(self.running) >= self.threads.most:
+            raise HandlerFailed(f"{len(self.running)} earlier runs have not ended yet")
+        task = asyncio.create_task(self._outcome(record))
+        self.running.add(task)
+        task.add_done_callback(self.running.discard)
         try:
-            async with asyncio.timeout(self.timeout):
-                await self.function(record)
-        except TimeoutError:
-            raise HandlerFailed(f"no result after {self.timeout:g} s") from None
-        except Exception as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
-            raise HandlerFailed(f"{type(error).__name__}: {error}") from None
+            await asyncio.wait([task], timeout=self.timeout)
+        finally:
+            task.cancel()
+        if not task.done():
+            raise HandlerFailed(f"no result after {self.timeout:g} s")
+        if (error := task.result()) is not None:
+            raise failure_of(error)
+
+    async def _outcome(self, record: dict[str, Any]) -> BaseException | None:
+        """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
+        try:
+            await self.function(record)
+        except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
+            return error
+        return None
 
 
 def find(call: str, folder: str) -> Callable[[dict[str, Any]], Any]:
@@ -56,8 +75,8 @@ def find(call: str, folder: str) -> Callable[[dict[str, Any]], Any]:
         raise UsageError(f"handler {call!r}: {error}", hint=f"looked in PYTHONPATH and {folder or '.'}") from None
     except AttributeError:
         raise UsageError(f"handler {call!r}: module {module!r} has no {name!r}") from None
-    except Exception as error:  # noqa: BLE001 - the module is a person's
-        raise UsageError(f"handler {call!r}: importing it failed: {type(error).__name__}: {error}") from None
+    except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
+        raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
     if not callable(found):
         raise UsageError(f"handler {call!r}: is no function")
     function: Callable[[dict[str, Any]], Any] = found

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import HandlerFailed
+from . import HandlerFailed, failure_of
 
 
 class Threads:
@@ -48,5 +48,5 @@ class Threads:
         if error is None:
             result.set_result(value)
         else:
-            result.set_exception(HandlerFailed(f"{type(error).__name__}: {error}"))
+            result.set_exception(failure_of(error))
             result.exception()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError, did_you_mean
-from ...language.compiled_jmespath import Evaluate, compile_fast
+from ...language.compiled_jmespath import Evaluate, compile_fast, condition
 from ..handlers.limits import ConcurrencyLimit
 from .route_index import Index
 
@@ -36,10 +36,11 @@ class Route(NamedTuple):
 
 
 class EventPlan(NamedTuple):
-    """What becomes of one type of event of one source."""
+    """What becomes of one type of event of one source. `requires` is what such an event cannot be without."""
 
     known: bool
     wanted: bool
+    requires: Callable[[Any], bool] | None
     routes: Index
 
 
@@ -58,8 +59,8 @@ class RoutingTable:
 
     def __init__(self, types: Mapping[tuple[str, str], Any], routes: Sequence[Route], only: Sequence[str] = ()) -> None:
         self.routes = routes
-        self._exact = {key for key in types if not is_pattern(key[1])}
-        self._patterns = [(source, pattern(type_)) for source, type_ in types if is_pattern(type_)]
+        self._exact = {key: event for key, event in types.items() if not is_pattern(key[1])}
+        self._patterns = [(key[0], pattern(key[1]), event) for key, event in types.items() if is_pattern(key[1])]
         self._only = [pattern(word) for word in only]
         self._plans: dict[tuple[str, str], EventPlan] = {}
 
@@ -79,12 +80,14 @@ class RoutingTable:
         return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
 
     def _make(self, source: str, type_: str) -> EventPlan:
-        known = (source, type_) in self._exact or any(
-            name == source and matches.match(type_) for name, matches in self._patterns
+        event = self._exact.get((source, type_)) or next(
+            (event for name, matches, event in self._patterns if name == source and matches.match(type_)), None
         )
+        known = event is not None
         wanted = known and (not self._only or any(matches.match(type_) for matches in self._only))
         met = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
-        return EventPlan(known, wanted, Index((route.definition.get("when"), route) for route in met))
+        requires = condition(event["requires"]) if event and "requires" in event else None
+        return EventPlan(known, wanted, requires, Index((route.definition.get("when"), route) for route in met))
 
 
 def accepts(definition: shape.RouteDefinition, source: str, type_: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..dispatch.verdict import Verdict
 from ..verify.keyset import UnknownKey
-from ..verify.rejection import Rejected
+from ..verify.rejection import NO_EVENT, Rejected
 from . import responses
 from .responses import BY_STATUS, Answer
 
@@ -110,6 +110,8 @@ class App:
 
     def _decide(self, event: Event) -> tuple[list[Job], Verdict | None]:
         plan = self.plans.plan(event)
+        if plan.requires is not None and not plan.requires(event.fast_scope):
+            raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
         if not plan.wanted:
             return [], _FILTERED if plan.known else _UNKNOWN
         jobs = self.plans.jobs(plan, event)

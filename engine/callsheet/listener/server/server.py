@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from uvicorn import Config, Server
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SWEEP = 0.5
 POLL = 0.05
+LAST_WAIT = 1.0
 
 
 class Services(NamedTuple):
@@ -129,6 +130,24 @@ class Listener:
         await asyncio.gather(*self.state.tasks, return_exceptions=True)
         for connection in list(self.state.connections):
             connection.transport.abort()
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run the server to its end. Work that ignores being cancelled is left behind and keeps nothing from ending."""
+    loop = new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(main)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=LAST_WAIT))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.set_exception_handler(lambda *_: None)  # of what was left behind there is nothing to tell
+        loop.close()
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

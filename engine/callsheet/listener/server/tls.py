@@ -6,6 +6,7 @@ import ssl
 from typing import NoReturn
 
 from ...errors import UsageError
+from ..byte_order_mark import refuse_byte_order_mark
 
 _OTHER_KEY = "KEY_VALUES_MISMATCH"
 
@@ -49,6 +50,8 @@ def _explain(error: ssl.SSLError, option: str, place: str) -> NoReturn:
 def _read(option: str, path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            data = file.read()
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None
+    refuse_byte_order_mark(data, f"{option}: {path}")
+    return data

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
+from ..byte_order_mark import refuse_byte_order_mark
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -20,7 +21,9 @@ def private_key(path: str) -> RSAPrivateKey:
         if not os.path.exists(path):
             return _new(path)
         with open(path, "rb") as file:
-            key = load_pem_private_key(file.read(), None)
+            data = file.read()
+        refuse_byte_order_mark(data, f"--jwt-key: {path}")
+        key = load_pem_private_key(data, None)
     except OSError as error:
         raise UsageError(f"--jwt-key: {path}: {error.strerror}") from None
     except (ValueError, TypeError) as error:

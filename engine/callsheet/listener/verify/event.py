@@ -19,6 +19,8 @@ class EventSource(Protocol):
     volatile: frozenset[str]
     registered: frozenset[str]
     needs_headers: bool
+    trusts_type: bool
+    trusts_id: bool
     time_of: Callable[[Any], Any]
     body_of: Callable[[Any], Any]
 
@@ -51,14 +53,21 @@ class Event:
         return {"payload": payload}
 
     def _key(self) -> str:
-        """What tells this event from all others: its id, else its content."""
-        if self.id is not None:
+        """What tells this event from all others: its id, else its content.
+
+        What was not signed takes no part in it, so that the same signed body is the same event whatever stands beside.
+        """
+        source = self.source
+        place = f"{source.name}/{self.type}" if source.trusts_type else f"{source.name}/"
+        if self.id is not None and source.trusts_id:
             mark = "i" if isinstance(self.id, int) else "s"
-            key = f"{self.source.name}/{self.type}/{mark}{self.id}"
-            return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
-        rest = {name: value for name, value in self._payload.items() if name not in self.source.volatile}
-        text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-        return f"{self.source.name}/{self.type}/h{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+            key = f"{place}/{mark}{self.id}"
+        elif not source.trusts_id and not source.volatile and self.text is self.data:
+            key = f"{place}/b{_digest(self.data)}"
+        else:
+            rest = {name: value for name, value in self._payload.items() if name not in source.volatile}
+            key = f"{place}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
+        return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
 
     @cached_property
     def payload(self) -> Any:
@@ -106,3 +115,7 @@ class Event:
     @cached_property
     def record_text(self) -> str:
         return dump(self.record)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -89,9 +89,9 @@ class Tokens:
 
     def _check_times(self, claims: dict[str, Any], now: float) -> None:
         if (expiry := _time(claims, "exp")) is not None and now > expiry + self.leeway:
-            raise not_genuine("token_expired", f"expired at {expiry}")
+            raise not_genuine("token_expired", f"expired at {expiry:.15g}")
         if (start := _time(claims, "nbf")) is not None and now < start - self.leeway:
-            raise not_genuine("token_early", f"not valid before {start}")
+            raise not_genuine("token_early", f"not valid before {start:.15g}")
 
     def _check_parties(self, claims: dict[str, Any]) -> None:
         if self.issuers and claims.get("iss") not in self.issuers:
@@ -108,7 +108,10 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise not_genuine("token_malformed", f"claim {name} is no time")
-    return value
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def _decode(segment: bytes, what: str) -> bytes:

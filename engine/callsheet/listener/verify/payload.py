@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 from .rejection import unreadable
 
+_DEEPEST = 200
+
 
 def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
@@ -30,7 +32,24 @@ def parse_payload(data: bytes) -> dict[str, Any]:
         raise unreadable(f"not JSON: {error}") from None
     if type(payload) is not dict:
         raise unreadable(f"not an event: a JSON {_KINDS.get(type(payload), 'value')} instead of an object")
+    if data.count(b"{") + data.count(b"[") > _DEEPEST and _is_deep(payload):
+        raise unreadable("nested too deeply")
     return payload
+
+
+def _is_deep(payload: Any) -> bool:
+    """Whether something that handles it later could run out of stack. Level by level, without recursion."""
+    level = [payload]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) in (dict, list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 _KINDS: dict[type, str] = {list: "array", str: "text", int: "number", float: "number", bool: "boolean"}

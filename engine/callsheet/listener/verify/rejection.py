@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NO_EVENT = 400
+
 
 class Rejected(Exception):
     """`reason` is one of a few words, for figures; `detail` is for the log and is never sent."""
@@ -20,4 +22,4 @@ def not_genuine(reason: str, detail: str) -> Rejected:
 
 
 def unreadable(detail: str) -> Rejected:
-    return Rejected(400, "unreadable", detail)
+    return Rejected(NO_EVENT, "unreadable", detail)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 
-from ...errors import UsageError
+from ...errors import NotAllowed, UsageError
+from ...files import shared
+from ..byte_order_mark import refuse_byte_order_mark
 
 
 def gather(
@@ -17,7 +21,8 @@ def gather(
 ) -> list[str]:
     """Secrets from options, from files and a variable (one a line), and from the store of credentials by name.
 
-    `prefix` is that of the variables which say what that store is.
+    `prefix` is that of the variables which say what that store is. Raises `UsageError` for a file or a variable that
+    holds none, and `NotAllowed` for a file that others can read.
     """
     found = list(given)
     for path in files:
@@ -26,8 +31,17 @@ def gather(
         from .named_secrets import KeptSecrets
 
         found += map(KeptSecrets(prefix, environ).get, names)
-    if variable:
-        found += _lines(environ.get(variable, ""))
+    if variable is not None and variable in environ:
+        found += _of_variable(variable, environ[variable])
+    return found
+
+
+def _of_variable(name: str, text: str) -> list[str]:
+    """A variable that was meant to hold a secret and does not must not be taken for none."""
+    refuse_byte_order_mark(text.encode("utf-8", "surrogateescape"), name)
+    found = _lines(text)
+    if not found:
+        raise UsageError(f"{name} is set, but holds no secret", hint=f"put the secret into it, or: unset {name}")
     return found
 
 
@@ -37,8 +51,13 @@ def _lines(text: str) -> list[str]:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        with open(path, "rb") as file:
+            if shared(os.fstat(file.fileno())):
+                hint = f"chmod 600 {shlex.quote(path)}"
+                raise NotAllowed(f"--secret-file: {path} can be read by others", hint=hint)
+            data = file.read()
+        refuse_byte_order_mark(data, f"--secret-file: {path}")
+        text = data.decode()
     except OSError as error:
         raise UsageError(f"--secret-file: {path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...durations import seconds
 from ...errors import UsageError
 from ...language.template import fill_text, to_text
+from ..byte_order_mark import refuse_byte_order_mark
 from .rejection import not_genuine
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def check_plain(secret: str) -> None:
     """Raises `UsageError`, without the secret, for one that was not copied as it is."""
     if not secret:
         raise UsageError("a secret is empty")
+    refuse_byte_order_mark(secret.encode("utf-8", "surrogateescape"), "a secret")
     if secret != secret.strip():
         raise UsageError(
             "a secret has whitespace around it", hint="copy it again without blanks or line ends: it is used as it is"

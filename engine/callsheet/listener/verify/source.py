@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...language.compiled_jmespath import compile_fast, first_names
 from ...language.template import compile_expression
@@ -11,13 +11,16 @@ from .event import Event
 from .jws import Tokens
 from .keyset import KeySet, UnknownKey
 from .payload import parse_payload
-from .rejection import Rejected, unreadable
+from .rejection import NO_EVENT, Rejected, unreadable
 from .signature import Headers, Signature
+from .signed_parts import are_signed
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
 
-_LONGEST = 1024
+_LONGEST_TYPE = 256
+_LONGEST_ID = 1024
+_LARGEST_ID = 10**_LONGEST_ID
 _REGISTERED = ("iss", "sub", "aud", "exp", "nbf", "iat", "jti")
 
 
@@ -36,6 +39,7 @@ class Source:
         self.tokens = Tokens(definition["jwt"]) if keys is not None else None
         self.signature = Signature(definition["hmac"], secrets) if secrets else None
         self.needs_headers = bool({"headers", "query"} & self._names("type", "id"))
+        self.trusts_type, self.trusts_id = self._trusts("type"), self._trusts("id")
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
         self.time_of: Callable[[Any], Any] = compile_expression(definition.get("time", "`null`"))
@@ -44,6 +48,13 @@ class Source:
     def _names(self, *keys: str) -> set[str]:
         texts = (self.definition.get(key) for key in keys)
         return set().union(*(first_names(text) for text in texts if isinstance(text, str)))
+
+    def _trusts(self, key: Literal["type", "id"]) -> bool:
+        """Whether what is read there was signed, not only sent beside it. Where nothing is signed, all is believed."""
+        if not self.is_verified or key not in self.definition:
+            return True
+        signed = self.definition.get("hmac", {}).get("signed", "") if self.tokens is None else ""
+        return are_signed(self.definition[key], signed)
 
     @property
     def is_verified(self) -> bool:
@@ -58,7 +69,7 @@ class Source:
         try:
             claims, text = self.tokens.claims(data, self.keys.find, now)
         except Rejected as refused:
-            if self.signature is None:
+            if self.signature is None or refused.status == NO_EVENT:
                 raise
             self._check_signature_too(self.signature, headers, data, now, refused)
             return Event(self, parse_payload(data), headers, query, data, data)
@@ -83,11 +94,17 @@ class Source:
     def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
         """Type and id of an event. Raises `Refused` where there is no event."""
         type_ = self._type(scope)
-        if not isinstance(type_, str) or not type_ or len(type_) > _LONGEST:
+        if not isinstance(type_, str) or not type_:
             raise unreadable("not an event: it names no type")
+        if len(type_) > _LONGEST_TYPE or not _is_text(type_):
+            raise unreadable("not an event: its type is too long, or no text")
         id_ = self._id(scope)
-        if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, str | int) or len(str(id_)) > _LONGEST):
+        if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, str | int)):
             raise unreadable("not an event: its id is neither text nor an integer")
+        if isinstance(id_, str) and (len(id_) > _LONGEST_ID or not _is_text(id_)):
+            raise unreadable("not an event: its id is too long, or no text")
+        if isinstance(id_, int) and abs(id_) > _LARGEST_ID:
+            raise unreadable("not an event: its id is too long")
         return type_, None if id_ == "" else id_
 
     def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -95,3 +112,14 @@ class Source:
         if self.tokens is None:
             return {}
         return {name: value for name, value in payload.items() if name not in self.registered}
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written down: half of a surrogate pair cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

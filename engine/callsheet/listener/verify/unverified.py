@@ -1,0 +1,36 @@
+"""Which sources may be served although nothing proves their deliveries genuine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    from .source import Source
+
+
+def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) -> list[str]:
+    """The names of the sources that are served unverified. Raises `UsageError` for one that must not be.
+
+    Where nothing is configured at all and only this host can connect, somebody tries things out. As soon as one source
+    has a proof, or others can connect, a missing secret is a mistake, and a mistake must not let everybody in.
+    """
+    without = [source for source in sources if not source.is_verified]
+    trying = len(without) == len(sources) and not is_public
+    for source in without:
+        if not (insecure or trying or source.definition.get("unverified")):
+            raise UsageError(
+                f"source {source.name!r}: nothing would prove its events genuine", hint=_remedy(source, is_public)
+            )
+    return [source.name for source in without]
+
+
+def _remedy(source: Source, is_public: bool) -> str:
+    hmac, jwt = source.definition.get("hmac", {}), source.definition.get("jwt")
+    ways = [f"set {hmac['env']}"] if "env" in hmac else []
+    ways += ["give --secret-file"] if hmac else []
+    ways += ["--jwks-url"] if jwt else []
+    who = "anyone who can reach this host" if is_public else "any program on this host"
+    return f"{', or '.join(ways) or 'define hmac or jwt for it'}; with --insecure {who} can send events"

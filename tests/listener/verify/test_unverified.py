@@ -1,0 +1,96 @@
+"""A listener that lacks a proof does not start, unless it was told that nothing is to be verified."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.errors import NotAllowed, UsageError
+from callsheet.listener.verify.secret_options import gather
+from callsheet.listener.verify.source import Source
+from callsheet.listener.verify.unverified import check_proofs
+from support.listening import listening, run
+
+HMAC = {"header": "X-S", "algorithm": "sha256", "encoding": "hex", "env": "SHOP_SECRET"}
+
+
+def source(name: str, *secrets: str, **more: Any) -> Source:
+    definition: Any = {"title": name, "path": f"/{name}", "type": "payload.type", "hmac": HMAC, **more}
+    return Source(name, definition, secrets)
+
+
+PROVED, OPEN, MEANT = source("proved", "s"), source("open"), source("meant", unverified=True)
+
+
+@pytest.mark.parametrize(
+    ("sources", "options", "served"),
+    [
+        ([OPEN], {}, ["open"]),
+        ([OPEN, MEANT], {}, ["open", "meant"]),
+        ([PROVED, MEANT], {}, ["meant"]),
+        ([PROVED, OPEN], {"insecure": True}, ["open"]),
+        ([OPEN], {"insecure": True, "is_public": True}, ["open"]),
+        ([MEANT], {"is_public": True}, ["meant"]),
+        ([PROVED], {"is_public": True}, []),
+        ([OPEN], {"is_public": True}, None),
+        ([PROVED, OPEN], {}, None),
+        ([MEANT, OPEN], {"is_public": True}, None),
+    ],
+)
+def test_only_what_was_meant_is_served_unverified(
+    sources: list[Source], options: dict[str, bool], served: list[str] | None
+) -> None:
+    given = {"insecure": False, "is_public": False, **options}
+    if served is not None:
+        assert check_proofs(sources, **given) == served
+        return
+    with pytest.raises(UsageError, match="source 'open'") as refused:
+        check_proofs(sources, **given)
+    assert "SHOP_SECRET" in str(refused.value.hint)
+    assert "--insecure" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\n"])
+def test_a_variable_that_is_set_and_empty_is_a_mistake(text: str) -> None:
+    with pytest.raises(UsageError, match="SHOP_SECRET is set, but holds no secret"):
+        gather(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP")
+    assert gather(["given"], (), (), "SHOP_SECRET", {}, "SHOP") == ["given"]
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbfhush\n", b"\xff\xfeh\0u\0"])
+def test_a_byte_order_mark_is_named(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(data)
+    path.chmod(0o600)
+    with pytest.raises(UsageError, match="byte-order mark") as refused:
+        gather((), [str(path)], (), None, {}, "SHOP")
+    assert "hush" not in str(refused.value)
+    with pytest.raises(UsageError, match="SHOP_SECRET begins with a byte-order mark"):
+        gather((), (), (), "SHOP_SECRET", {"SHOP_SECRET": "\ufeffhush"}, "SHOP")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_text("hush", encoding="utf-8")
+    path.chmod(0o640)
+    with pytest.raises(NotAllowed, match="can be read by others"):
+        gather((), [str(path)], (), None, {}, "SHOP")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_second_source_without_its_secret_does_not_start(tmp_path: Path) -> None:
+    two = ("--source", "lms", "--source", "github")
+    done = run(tmp_path, "listen", "--addr", ":0", *two, LMS_SECRET="x")
+    assert done.returncode == 2
+    assert "source 'github': nothing would prove its events genuine" in done.stderr
+    assert "set GITHUB_WEBHOOK_SECRET" in done.stderr
+    empty = run(tmp_path, "listen", "--addr", ":0", LMS_SECRET="")
+    assert empty.returncode == 2
+    assert "LMS_SECRET is set, but holds no secret" in empty.stderr
+    with listening(tmp_path, *two, "--insecure", environ={"LMS_SECRET": "x"}) as listener:
+        assert "note: github: nothing is verified" in listener.err
+        assert listener.post(b"{}", {"X-GitHub-Event": "star"}, path="/github").status == 200
