@@ -9,6 +9,7 @@ from .arguments import header_text, place
 from .body import BodyBuilder
 from .call import Call, call_of
 from .model import Body, Request
+from .safety import judged
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -47,7 +48,7 @@ class Builder:
         fields = {name: value for name, value in placed.rest.items() if name in bodies.parts}
         content = bodies.build(body, fields, files)
         loose = {name: value for name, value in placed.rest.items() if name not in fields}
-        return Request(
+        request = Request(
             method=call.method,
             root=self.site.base_url(call.service),
             path=placed.path,
@@ -60,6 +61,7 @@ class Builder:
             safety=call.safety,
             reply=call.operation.get("reply", "json"),
         )
+        return judged(self.catalog, request, known=call.safety)
 
     def raw(
         self,

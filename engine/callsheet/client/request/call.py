@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
 
 
+def by_method(method: str) -> Safety:
+    """What a method may do where nothing else is known."""
+    return _SAFETY.get(method, "write")
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """`path` has the deployment's base in the place of the product's, and its placeholders still in braces."""
@@ -32,7 +37,7 @@ class Call:
 
     @property
     def safety(self) -> Safety:
-        return self.operation.get("safety") or _SAFETY.get(self.method, "write")
+        return self.operation.get("safety") or by_method(self.method)
 
     @property
     def params(self) -> list[OperationParam]:

@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from ...errors import UsageError
 from ...language.deployment import on_deployment
 from ...urls import origin
-from .model import Body, Request, Safety
+from .model import Body, Request
+from .safety import judged, steps_out
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ..site_access import RequestSite
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
-_SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
 
 
 def raw_request(
@@ -41,7 +41,7 @@ def raw_request(
     parts = urlsplit(target if target.startswith("/") else "/" + target)
     _check_path(parts.path)
     own = tuple(parse_qsl(parts.query, keep_blank_values=True))
-    return Request(
+    request = Request(
         method=method,
         root=root,
         path=quote(parts.path, safe="/%:@!$&'()*+,;=~"),
@@ -50,13 +50,13 @@ def raw_request(
         body=body,
         product=product,
         service=service,
-        safety=_SAFETY.get(method, "write"),
         reply="none",
     )
+    return judged(catalog, request)
 
 
 def _check_path(path: str) -> None:
-    if any(segment in {".", ".."} for segment in path.split("/")):
+    if steps_out(path):
         raise UsageError(f"{path}: `.` and `..` are not allowed in a path")
 
 

@@ -1,0 +1,171 @@
+"""`read_only` and questions hold for every spelling of a request: other methods in headers, other forms of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.client.request.build import Builder
+from callsheet.client.request.call import call_of
+from callsheet.client.request.model import Body, Form, Json, Raw
+from callsheet.errors import CallsheetError
+from support.cases import environment, run_program
+from support.fakes import FakeSite
+from support.server import exchange, reply, serve
+
+ORDER = ["local", "read", "write", "destroy"]
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    yield catalog
+    catalog.close()
+
+
+def spellings(path: str) -> list[str]:
+    """Of one path: as servers and proxies take them for the same."""
+    last = path.rpartition("/")[2]
+    once = path.removesuffix(last) + "".join(f"%{ord(letter):02x}" for letter in last)
+    return [
+        path + "/",
+        path.replace("/", "//")[1:],
+        path + ";a=b",
+        "/tracker" + path,
+        "/ex/tracker/11223344-a1b2" + path,
+        once,
+        once.replace("%", "%25"),
+        path.replace("/rest/api/3/", "/rest/api/2/"),
+        path.replace("/rest/api/3/", "/rest/api/latest/"),
+    ]
+
+
+class Kept:
+    """The catalog's definitions, read once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.tables = {kind: catalog.all(kind) for kind in ("operation", "product")}
+
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        return self.tables[kind]
+
+
+def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:
+    """Or a worse one. Of those that read by POST, the plain spelling is known for what it is."""
+    everything = Kept(catalog)
+    builder, kept = Builder(everything, FakeSite(), "suite"), everything.all("operation")  # type: ignore[arg-type]
+    unusual = [id for id, operation in kept.items() if operation.get("safety") and not operation.get("hidden")]
+    usual = [id for id in list(kept)[::24] if not kept[id].get("hidden")]
+    assert len(unusual) > 40
+    for id in [*unusual, *usual]:
+        call = call_of(catalog, id, "cloud")
+        path = call.path.replace("{", "X").replace("}", "1")
+        assert builder.raw(call.method.lower(), path).safety == call.safety, id
+        for spelled in spellings(path):
+            got = builder.raw(call.method, spelled).safety
+            assert ORDER.index(got) >= ORDER.index(call.safety), (id, spelled, got)
+
+
+OVERRIDES = [
+    "X-HTTP-Method-Override",
+    "x-http-method",
+    "X-METHOD-OVERRIDE",
+    "X_HTTP_Method_Override",
+    "HTTP-Method-Override",
+]
+ISSUE = "/rest/api/3/issue/DEMO-1"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "HEAD"])
+@pytest.mark.parametrize("name", OVERRIDES)
+def test_a_method_in_a_header_counts(catalog: Catalog, method: str, name: str) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    assert builder.raw(method, ISSUE, headers=[(name, " delete ")]).safety == "destroy"
+    assert builder.raw(method, f"{ISSUE}?_method=DELETE").safety == "destroy"
+    assert builder.raw(method, ISSUE, [("_method", "Delete")]).safety == "destroy"
+    assert builder.raw("GET", ISSUE, headers=[(name, "PUT")]).safety == "write"
+    assert builder.raw("GET", ISSUE, headers=[("Access-Control-Request-Method", "DELETE")]).safety == "read"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Form((("_method", "DELETE"),)),
+        Raw(b"a=1&_method=delete", "application/x-www-form-urlencoded; charset=utf-8"),
+        Json({"_method": "DELETE"}),
+    ],
+)
+def test_a_method_in_the_body_counts(catalog: Catalog, body: Body) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    assert builder.raw("POST", "/rest/api/3/search", body=body).safety == "destroy"
+
+
+def test_an_operation_cannot_be_given_another_method(catalog: Catalog) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    arguments = {"issueIdOrKey": "DEMO-1", "_method": "DELETE"}
+    assert builder.build("getIssue", arguments, strict=False).safety == "destroy"
+    assert builder.build("getIssue", {"issueIdOrKey": "DEMO-1"}).safety == "read"
+
+
+@given(path=st.text(st.sampled_from("/%2eE25.;\\ab5cC"), max_size=30))
+def test_a_delete_destroys_and_a_path_stays_below(path: str) -> None:
+    class Nothing:
+        def all(self, kind: str) -> dict[str, dict[str, str]]:
+            return {"p": {"service": "s"}} if kind == "product" else {}
+
+    try:
+        request = Builder(Nothing(), FakeSite(), "suite").raw("DELETE", "/" + path)  # type: ignore[arg-type]
+    except CallsheetError:
+        return
+    assert request.safety == "destroy"
+    assert ".." not in request.path.split("/")
+    assert "%2e%2e" not in request.path.lower().split("/")
+
+
+DESTROYING = [
+    ["api", "DELETE", ISSUE],
+    ["api", "delete", "/rest/unknown"],
+    ["api", "POST", "/rest/api/3/bulk/issues/delete", "-d", "{}"],
+    ["api", "POST", "/rest/api/2/bulk//issues/%64elete/", "-d", "{}"],
+    ["api", "POST", "/rest/api/latest/project/DEMO/delete"],
+    ["api", "PUT", "/rest/api/3/version/1/mergeto/2"],
+    ["api", "POST", ISSUE, "-H", "X-HTTP-Method-Override: DELETE"],
+    ["api", "GET", f"{ISSUE}?_method=DELETE"],
+    ["op", "call", "getIssue", "--no-strict", "--param", "issueIdOrKey=DEMO-1", "--param", "_method=DELETE"],
+]
+
+
+@pytest.mark.parametrize("words", DESTROYING)
+def test_what_destroys_is_asked_about_and_refused_where_nothing_is_changed(words: list[str], tmp_path: Path) -> None:
+    with serve([]) as server:
+        environ = environment(tmp_path / "home", server.url)
+        done = run_program("suite", words, environ)
+        assert (done.exit, server.requests) == (2, []), done.stderr
+        assert "--yes" in done.stderr
+        read_only(tmp_path / "home", server.url)
+        environ = {name: text for name, text in environ.items() if not name.startswith("SUITE_")} | {"WORK_TOKEN": "t"}
+        done = run_program("suite", [*words, "--yes"], environ)
+        assert (done.exit, server.requests) == (3, []), done.stderr
+
+
+def read_only(home: Path, url: str) -> None:
+    home.mkdir(exist_ok=True)
+    settings = f'base_url = "{url}"\nemail = "a@b.c"\ntoken_env = "WORK_TOKEN"\nread_only = true\n'
+    (home / "profiles.toml").write_text(f'site = "work"\n[sites.work]\n{settings}', encoding="utf-8")
+
+
+def test_a_read_by_post_is_no_change(tmp_path: Path) -> None:
+    with serve([exchange("POST", "/rest/api/3/search/approximate-count", reply(json={"count": 1}))]) as server:
+        environ = environment(tmp_path / "home", server.url)
+        read_only(tmp_path / "home", server.url)
+        environ = {name: text for name, text in environ.items() if not name.startswith("SUITE_")} | {"WORK_TOKEN": "t"}
+        done = run_program(
+            "suite", ["api", "POST", "/rest/api/3/search/approximate-count", "-d", '{"jql": ""}'], environ
+        )
+    assert done.exit == 0, done.stderr
