@@ -14,7 +14,7 @@ _VALUES = frozenset({"args", "body", "over", "result"})
 def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) -> dict[str, Any]:
     """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
 
-    `remove = true` in a table takes the table under it away. Lists over nothing stay as they are: what an `on`
+    A table with `remove = true` takes away what stands under it. Lists over nothing stay as they are: what an `on`
     table removes is only found when that table is laid over the rest. With `afresh`, a table in `over` that has a
     `call` or a `step` takes nothing of the call under it along.
     """
@@ -25,7 +25,7 @@ def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) 
         below = merged.get(key)
         inside = afresh and key not in _VALUES
         if isinstance(value, dict):
-            if isinstance(below, dict) and value.get("remove") is True:
+            if key in merged and value.get("remove") is True:
                 del merged[key]
             else:
                 merged[key] = merge(below if isinstance(below, dict) else {}, value, afresh=inside)
