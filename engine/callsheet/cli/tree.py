@@ -161,7 +161,7 @@ class DefinedGroup(click.Group):
         """Only a word that is no command can be an alias, so no other start reads the file."""
         from .aliases import expand, read_aliases
 
-        return expand(read_aliases(self.context.environ), args)
+        return expand({**self.context.definition.get("aliases", {}), **read_aliases(self.context.environ)}, args)
 
     def _unknown(self, ctx: click.Context, word: str) -> UsageError:
         names = {name: name for name in self.children}
@@ -173,12 +173,13 @@ class DefinedGroup(click.Group):
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """At the top a person's aliases too."""
+        """At the top the program's aliases and a person's too."""
         from click.shell_completion import CompletionItem
 
         from .completion import aliases
 
-        own = aliases(self.context, {}, incomplete) if not self.path else []
+        defined = self.context.definition.get("aliases", {})
+        own = [] if self.path else [*dict.fromkeys([*defined, *aliases(self.context, {}, incomplete)])]
         found = super().shell_complete(ctx, incomplete)
         return [*found, *(CompletionItem(name, help="alias") for name in own if name.startswith(incomplete))]
 
