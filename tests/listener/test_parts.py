@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import os
 import socket
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +24,7 @@ from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turn
 from callsheet.listener.routing.route_index import Index
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
 from callsheet.listener.telemetry.line_writer import LineWriter, escape
+from support.listening import until
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "b"]),
@@ -200,3 +205,30 @@ def test_lines_are_written_whole_and_in_order() -> None:
         lines.write(str(number))
     lines.close()
     assert stream.getvalue() == "".join(f"{number}\n" for number in range(500))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_log_goes_on_after_a_full_disk(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    written, full = os.write, threading.Event()
+    failed = threading.Event()
+
+    def write(descriptor: int, data: bytes) -> int:
+        if descriptor != stream.fileno() or not full.is_set():
+            return written(descriptor, data)
+        failed.set()
+        if len(data) > 5:
+            return written(descriptor, data[:5])  # the last of the room
+        raise OSError(number, "no room")
+
+    monkeypatch.setattr("callsheet.listener.telemetry.line_writer.os.write", write)
+    with path.open("w", encoding="utf-8") as stream:
+        lines = LineWriter(stream, "{} lines are missing".format)
+        full.set()
+        lines.write("1234567")
+        assert failed.wait(30)
+        until(lambda: lines.dropped == 1, "the loss")
+        full.clear()
+        lines.write("after")
+        lines.close(30)
+    assert path.read_text(encoding="utf-8") == "12345\n1 lines are missing\nafter\n"

@@ -19,6 +19,7 @@ from .routing.route_set import RouteSet, Selection, read_rules
 from .server import responses
 from .server.app import App, Scope
 from .server.client_address import ClientAddresses
+from .server.descriptors import room
 from .server.protocol import Limits
 from .server.server import Services
 from .telemetry.line_writer import LineWriter
@@ -192,10 +193,17 @@ class Assembly:
 
     def limits(self) -> Limits:
         definition = self.definition
+        found = room(definition["connections"], definition["concurrency"])
+        if found.limit is not None:
+            self.log.note(
+                f"{found.limit} open files are allowed (ulimit -n): {found.connections} connections are served,"
+                f" not {definition['connections']}"
+            )
         return Limits(
             self.options.max_body or definition["max_body"],
             definition["max_header"],
-            definition["connections"],
+            found.connections,
+            found.spare,
             seconds(definition["header_time"]),
             seconds(definition["body_time"]),
             seconds(definition["idle_time"]),
@@ -208,7 +216,7 @@ class Assembly:
         self.log.rejection(status, word, client, word.replace("_", " "))
 
     def services(self) -> Services:
-        return Services(self._start, self._stop_taking, self._idle, self._end, self._reload)
+        return Services(self._start, self._stop_taking, self._idle, self._end, self._reload, self.log.note)
 
     async def _start(self) -> None:
         for source in self.sources:

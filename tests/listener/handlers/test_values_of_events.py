@@ -202,6 +202,15 @@ def test_a_forwarded_event_stays_in_its_place_and_on_this_host(tmp_path: Path) -
         assert proxy.requests == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_short_form_sends_every_event_on(tmp_path: Path) -> None:
+    with (
+        serve([exchange("POST", "/a%7Bb%7D", reply(200), body=event("on"))]) as server,
+        listening(tmp_path, "--forward-to", f"{server.url}/a{{b}}") as listener,
+    ):
+        assert listener.post(event("on")).status == 200, listener.err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 def test_handlers_get_only_the_secrets_that_they_are_given(tmp_path: Path) -> None:
     secrets = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import signal
 import ssl
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,65 @@ def triggers(listener: Listener, authority: Authority, folder: Path) -> None:
         assert says in done.stderr
 
 
+SHORT = '[listener.webhook]\nheader_time = "1s"\nconnections = 10\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_connections_that_never_begin_tls_count_and_end(authority: Authority, tmp_path: Path) -> None:
+    trusting = ssl.create_default_context(cafile=str(authority.bundle))
+    given = ("--tls-cert", str(authority.certificate("localhost")))
+    patient = SHORT.replace('"1s"', '"60s"')
+    with listening(tmp_path, *given, definitions=patient) as listener:
+        silent = [listener.connect() for _ in range(10)]
+        with https(listener, trusting) as connection:
+            connection.request("GET", "/health")
+            assert connection.getresponse().status == 503
+        for each in silent:
+            each.close()
+        until(lambda: _healthy(listener, trusting), "room")
+    with listening(tmp_path, *given, definitions=SHORT) as listener:
+        silent = [listener.connect() for _ in range(9)]
+        for each in silent:
+            with each, contextlib.suppress(ConnectionResetError):
+                assert each.recv(1) == b""
+        assert "not_tls" in listener.logged("not_tls")
+        assert _healthy(listener, trusting)
+        assert "Traceback" not in listener.err
+
+
+def _healthy(listener: Listener, context: ssl.SSLContext) -> bool:
+    with https(listener, context) as connection:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_new_certificate_is_read_on_sighup_and_a_broken_one_is_not(authority: Authority, tmp_path: Path) -> None:
+    path = tmp_path / "chain.pem"
+    path.write_bytes(authority.certificate("localhost").read_bytes())
+    trusting = ssl.create_default_context(cafile=str(authority.bundle))
+
+    def serial() -> object:
+        with https(listener, trusting) as connection:
+            connection.connect()
+            certificate = connection.sock.getpeercert()
+            return certificate and certificate["serialNumber"]
+
+    with listening(tmp_path, "--tls-cert", str(path)) as listener, https(listener, trusting) as open_before:
+        first = serial()
+        open_before.connect()
+        path.write_text("broken", encoding="ascii")
+        listener.process.send_signal(signal.SIGHUP)
+        assert "holds no certificate" in listener.logged("the old one stays")
+        assert serial() == first
+        path.write_bytes(authority.certificate("localhost").read_bytes())
+        listener.process.send_signal(signal.SIGHUP)
+        listener.logged("certificate read again")
+        assert serial() != first
+        open_before.request("GET", "/health")
+        assert open_before.getresponse().status == 200
+
+
 def files(authority: Authority, folder: Path) -> None:
     apart(authority.certificate("localhost"), folder)
     other = ec.generate_private_key(ec.SECP256R1())
@@ -97,6 +157,7 @@ def files(authority: Authority, folder: Path) -> None:
     for name, encryption in (("other.pem", serialization.NoEncryption()), ("locked.pem", locked)):
         (folder / name).write_bytes(other.private_bytes(serialization.Encoding.PEM, plain, encryption))
     (folder / "text.pem").write_text("no certificate", encoding="ascii")
+    (folder / "marked.pem").write_bytes(b"\xef\xbb\xbf" + (folder / "key.pem").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -110,6 +171,7 @@ def files(authority: Authority, folder: Path) -> None:
         (["--tls-cert", "certificate.pem", "--tls-key", "text.pem"], "text.pem holds no private key"),
         (["--tls-cert", "certificate.pem", "--tls-key", "other.pem"], "other.pem is not the key of the certificate"),
         (["--tls-cert", "certificate.pem", "--tls-key", "locked.pem"], "locked.pem is encrypted"),
+        (["--tls-cert", "certificate.pem", "--tls-key", "marked.pem"], "marked.pem begins with a byte-order mark"),
     ],
 )
 def test_files_that_cannot_be_used_are_named(

@@ -84,9 +84,12 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         (["grade_change", "--secret", " x"], 2, "whitespace"),
         (["grade_change", "--to", "x"], 2, "--to"),
         (["push", "--source", "github", "--jwt-key", "k.pem"], 2, "no signed tokens"),
+        (["grade_change", "--jwt-key", "k.pem", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is no address"),
+        (["grade_change", "--jwt-key", "marked.pem"], 2, "marked.pem begins with a byte-order mark"),
     ],
 )
 def test_what_cannot_be_sent_says_why(arguments: list[str], code: int, words: str, tmp_path: Path) -> None:
+    (tmp_path / "marked.pem").write_bytes(b"\xef\xbb\xbf-----BEGIN PRIVATE KEY-----\n")
     done = run(tmp_path, "trigger", *arguments)
     assert done.returncode == code, done.stderr
     assert words in done.stderr
@@ -115,3 +118,11 @@ def test_other_senders_by_definition_alone(source: str, type: str, variable: str
         assert listener.post(b"{}", path=f"/{source}").status == 401
     got = json.loads((tmp_path / "got").read_text(encoding="utf-8"))
     assert (got["event_type"], got["id"], got["source"]) == (type, sent.stdout.strip(), source)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_id_that_was_sent_is_printed(tmp_path: Path) -> None:
+    with listening(tmp_path) as listener:
+        to = ("--to", f"http://127.0.0.1:{listener.port}/webhook")
+        assert run(tmp_path, "trigger", "grade_change", *to, "--set", "id=5").stdout == "5\n"
+        assert "id=5 " in listener.logged("id=5")

@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import ssl
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
@@ -23,8 +24,10 @@ def listen(context: Context, values: dict[str, Any]) -> None:
     from ..main import run_literally
 
     address = parse_address(values["addr"])
-    tls = _tls(values)
-    err = LineWriter(context.streams.err)
+    load_tls = tls_loader(values)
+    if load_tls:
+        load_tls()
+    err = LineWriter(context.streams.err, "{} lines of this log could not be written".format)
     out = LineWriter(context.streams.out) if values.get("log") else None
     try:
         assembly = Assembly(
@@ -32,9 +35,9 @@ def listen(context: Context, values: dict[str, Any]) -> None:
         )
         sockets = bind(address)
         try:
-            _announce(context, assembly, address, sockets, tls is not None)
+            _announce(context, assembly, address, sockets, load_tls is not None)
             _withhold(assembly.context.hidden)
-            _serve(assembly, sockets, tls)
+            _serve(assembly, sockets, load_tls)
         finally:
             for opened in sockets:
                 opened.close()
@@ -61,6 +64,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
             tuple(split_words(values.get("events") or ())),
             tuple(values.get("routes") or ()),
             tuple(values.get("handler") or ()),
+            tuple(values.get("forward-to") or ()),
         ),
         secrets=values.get("secret") or (),
         secret_files=values.get("secret-file") or (),
@@ -76,7 +80,8 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
     )
 
 
-def _tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
+def tls_loader(values: Mapping[str, Any]) -> Callable[[], ssl.SSLContext] | None:
+    """What reads the certificate, if https is asked for."""
     certificate, key = values.get("tls-cert"), values.get("tls-key")
     if certificate is None:
         if key is not None:
@@ -84,7 +89,7 @@ def _tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
         return None
     from ...listener.server.tls import tls_context
 
-    return tls_context(certificate, key)
+    return partial(tls_context, certificate, key)
 
 
 def _announce(
@@ -106,12 +111,13 @@ def _withhold(names: Collection[str]) -> None:
         os.environ.pop(name, None)
 
 
-def _serve(assembly: Assembly, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
+def _serve(assembly: Assembly, sockets: list[socket.socket], load_tls: Callable[[], ssl.SSLContext] | None) -> None:
     from ...durations import seconds
     from ...listener.server.server import Listener, run
 
     async def serve() -> None:
-        server = Listener(assembly.app, assembly.limits(), seconds(assembly.definition["drain_time"]), sockets, tls)
+        drain_time = seconds(assembly.definition["drain_time"])
+        server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
         await server.serve(assembly.services(), lambda: assembly.log.note("ready"))
 
     run(serve())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...listener.simulate.deliveries import Delivery
 
 DEFAULT_HOST = "http://127.0.0.1:8080"
+KEYS_OPTION = "--keys-addr"
 TIME_LIMIT = 20.0
 LEARNING = 12
 _ERRORS: dict[int, type[CallsheetError]] = {
@@ -49,9 +50,9 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     url = values.get("to") or DEFAULT_HOST + definition["path"]
     with _maker(context, values, definition, body) as make, _client() as client:
         for _ in range(values["count"]):
-            id = uuid.uuid4().hex
-            _send_until_known(client, url, make(id), LEARNING if values.get("jwt-key") else 0)
-            context.streams.out.write(f"{id}\n")
+            delivery = make(uuid.uuid4().hex)
+            _send_until_known(client, url, delivery, LEARNING if values.get("jwt-key") else 0)
+            context.streams.out.write(f"{delivery.id}\n")
 
 
 def _body(context: Context, values: dict[str, Any]) -> Any:
@@ -95,9 +96,9 @@ def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any)
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
-    with served(parse_address(values["keys-addr"]), signer.key_set) as address:
+    with served(parse_address(values["keys-addr"], KEYS_OPTION), signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
-        yield lambda id: signer.token(*payload(id), quoted=definition["jwt"].get("unquote", False))
+        yield lambda id: signer.token(definition, *payload(id))
 
 
 def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:

@@ -6,13 +6,22 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from ...commands.context import Context
+from ...errors import UsageError
+
+OWN = ("routes", "source", "events")
 
 if TYPE_CHECKING:
     from ...language.shape.listener import SourceDefinition
 
 
 def check(context: Context, values: dict[str, Any]) -> None:
-    """Everything a listener would do before it listens, but for the address."""
+    """Everything a listener would do before it listens, but for the address; with `--listen` that too."""
+    if values.get("listen"):
+        from .webhook_checkup import checkup
+
+        checkup(context, values)
+        return
+    _refuse_options_of_listen(values)
     from ...durations import seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
@@ -44,3 +53,9 @@ def check(context: Context, values: dict[str, Any]) -> None:
         )
     )
     context.streams.out.write(f"{summary}, {len(found)} warnings\n" if found else f"{summary}, no problems\n")
+
+
+def _refuse_options_of_listen(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if name not in OWN and value not in (None, False, [], ()):
+            raise UsageError(f"--{name} needs --listen")

@@ -80,14 +80,19 @@ class RoutingTable:
         return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
 
     def _make(self, source: str, type_: str) -> EventPlan:
-        event = self._exact.get((source, type_)) or next(
-            (event for name, matches, event in self._patterns if name == source and matches.match(type_)), None
-        )
+        event = self._defined(source, type_)
         known = event is not None
         wanted = known and (not self._only or any(matches.match(type_) for matches in self._only))
         met = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
         requires = condition(event["requires"]) if event and "requires" in event else None
         return EventPlan(known, wanted, requires, Index((route.definition.get("when"), route) for route in met))
+
+    def _defined(self, source: str, type_: str) -> Any:
+        """The definition of a type: its own, or that of the first pattern that fits."""
+        if (source, type_) in self._exact:
+            return self._exact[source, type_]
+        found = (event for name, matches, event in self._patterns if name == source and matches.match(type_))
+        return next(found, None)
 
 
 def accepts(definition: shape.RouteDefinition, source: str, type_: str) -> bool:

@@ -25,6 +25,7 @@ class Selection(NamedTuple):
     events: tuple[str, ...]
     files: tuple[str, ...]
     handlers: tuple[str, ...]
+    forwards: tuple[str, ...] = ()
 
 
 class RouteSet(NamedTuple):
@@ -44,7 +45,7 @@ def read_rules(catalog: Catalog, wanted: Selection, base: HandlerContext) -> Rou
     types = types_of(cast("dict[str, shape.EventDefinition]", events), wanted.sources)
     check_words(wanted.events, types, "--events")
     routes = []
-    for name, definition, folder in [*_placed(definitions), *_short(wanted.handlers)]:
+    for name, definition, folder in [*_placed(definitions), *_short(wanted.handlers), *_forwards(wanted.forwards)]:
         check_words(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
         handlers = make_handlers(definition["do"], base._replace(folder=folder), f'route "{name}"')
         routes.append(make_route(name, definition, handlers))
@@ -97,6 +98,19 @@ def _short(handlers: Sequence[str]) -> list[LocatedRoute]:
             raise UsageError(f"--handler: {text!r}: {error}") from None
         if not words:
             raise UsageError("--handler: no program")
-        literal = [word.replace("{", "{{").replace("}", "}}") for word in words]
-        made.append((f"--handler {number}", {"do": [{"handler": "exec", "run": literal}]}, ""))
+        run = [_literal(word) for word in words]
+        made.append((f"--handler {number}", {"do": [{"handler": "exec", "run": run}]}, ""))
     return made
+
+
+def _forwards(urls: Sequence[str]) -> list[LocatedRoute]:
+    """`--forward-to URL`: a route that sends every event on as it came."""
+    return [
+        (f"--forward-to {number}", {"do": [{"handler": "forward", "url": _literal(url)}]}, "")
+        for number, url in enumerate(urls, 1)
+    ]
+
+
+def _literal(text: str) -> str:
+    """A template that is just this text."""
+    return text.replace("{", "{{").replace("}", "}}")

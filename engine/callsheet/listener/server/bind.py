@@ -29,30 +29,30 @@ class ListenAddress(NamedTuple):
         return any(host not in _LOOPBACK and not host.startswith("127.") for host in self.hosts)
 
 
-def parse_address(text: str) -> ListenAddress:
-    """Raises `UsageError`. A port alone is this host on both protocols, as `localhost` is."""
+def parse_address(text: str, option: str = "--addr") -> ListenAddress:
+    """Raises `UsageError` that names the option. A port alone is this host on both protocols, as `localhost` is."""
     if text.startswith("unix:"):
         if not text[5:]:
-            raise UsageError("--addr: unix: needs a path", hint="example: unix:/run/listener.sock")
+            raise UsageError(f"{option}: unix: needs a path", hint="example: unix:/run/listener.sock")
         return ListenAddress(path=text[5:])
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise UsageError(f"--addr: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
+        raise UsageError(f"{option}: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
     if not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT or (not colon and host):
         raise UsageError(
-            f"--addr: {text!r} is no address", hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock"
+            f"{option}: {text!r} is no address", hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock"
         )
     return ListenAddress(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
 
 
-def bind(address: ListenAddress) -> list[socket.socket]:
+def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
     try:
         return [_unix(address.path)] if address.path else _internet(address)
     except socket.gaierror as error:
-        raise UsageError(f"--addr: no such host: {address.hosts[0]} ({error.strerror})") from None
+        raise UsageError(f"{option}: no such host: {address.hosts[0]} ({error.strerror})") from None
     except OSError as error:
         where = address.path or f"port {address.port} of {address.hosts[0]}"
         hint = "another program listens there" if error.errno == errno.EADDRINUSE else None

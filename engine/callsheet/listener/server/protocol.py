@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from httptools import parse_url
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from . import responses
+from .upgrade import without_upgrade
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
 
 HEADERS, BODY, WORKING, IDLE, LEAVING = range(5)
 LINGER_TIME = 2.0
+# Chunks of one byte need five bytes around each.
+_FRAMING = 8
 
 
 class Limits(NamedTuple):
-    """Bytes and seconds, and what is told of requests that never become one, and of whole ones at once."""
+    """Bytes and seconds, and what is told of requests that never become one, and of whole ones at once.
+
+    Beyond `connections` a connection is answered 503, beyond `spare` more it is closed.
+    """
 
     max_body: int
     max_header: int
     connections: int
+    spare: int
     header_time: float
     body_time: float
     idle_time: float
@@ -44,9 +51,10 @@ _BAD = responses.raw(400, b"Bad Request")
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """`limits` is set on a subclass made for one server."""
+    """`limits` and `handshakes`, the connections that have not begun yet, are set on a subclass made for one server."""
 
     limits: Limits
+    handshakes: set[LimitedProtocol]
 
     def __init__(
         self,
@@ -59,29 +67,88 @@ class LimitedProtocol(HttpToolsProtocol):
         self.now = self.loop.time
         self.phase = HEADERS
         self.since = self.now()
-        self.taken = 0
-        self.whole: bytes | None = None
+        self.taken = 0  # bytes of this phase: of the headers so far, or of the body
+        self.framed = 0  # bytes that came after the headers, of which `taken` are the body
+        self.trailers = 0
+        self.fed = 0  # size of the piece that is being read
+        self.is_first = True  # whether all of that piece may belong to one message
+        self.whole: bytes | bytearray | None = None
+        self.running: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
+        self.handshakes.discard(self)
+        over = len(self.connections) + len(self.handshakes) - self.limits.connections
+        if over > 0:
             self._refuse(503, "too_many_connections", _BUSY)
+        if over > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self.phase == LEAVING:
             return
-        super().data_received(data)
+        self.fed, self.is_first = len(data), True
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self._stay_http(data[upgrade.args[0] :])
+        except HttpParserError:
+            if self.phase != LEAVING:
+                self._refuse(400, "not_http", _BAD)
+        else:
+            self._check_sizes(len(data))
+
+    def _check_sizes(self, size: int) -> None:
+        """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
         if self.phase == HEADERS:
-            self.taken += len(data)
+            self.taken = self.taken + size if self.is_first else self._header_size()
             if self.taken > self.limits.max_header:
                 self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
+        elif self.phase == BODY:
+            self.framed += size
+            if self.framed > self.limits.max_header + self.taken * (1 + _FRAMING):
+                self._refuse(431, "framing_too_large", _HEADERS_TOO_LARGE)
+
+    def _header_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def _stay_http(self, rest: bytes) -> None:
+        """The sender would rather speak another protocol; it is answered in this one, as RFC 9110 (7.8) allows.
+
+        The parser has let go of the message at its headers. So a new one reads these again, without the offer.
+        """
+        head = without_upgrade(self.parser.get_method(), self.url, self.parser.get_http_version(), self.headers)
+        if head is None:
+            self._refuse(400, "not_http", _BAD)
+            return
+        self.parser = HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.data_received(head + rest)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._enter(HEADERS)
+        if self.phase != LEAVING:
+            self._enter(HEADERS)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.phase == HEADERS:  # as uvicorn does it, without another call for each header
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
+            return
+        self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
+        if self.trailers > self.limits.max_header and self.phase != LEAVING:
+            self._refuse(431, "trailers_too_large", _HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
+        if self.phase == LEAVING or self.parser.should_upgrade():
+            return
+        if self.fed > self.limits.max_header and self._header_size() > self.limits.max_header:
+            self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
+            return
         self._enter(BODY)
+        self.framed, self.trailers = -self.fed, 0  # what came with the headers is small enough
         for name, value in self.headers:
             if name == b"content-length" and _exceeds(value, self.limits.max_body):
                 self._refuse(413, "body_too_large", _TOO_LARGE)
@@ -102,14 +169,20 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(413, "body_too_large", _TOO_LARGE)
         elif self.whole is None:
             super().on_body(body)
+        elif not self.whole:
+            self.whole = body
         else:
-            self.whole = self.whole + body if self.whole else body
+            if isinstance(self.whole, bytes):
+                self.whole = bytearray(self.whole)
+            self.whole += body
 
     def on_message_complete(self) -> None:
-        if self.phase == LEAVING:
+        if self.phase != BODY:  # it was refused, or is to be read again without its upgrade
             return
+        self.is_first = False
         whole, self.whole = self.whole, None
         if whole is not None:
+            whole = bytes(whole)
             if self._answer_at_once(whole):
                 return
             super().on_headers_complete()
@@ -137,7 +210,15 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.phase == WORKING:
             self._enter(IDLE)
 
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """A sender that has said all it has to say may still be waiting for its answer; then it is closed."""
+        if self.phase != WORKING or self.scheme == "https":  # TLS has no half of a connection
+            return None
+        self.cycle.keep_alive = False
+        return True
+
     def send_400_response(self, msg: str) -> None:
+        del msg
         self._refuse(400, "not_http", _BAD)
 
     def _enter(self, phase: int) -> None:
@@ -145,18 +226,37 @@ class LimitedProtocol(HttpToolsProtocol):
         self.since = self.now()
         self.taken = 0
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def _refuse(self, status: int, word: str, response: bytes) -> None:
         """Answer at once, then swallow for a moment what is still coming: closing right away would lose the answer."""
         self.limits.refused(status, word, self.client[0] if self.client else "unix")
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            self.transport.write(response)
+        earlier, own = self._unanswered()
         self._enter(LEAVING)
+        self.pipeline.clear()
+        if earlier is not None:  # the answer it waits for comes first, and is the last
+            earlier.keep_alive = False
+            self.since += self.limits.idle_time
+            return
+        if own is None or not own.response_started:
+            self.transport.write(response)
+        if own is not None:
+            own.waiting_for_100_continue = False  # it would be written behind the end of what is sent
+            own.disconnected = True
+            own.message_event.set()
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
+
+    def _unanswered(self) -> tuple[RequestResponseCycle | None, RequestResponseCycle | None]:
+        """The request that is being answered: an earlier one, or the one that is being read."""
+        running = self.running
+        if running is None or running.response_complete:
+            return None, None
+        is_own = running is self.cycle and self.phase == BODY and self.whole is None
+        return (None, running) if is_own else (running, None)
 
     def sweep(self, now: float) -> None:
         """Part with a sender that takes too long."""

@@ -8,13 +8,16 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
+from ...errors import CallsheetError
+from .bind import BACKLOG
 from .protocol import LimitedProtocol, Limits
+from .tls_door import TlsDoor
 
 if TYPE_CHECKING:
     from .app import App
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 SWEEP = 0.5
 POLL = 0.05
 LAST_WAIT = 1.0
+# The loop takes all that wait at once. With fewer descriptors to spare than this, not many may wait.
+PLENTY = 48
 
 
 class Services(NamedTuple):
@@ -32,6 +37,13 @@ class Services(NamedTuple):
     idle: Callable[[], bool]
     end: Callable[[], Awaitable[None]]
     reload: Callable[[], None]
+    report: Callable[[str], None]
+
+
+class Door(Protocol):
+    """Where connections come in, until it is closed."""
+
+    def close(self) -> None: ...
 
 
 class Listener:
@@ -43,8 +55,9 @@ class Listener:
         limits: Limits,
         drain_time: float,
         sockets: Sequence[socket.socket],
-        tls: ssl.SSLContext | None = None,
+        load_tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
+        """`load_tls` reads the certificate, now and whenever that is asked for. Raises `UsageError` as it does."""
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = Config(
             cast("Any", app), http=LimitedProtocol, ws="none", lifespan="off", access_log=False, log_config=None,
@@ -55,43 +68,66 @@ class Listener:
         self.config = config
         self.drain_time = drain_time
         self.sockets = sockets
-        self.tls = tls
+        self.load_tls = load_tls
+        self.tls = load_tls() if load_tls else None
+        self.limits = limits
         self.state = ServerState()
         self.clock = Server(config)
         self.clock.server_state = self.state
-        self.protocol = type("Protocol", (LimitedProtocol,), {"limits": limits})
+        self.protocol: type[LimitedProtocol] = type(
+            "Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()}
+        )
         self.stopping = asyncio.Event()
         self.try_immediately = asyncio.Event()
 
     async def serve(self, services: Services, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: services.report(_unexpected(context)))
         self._handle_signals(loop, services)
         await services.start()
         await self.clock.on_tick(0)
-        servers = [await loop.create_server(self._connection, sock=each, ssl=self.tls) for each in self.sockets]
+        doors = [await self._open(each) for each in self.sockets]
         keeper = asyncio.create_task(self._keep())
         ready()
         try:
             await self.stopping.wait()
-            for server in servers:
-                server.close()
+            for door in doors:
+                door.close()
             await self._drain(services)
         finally:
             keeper.cancel()
             await services.end()
             await self._close()
 
-    def _connection(self) -> asyncio.Protocol:
-        return cast("asyncio.Protocol", self.protocol(self.config, self.state, {}))
+    async def _open(self, listening: socket.socket) -> Door:
+        backlog = BACKLOG if self.limits.spare >= PLENTY else max(2 * self.limits.spare, 32)
+        if self.tls is None:
+            return await asyncio.get_running_loop().create_server(self._connection, sock=listening, backlog=backlog)
+        listening.listen(backlog)
+        return TlsDoor(listening, lambda: self.tls, self._connection, self.protocol.handshakes, self.limits)
+
+    def _connection(self) -> LimitedProtocol:
+        return self.protocol(self.config, self.state, {})
 
     def _handle_signals(self, loop: asyncio.AbstractEventLoop, services: Services) -> None:
         try:
             loop.add_signal_handler(signal.SIGINT, self.stop)
             loop.add_signal_handler(signal.SIGTERM, self.stop)
-            loop.add_signal_handler(signal.SIGHUP, services.reload)
+            loop.add_signal_handler(signal.SIGHUP, self._reload, services)
         except (NotImplementedError, AttributeError):  # Windows
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
+
+    def _reload(self, services: Services) -> None:
+        services.reload()
+        if self.load_tls is None:
+            return
+        try:
+            self.tls = self.load_tls()
+        except CallsheetError as error:
+            services.report(f"certificate not read again, the old one stays: {error.message}")
+        else:
+            services.report("certificate read again")
 
     def stop(self) -> None:
         """Let running work finish; asked a second time, do not."""
@@ -130,6 +166,13 @@ class Listener:
         await asyncio.gather(*self.state.tasks, return_exceptions=True)
         for connection in list(self.state.connections):
             connection.transport.abort()
+
+
+def _unexpected(context: Mapping[str, Any]) -> str:
+    """What the loop was told by nobody's fault but ours, in one line: no sender can make it print more."""
+    error = context.get("exception")
+    what = f": {type(error).__name__}: {error}" if error is not None else ""
+    return f"internal: {context.get('message')}{what}"
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

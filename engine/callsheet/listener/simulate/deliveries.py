@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError
 from ...jsontext import dump, parse
-from ...language.template import fill, fill_text, to_text
+from ...language.template import evaluate, fill, fill_text, to_text
 from ..verify.signature import Signature
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """`proof` is "signature", "token" or "none"."""
+    """`proof` is "signature", "token" or "none"; `id` is the one that the receiver will see, if any."""
 
     headers: dict[str, str]
     body: bytes
     proof: str
+    id: str
 
 
 def make_payload(
@@ -42,6 +43,13 @@ def make_payload(
         _set(payload, change)
     headers = {name: to_text(fill_text(text, scope)) for name, text in definition.get("sample_headers", {}).items()}
     return payload, headers
+
+
+def id_of(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str]) -> str:
+    """The id as the source's own expression finds it, whatever of the delivery was changed."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    scope = {"payload": payload, "headers": lower, "query": {}}
+    return to_text(evaluate(definition.get("id", "`null`"), scope))
 
 
 def _set(payload: Any, change: str) -> None:
@@ -69,7 +77,8 @@ def plain(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str
         if "hmac" not in definition:
             raise UsageError("this source has no signatures, so there is no use for a secret")
         own |= Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time())
-    return Delivery(own, body, "none" if secret is None else "signature")
+    proof = "none" if secret is None else "signature"
+    return Delivery(own, body, proof, id_of(definition, payload, headers))
 
 
 class TokenSigner:
@@ -87,7 +96,9 @@ class TokenSigner:
         listed = {name: self.public[name] for name in ("kty", "n", "e")}
         return json.dumps({"keys": [{**listed, "kid": self.kid, "alg": "RS256", "use": "sig"}]}).encode()
 
-    def token(self, payload: Mapping[str, Any], headers: Mapping[str, str], *, quoted: bool) -> Delivery:
+    def token(
+        self, definition: shape.SourceDefinition, payload: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Delivery:
         from jwt.algorithms import RSAAlgorithm
 
         head = {"alg": "RS256", "typ": "JWT", "kid": self.kid}
@@ -97,7 +108,9 @@ class TokenSigner:
         signature = RSAAlgorithm(RSAAlgorithm.SHA256).sign(signed.encode(), self.key)
         token = f"{signed}.{_encode(signature)}"
         own = {"Content-Type": "application/json", **headers}
-        return Delivery(own, f'"{token}"'.encode() if quoted else token.encode(), "token")
+        quoted = definition.get("jwt", {}).get("unquote", False)
+        body = f'"{token}"' if quoted else token
+        return Delivery(own, body.encode(), "token", id_of(definition, payload, headers))
 
 
 def _encode(data: bytes) -> str:

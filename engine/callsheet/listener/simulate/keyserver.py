@@ -14,8 +14,8 @@ PATH = "/jwks.json"
 
 
 @contextlib.contextmanager
-def served(address: ListenAddress, text: bytes) -> Iterator[str]:
-    """The address of the key set."""
+def served(address: ListenAddress, text: bytes, option: str) -> Iterator[str]:
+    """The address of the key set. Errors name the option that `address` was given by."""
 
     class KeySetRequestHandler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -29,7 +29,7 @@ def served(address: ListenAddress, text: bytes) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             """Nobody asked."""
 
-    sockets = bind(address)
+    sockets = bind(address, option)
     servers = [_server(opened, KeySetRequestHandler) for opened in sockets]
     threads = [threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True) for server in servers]
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import threading
@@ -11,6 +12,7 @@ from typing import TextIO
 
 MOST_WAITING = 4 * 1024 * 1024
 PAUSE = 0.1
+_FOR_GOOD = (errno.EPIPE, errno.EBADF)
 
 # Controls of both kinds, line and paragraph separators, and what changes the direction of text.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -26,8 +28,12 @@ def escape(text: str) -> str:
 class LineWriter:
     """Written by a thread of its own, many at a time. What a blocked stream cannot take is dropped and counted."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, missing: Callable[[int], str] | None = None) -> None:
+        """`missing` words how many lines are not there, once lines can be written again."""
         self.dropped = 0
+        self._missing = missing
+        self._lost = 0
+        self._torn = False
         self._stream = stream
         self._waiting: list[str] = []
         self._size = 0
@@ -42,6 +48,7 @@ class LineWriter:
         """A whole line without its end; it must be escaped already."""
         if self._size > MOST_WAITING or self._broken:
             self.dropped += 1
+            self._lost += 1
             return
         with self._lock:
             self._waiting.append(line)
@@ -60,7 +67,7 @@ class LineWriter:
             with self._lock:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
-                put("\n".join(lines) + "\n")
+                put(self._introduction() + "\n".join(lines) + "\n")
 
     def _writer(self) -> Callable[[str], None]:
         """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""
@@ -71,20 +78,48 @@ class LineWriter:
             return self._put_text
         return lambda text: self._put_bytes(descriptor, text)
 
+    def _introduction(self) -> str:
+        """What stands before the first line after some that could not be written."""
+        end = "\n" if self._torn else ""
+        return f"{end}{self._missing(self._lost)}\n" if self._lost and self._missing else end
+
     def _put_bytes(self, descriptor: int, text: str) -> None:
         data = text.encode("utf-8", "backslashreplace")
+        whole = len(data)
         try:
             while data:
-                data = data[os.write(descriptor, data) :]
-        except OSError:
-            self._broken = True
+                data = data[self._written(descriptor, data) :]
+        except OSError as error:
+            self._failed(error, data.count(b"\n"))
+            self._torn = self._torn or len(data) < whole
+        else:
+            self._lost, self._torn = 0, False
+
+    def _written(self, descriptor: int, data: bytes) -> int:
+        try:
+            return os.write(descriptor, data)
+        except BlockingIOError:  # somebody made it non-blocking, and it is full
+            if self._closing:
+                raise
+            time.sleep(PAUSE)
+            return 0
 
     def _put_text(self, text: str) -> None:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):
+        except ValueError:
             self._broken = True
+        except OSError as error:
+            self._failed(error, text.count("\n"))
+        else:
+            self._lost, self._torn = 0, False
+
+    def _failed(self, error: OSError, left: int) -> None:
+        """A full disk has room again one day; a pipe without a reader stays one."""
+        self.dropped += left
+        self._lost += left
+        self._broken = error.errno in _FOR_GOOD
 
     def close(self, wait: float = 1.0) -> None:
         """Write what waits, but no longer than `wait` seconds."""

@@ -78,6 +78,15 @@ class KeySet:
         """Seconds since the keys were fetched; infinite when there are none."""
         return self._wall() - self.fetched_at if self._keys else float("inf")
 
+    @property
+    def names(self) -> list[str]:
+        """Ids of the keys at hand."""
+        return sorted({key.kid or "without an id" for key in self._keys.values()})
+
+    async def fetch_now(self) -> None:
+        """Fetch the set, whatever is at hand; `failures` and `problem` tell how that went."""
+        await asyncio.shield(self._start())
+
     def find(self, kid: str | None, algorithm: str) -> Key:
         """The key for a token. Raises `UnknownKey`, or `Refused` where the set is not to be fetched for it now.
 

@@ -1,0 +1,195 @@
+"""`webhook check --listen`: what `webhook listen` with the same options would serve, verify and refuse."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...commands.checkup.row import Row, failed, guarded
+from ...commands.context import Context
+from ...errors import CallsheetError, named
+from ...listener.server.bind import ListenAddress, bind, parse_address, urls
+from .listen import options_of, tls_loader
+
+if TYPE_CHECKING:
+    from ...listener.assemble import Assembly
+    from ...listener.verify.source import Source
+
+DEFAULT_ADDRESS = ":8080"
+SOON = 14 * 86400
+_SQLITE = b"SQLite format 3\0"
+
+
+def checkup(context: Context, values: dict[str, Any]) -> None:
+    """Raises `CallsheetError` where something would not work."""
+    rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context, values)]
+    context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
+    failures = [row.check for row in rows if row.status == "fail"]
+    if failures:
+        raise CallsheetError(f"{len(failures)} of {len(rows)} checks failed: {', '.join(failures)}")
+
+
+def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
+    yield from guarded("address", lambda: _address(values))
+    yield from guarded("certificate", lambda: _certificate(values))
+    yield from guarded("inbox", lambda: _inbox(values.get("inbox")))
+    try:
+        made = _assembly(context, values)
+    except CallsheetError as error:
+        yield failed("sources and routes", error)
+        return
+    with made as assembly:
+        for source in assembly.sources:
+            yield from guarded(source.name, lambda source=source: _source(source, assembly))  # type: ignore[misc]
+        yield from guarded("routes", lambda: _routes(assembly))
+        yield from guarded("limits", lambda: _limits(assembly))
+
+
+def _address(values: dict[str, Any]) -> Iterator[Row]:
+    address = parse_address(values.get("addr") or DEFAULT_ADDRESS)
+    sockets = bind(address)
+    try:
+        found = ", ".join(urls(sockets, "https" if values.get("tls-cert") else "http"))
+    finally:
+        for opened in sockets:
+            opened.close()
+        if address.path:
+            os.remove(address.path)
+    yield Row("address", "ok", f"{found}: free, for {'anyone' if address.is_public else 'this host only'}")
+
+
+def _certificate(values: dict[str, Any]) -> Iterator[Row]:
+    load = tls_loader(values)
+    if load is None:
+        yield Row("certificate", "skip", "served without TLS")
+        return
+    load()
+    yield _validity(values["tls-cert"])
+
+
+def _validity(path: str) -> Row:
+    from datetime import UTC, datetime
+
+    from cryptography.x509 import load_pem_x509_certificates
+
+    with open(path, "rb") as file:
+        until = load_pem_x509_certificates(file.read())[0].not_valid_after_utc
+    left = (until - datetime.now(UTC)).total_seconds()
+    status = "fail" if left < 0 else "warn" if left < SOON else "ok"
+    remedy = "renew it; SIGHUP makes a listener read it again" if status != "ok" else ""
+    return Row("certificate", status, f"{path}: valid until {until:%Y-%m-%d %H:%M} UTC", remedy)  # type: ignore[arg-type]
+
+
+def _inbox(path: str | None) -> Iterator[Row]:
+    if path is None:
+        yield Row("inbox", "skip", "events are handled while their sender waits")
+    elif not os.path.exists(path):
+        writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+        yield Row(
+            "inbox", "ok" if writable else "fail", f"{path}: " + ("will be made" if writable else "cannot be made")
+        )
+    else:
+        yield _existing(path)
+
+
+def _existing(path: str) -> Row:
+    if not os.path.isfile(path) or not os.access(path, os.R_OK | os.W_OK):
+        return Row("inbox", "fail", f"{path}: no file that can be read and written")
+    with open(path, "rb") as file:
+        begins = file.read(len(_SQLITE))
+    if begins not in (_SQLITE, b""):
+        return Row("inbox", "fail", f"{path}: no inbox")
+    return Row("inbox", "ok", f"{path}: kept there, {os.path.getsize(path)} bytes so far")
+
+
+@contextlib.contextmanager
+def _made(assembly: Assembly, log: Any) -> Iterator[Assembly]:
+    try:
+        yield assembly
+    finally:
+        asyncio.run(_ended(assembly))
+        log.close()
+
+
+async def _ended(assembly: Assembly) -> None:
+    await assembly.services().end()
+
+
+def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractContextManager[Assembly]:
+    """As `listen` makes it, but for the inbox, which would be a file."""
+    from ...listener.assemble import Assembly
+    from ...listener.telemetry.line_writer import LineWriter
+    from ..main import run_literally
+
+    try:
+        address = parse_address(values.get("addr") or DEFAULT_ADDRESS)
+    except CallsheetError:  # told in a row of its own
+        address = ListenAddress()
+    options = options_of({**values, "inbox": None}, address)
+    log = LineWriter(io.StringIO())
+    try:
+        assembly = Assembly(context.catalog, options, dict(context.environ), log, None, run_literally)
+    except BaseException:
+        log.close()
+        raise
+    return _made(assembly, log)
+
+
+def _source(source: Source, assembly: Assembly) -> Iterator[Row]:
+    ways = []
+    if source.signature is not None:
+        count = len(source.signature.keys)
+        ways.append(f"signatures in {source.signature.definition['header']}, {count} secret{'s'[: count != 1]}")
+    if source.keys is not None:
+        ways.append(f"signed tokens ({', '.join(sorted(source.keys.algorithms))})")
+    where = f"POST {source.path}"
+    if not ways:
+        who = "anyone who can reach this host" if assembly.options.is_public else "any program on this host"
+        yield Row(
+            source.name, "warn", f"{where}: nothing is verified, {who} can send events", "give a secret or a key set"
+        )
+        return
+    text = f"{where}: verified by {' or '.join(ways)}"
+    if not source.trusts_id:
+        text += "; the id is not signed, so the body tells events apart"
+    yield Row(source.name, "ok", text)
+    if source.keys is not None:
+        yield _key_set(source)
+
+
+def _key_set(source: Source) -> Row:
+    keys = source.keys
+    if keys is None:
+        return Row(f"{source.name} keys", "skip", "no tokens are taken")
+    asyncio.run(keys.fetch_now())
+    if keys.failures:
+        return Row(f"{source.name} keys", "fail", f"key set: {keys.problem}", "no token can be proved until it answers")
+    return Row(f"{source.name} keys", "ok", f"keys {', '.join(keys.names)}")
+
+
+def _routes(assembly: Assembly) -> Iterator[Row]:
+    from ...listener.routing.unreachable import warnings
+
+    rules, only = assembly.rules, assembly.options.wanted.events
+    taken = f"of type {', '.join(only)}" if only else f"of {len(rules.types)} types"
+    yield Row("events", "ok", f"{taken} are handled; others are answered 200, counted, and not handled")
+    for route in rules.routes:
+        kinds = ", ".join(job.handler.kind for job in route.jobs)
+        yield Row("route", "ok", f"{route.name}: {', '.join(route.definition.get('on', ['*']))} to {kinds}")
+    for text in warnings(rules, only):
+        yield Row("route", "warn", text, "see the condition and `on`")
+
+
+def _limits(assembly: Assembly) -> Iterator[Row]:
+    limits = assembly.limits()
+    yield Row(
+        "limits",
+        "ok",
+        f"refused: bodies over {limits.max_body} bytes (413), headers over {limits.max_header} (431), more than"
+        f" {limits.connections} connections (503), headers after {limits.header_time:g} s and bodies after"
+        f" {limits.body_time:g} s (408), encoded bodies (415)",
+    )

@@ -1,0 +1,86 @@
+"""Where https connections come in. Those that have not begun TLS count, and have no longer than others for headers.
+
+The loop's own server would tell of a connection only after its handshake, and would use one certificate for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .protocol import LimitedProtocol
+
+if TYPE_CHECKING:
+    from .protocol import Limits
+
+# Where no descriptor is left, or the listening socket has another problem that passes.
+PAUSE = 0.2
+
+
+class TlsDoor:
+    """`context` gives the certificate of the moment. Made inside a running loop."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        context: Callable[[], ssl.SSLContext | None],
+        connect: Callable[[], LimitedProtocol],
+        handshakes: set[LimitedProtocol],
+        limits: Limits,
+    ) -> None:
+        self._listening = listening
+        self._context = context
+        self._connect = connect
+        self._handshakes = handshakes
+        self._limits = limits
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+
+    def close(self) -> None:
+        """Take no more connections; those that are not connections yet end."""
+        for task in (self._accepting, *self._tasks):
+            task.cancel()
+        self._listening.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._listening)
+            except OSError:
+                await asyncio.sleep(PAUSE)
+                continue
+            protocol = self._connect()
+            if len(protocol.connections) + len(self._handshakes) >= self._limits.connections + self._limits.spare:
+                self._limits.refused(503, "too_many_connections", _client(accepted))
+                accepted.close()
+                continue
+            self._handshakes.add(protocol)
+            task = loop.create_task(self._begin(accepted, protocol))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _begin(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
+        client = _client(accepted)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=self._context(),
+                ssl_handshake_timeout=self._limits.header_time,
+            )
+        except OSError:  # no TLS, one that this side does not speak, or too slow
+            self._limits.refused(400, "not_tls", client)
+        finally:
+            self._handshakes.discard(protocol)
+
+
+def _client(accepted: socket.socket) -> str:
+    try:
+        name = accepted.getpeername()
+    except OSError:
+        return "-"
+    return str(name[0]) if isinstance(name, tuple) else "unix"
