@@ -6,7 +6,7 @@ import re
 import tomllib
 
 from callsheet.richtext import convert
-from callsheet.richtext.normalise import FLATTEN
+from callsheet.richtext.flatten import FLATTEN
 from support.places import ROOT
 from support.richtext import nodes
 

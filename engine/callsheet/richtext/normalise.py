@@ -6,13 +6,13 @@ into, `split` (the parent ends before it and goes on after it), or one of `FLATT
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .adf import form_of
+from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules
-from .tree import Losses, Mark, Node, merged, spaces_out, text, trimmed, walk
+from .tree import Losses, Mark, Node, merged, spaces_out, text, trimmed
 
 
 class Up(Node):
@@ -27,6 +27,7 @@ class Fitter:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
+        self._rows: dict[str, str] = rules.with_key("row")
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
 
     def root(self, root: Node) -> Node:
@@ -115,7 +116,7 @@ class Fitter:
         pieces: list[Node] = []
         current: list[Node] = []
         ended = False
-        for child in _wrapped(node, self.rules):
+        for child in _wrapped(self._row(node), self.rules):
             for part in self.place(child, node):
                 if isinstance(part, Up) or ended:
                     if current:
@@ -131,6 +132,20 @@ class Fitter:
             return pieces
         edged = [self._edged(piece) for piece in pieces]
         return _renumbered([piece for piece in edged if isinstance(piece, Up) or piece.content])
+
+    def _row(self, node: Node) -> Node:
+        """A paragraph of nothing but linked images, such as badges, stays one paragraph."""
+        if sum(child.kind in self._rows for child in node.content) < 2 or not all(
+            self._badge(child) if child.kind in self._rows else _blank(child) for child in node.content
+        ):
+            return node
+        words: list[Node] = []
+        for child in node.content:
+            words += FLATTEN[self._rows[child.kind]](child, self.rules) if child.kind in self._rows else [child]
+        return node.having(words)
+
+    def _badge(self, image: Node) -> bool:
+        return any(mark.kind == "link" for mark in image.marks) and bool(says(image, self.rules))
 
     def _edged(self, piece: Node) -> Node:
         """What stands beside something that was taken out starts and ends without white space."""
@@ -211,6 +226,10 @@ def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
     )
 
 
+def _blank(node: Node) -> bool:
+    return node.kind == "break" or (node.kind == "text" and not node.text.strip())
+
+
 def _up(node: Node) -> Up:
     return Up(node.kind, node.attrs, node.content, node.text, node.marks, node.kept)
 
@@ -251,69 +270,3 @@ def _renumbered(pieces: list[Node]) -> list[Node]:
                 piece.attrs = {**piece.attrs, "start": start}
             start = (start if start > 1 else first) + len(piece.content)
     return pieces
-
-
-# --- what is left of a node that may stand nowhere near ---
-
-
-def content(node: Node, rules: Rules) -> list[Node]:
-    return node.content or plain(node, rules)
-
-
-def plain(node: Node, rules: Rules) -> list[Node]:
-    words = says(node, rules) or " ".join(
-        filter(None, (says(child, rules) for child in walk(node) if not child.content))
-    )
-    return [text(words, tuple(mark for mark in node.marks if mark.kind == "link"))] if words else []
-
-
-def strong(node: Node, _rules: Rules) -> list[Node]:
-    bold = [Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks)) for n in node.content]
-    return [Node("paragraph", content=bold)]
-
-
-def titled(node: Node, _rules: Rules) -> list[Node]:
-    title = node.attrs.get("title")
-    return [*([Node("paragraph", content=[text(title, (Mark("strong", {}),))])] if title else []), *node.content]
-
-
-def rows(node: Node, _rules: Rules) -> list[Node]:
-    """Every row of a table as a paragraph, cells set apart by bars."""
-    result = []
-    for row in node.content:
-        line: list[Node] = []
-        for cell in row.content:
-            line += [text(" | ")] if line else []
-            for found in walk(cell):
-                line += (
-                    [found]
-                    if not found.content
-                    and found.kind in ("text", "break", "mention", "emoji", "date", "status", "card", "image")
-                    else []
-                )
-        result.append(Node("paragraph", content=trimmed(line)))
-    return result
-
-
-def link(node: Node, rules: Rules) -> list[Node]:
-    """Images as linked text; the rest of the node as it is."""
-    result: list[Node] = []
-    for found in walk(node):
-        if found.kind == "image":
-            url = found.attrs.get("url", "")
-            linked = any(mark.kind == "link" for mark in found.marks)
-            marks = found.marks if linked or not url else (*found.marks, Mark("link", {"href": url}))
-            result.append(text(says(found, rules) or url, tuple(m for m in marks if m.kind != "border")))
-        elif found.kind == "text":
-            result += [text(" "), found]
-    return result
-
-
-FLATTEN: dict[str, Callable[[Node, Rules], list[Node]]] = {
-    "content": content,
-    "text": plain,
-    "strong": strong,
-    "titled": titled,
-    "rows": rows,
-    "link": link,
-}

@@ -111,9 +111,15 @@ class WikiForm(Shape, total=False):
     body: Literal["plain"]
 
 
-class HtmlForm(Shape, total=False):
-    tag: Required[str]
-    attrs: Annotated[dict[str, str], Field(description="Attribute of the tag → neutral attribute.")]
+class HtmlForm(Shape, Named, total=False):
+    """A tag of HTML in Markdown, or a declaration of the `style` of any tag; `as` names the attribute it gives."""
+
+    tag: str
+    attrs: Annotated[Attributes, Field(description="Attribute of the tag → neutral attribute.")]
+    set: Annotated[dict[str, Any], Field(description="Neutral attributes that the tag stands for.")]
+    style: Annotated[str, Field(description="A property of CSS that says it on any tag.")]
+    attr: Annotated[str, Field(description="An attribute that says the same on any tag.")]
+    values: Annotated[dict[str, Any], Field(description="The property's value → the neutral one.")]
 
 
 class LinkForm(Shape, total=False):
@@ -148,14 +154,18 @@ class NodeDefinition(Shape, total=False):
             "or split, content, text, strong, titled, rows, link."
         ),
     ]
+    row: Annotated[str, Field(description="What becomes of several linked ones alone in a paragraph, as in unfit.")]
     says: Annotated[str, Field(description="Its words as text: attributes in braces, `|` between alternatives.")]
     excludes: Annotated[list[str], Field(description="Of a mark: marks that cannot stand with it.")]
     insists: Annotated[list[str], Field(description="Of a mark: kinds that become text rather than lose it.")]
-    html: Annotated[str | list[str] | HtmlForm, Field(description="The HTML tag or tags that say it in Markdown.")]
+    html: Annotated[
+        str | list[str | HtmlForm] | HtmlForm, Field(description="The HTML tag or tags that say it in Markdown.")
+    ]
     text: Annotated[
         list[str], Field(description="Words that say it in Markdown, fields in braces, {{ and }} for braces.")
     ]
     patterns: Annotated[dict[str, str], Field(description="Field → the regular expression its value fits.")]
+    alone: Annotated[list[str], Field(description="Words that say it in Markdown where they are a whole paragraph.")]
     known: Annotated[dict[str, str], Field(description="The values its first field may have → what they stand for.")]
     link: LinkForm
     alerts: Annotated[dict[str, dict[str, Any]], Field(description="Word of a Markdown alert → attributes.")]

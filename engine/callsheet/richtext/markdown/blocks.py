@@ -1,37 +1,33 @@
-"""Markdown read into the neutral tree: block structure."""
+"""Markdown read into the neutral tree: block structure.
+
+First the parser's tokens become a rough tree, one by one as they come; paragraphs keep their Markdown in `text`. When
+all of it is there, and with it what links and footnotes refer to, the tree is finished from the leaves up.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
-
-from markdown_it.common.utils import unescapeAll
-from markdown_it.token import Token
+from collections.abc import Callable
 
 from ..rules import Rules
-from ..tree import Losses, Node, text
+from ..tree import Losses, Mark, Node, text
+from .attributes import at_end
+from .definition_list import definition_list
+from .front_matter import without
 from .html import Assembler
 from .inline import InlineReader
+from .lines import as_lines, is_lines
+from .outline import grow
 from .parser import Parser
 from .patterns import Patterns
 
-OPEN = {
-    "paragraph_open": "paragraph",
-    "blockquote_open": "quote",
-    "bullet_list_open": "bullets",
-    "ordered_list_open": "numbers",
-    "list_item_open": "item",
-    "table_open": "table",
-    "tr_open": "row",
-    "th_open": "header",
-    "td_open": "cell",
-    "heading_open": "heading",
-}
-ALERT = re.compile(r"\[!([A-Za-z]+)\][ \t]*(?:\n|$)")
+ALERT = re.compile(r"\[!([A-Za-z]+)\][+-]?[ \t]*(?:(?P<title>[^\n]+))?(?:\n|$)")
+CONTAINER = re.compile(r"\s*\{?\.?([\w-]+)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|\"(?P<quoted>[^\"]*)\"|(?P<words>[^{]*))")
 
 
 def read(source: str, rules: Rules, losses: Losses, *, soft_break: str = "space", cards: bool = False) -> Node:
-    return BlockReader(rules, losses, soft_break=soft_break, cards=cards).read(source.replace("\0", "\ufffd"))
+    reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
+    return reader.read(without(source.replace("\0", "\ufffd")))
 
 
 class BlockReader:
@@ -40,18 +36,41 @@ class BlockReader:
         self.losses = losses
         self.parser = Parser()
         self.inline = InlineReader(self.parser, rules, Patterns(rules, cards=cards), soft_break=soft_break)
-        self.assembler = Assembler(rules, losses, self.inner)
+        self.assembler = Assembler(rules, self.inline.tags, self.inner)
         self.alerts = {
             name: (kind, attrs) for kind, named in rules.with_key("alerts").items() for name, attrs in named.items()
         }
+        self.collapsible = self.inline.tags.kind("details") or "quote"
+        self.outlines = {word.lower(): kind for kind, words in rules.with_key("alone").items() for word in words}
         markers = rules.with_key("markers")
         self.markers = {sign: (kind, attrs) for kind, signs in markers.items() for sign, attrs in signs.items()}
         self._marker = re.compile(f"(?:{'|'.join(map(re.escape, self.markers)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
         self.lists = {items: kind for kind, items in rules.with_key("items").items()}
         self._nested = 0
+        self._notes: dict[str, Node] = {}
+        self._finishers: dict[str, Callable[[Node], list[Node]]] = {
+            "paragraph": self._paragraph,
+            "heading": self._heading,
+            "item": self._item,
+            "quote": self._quote,
+            "bullets": self._list,
+            "numbers": self._list,
+            "header": self._cell,
+            "cell": self._cell,
+            "dl": self._definitions,
+            "dt": self._cell,
+            "admonition": self._admonition,
+            "container": self._container,
+            "note": self._note,
+        }
 
     def read(self, source: str) -> Node:
-        return self._tree(self.parser.blocks(source))
+        self.parser.forget()
+        self._notes = {}
+        root = Node("doc")
+        grow(root, source, self.parser)
+        root.content = [*self._finished(root), *self._all_notes()]
+        return root
 
     def inner(self, source: str) -> list[Node]:
         """Blocks of Markdown that stands between HTML tags."""
@@ -59,85 +78,99 @@ class BlockReader:
             return self.assembler.literal(source)
         self._nested += 1
         try:
-            return self._tree(self.parser.blocks(source)).content
+            root = Node("doc")
+            grow(root, source, self.parser)
+            return self._finished(root)
         finally:
             self._nested -= 1
 
-    def _tree(self, tokens: list[Token]) -> Node:
-        root = Node("doc")
-        stack = [root]
-        for token in tokens:
-            if token.type in OPEN:
-                stack.append(Node(OPEN[token.type], self._attrs(token)))
-            elif token.type == "inline":
-                stack[-1].content.extend(self._inline(token, stack))
-            elif token.nesting == -1 and token.type.replace("_close", "_open") in OPEN:
-                stack[-2].content.extend(self._closed(stack.pop(), stack[-1]))
-            elif token.nesting == 0:
-                stack[-1].content.append(self._leaf(token))
-        root.content = self.assembler.assemble(root.content)
-        return root
+    # --- the rough tree finished ---
 
-    def _attrs(self, token: Token) -> dict[str, Any]:
-        if token.type == "heading_open":
-            return {"level": int(token.tag[1])}
-        start = token.attrGet("start") if token.type == "ordered_list_open" else None
-        return {} if start is None else {"start": int(start)}
+    def _finished(self, node: Node) -> list[Node]:
+        """The children of a node, each finished, with the HTML among them read."""
+        result: list[Node] = []
+        for child in node.content:
+            finish = self._finishers.get(child.kind)
+            if finish is not None:
+                result.extend(finish(child))
+            else:
+                if child.content and child.kind in ("table", "row", "dd"):
+                    child.content = self._finished(child)
+                result.append(child)
+        return self.assembler.assemble(result)
 
-    def _leaf(self, token: Token) -> Node:
-        if token.type in ("fence", "code_block"):
-            words = unescapeAll(token.info).split(maxsplit=1)
-            code = token.content.removesuffix("\n")
-            return Node("code", {"language": words[0]} if words else {}, [text(code)] if code else [])
-        return Node("rule") if token.type == "hr" else Node("html", text=token.content)
+    def _words(self, node: Node) -> None:
+        """The node's Markdown as inline content."""
+        if node.text:
+            node.content = self.inline.read(node.text)
+            node.text = ""
 
-    def _inline(self, token: Token, stack: list[Node]) -> list[Node]:
-        if token.meta:
-            return [text(token.content)]
-        content = token.content
-        if stack[-1].kind == "paragraph" and len(stack) > 1:
-            content = self._without_marker(content, stack[-2])
-        return self.inline.read(content)
+    def _paragraph(self, node: Node) -> list[Node]:
+        """A paragraph of nothing but line breaks has one less than is written: `<br>` alone is an empty one."""
+        if node.text[:1] in ("[", "{") or node.text[-1:] == "}":
+            kind = self.outlines.get(node.text.strip().lower())
+            if kind is not None:
+                return [Node(kind)]
+            node.text, _name = at_end(node.text, whole=True)
+        shown = bool(node.text or node.content)
+        self._words(node)
+        content = node.content
+        if not content:
+            return []
+        if content[0].kind == "break" and all(part.kind == "break" for part in content):
+            node.content = content[1:]
+            return [node]
+        if len(content) == 1 and content[0].kind == "card":
+            return [Node("blockcard", content[0].attrs)]
+        return [node] if shown else []
 
-    def _without_marker(self, content: str, parent: Node) -> str:
-        """The paragraph without the sign at its start that says what its item or quote is; the parent remembers it."""
-        if parent.content or parent.kind not in ("item", "quote"):
-            return content
-        match = (self._marker if parent.kind == "item" else ALERT).match(content)
-        if match is None:
-            return content
-        found = match[0] if parent.kind == "item" else match[1].upper()
-        if found.lower() in self.markers or found in self.alerts:
-            parent.text = found.lower() if parent.kind == "item" else found
-            return content[match.end() :].lstrip()
-        return content
-
-    def _closed(self, node: Node, parent: Node) -> list[Node]:
-        if node.kind == "paragraph":
-            return self._paragraph(node, parent)
-        if node.kind in ("header", "cell"):
-            node.content = [Node("paragraph", content=node.content)]
-        elif node.kind not in ("heading", "row", "table"):
-            node.content = self.assembler.assemble(node.content)
-        if node.kind == "quote" and node.text:
-            kind, attrs = self.alerts[node.text]
-            return [Node(kind, dict(attrs), node.content)]
-        if node.kind in ("bullets", "numbers"):
-            return self._list(node)
+    def _heading(self, node: Node) -> list[Node]:
+        node.text, name = at_end(node.text)
+        self._words(node)
+        if name and "anchor" in self.rules.nodes:
+            node.content.insert(0, Node("anchor", {"name": name}))
         return [node]
 
-    def _paragraph(self, node: Node, parent: Node) -> list[Node]:
-        """A paragraph of nothing but line breaks has one less than is written: `<br>` alone is an empty one."""
-        if node.content and all(part.kind == "break" for part in node.content):
-            node.content = node.content[1:]
+    def _cell(self, node: Node) -> list[Node]:
+        self._words(node)
+        node.content = [Node("paragraph", content=node.content)]
+        return [node]
+
+    def _item(self, node: Node) -> list[Node]:
+        self._marked(node, self._marker)
+        empty = bool(node.content) and node.content[0].kind == "paragraph" and not node.content[0].text
+        first = node.content[0] if empty else None
+        node.content = self._finished(node)
+        if first is not None and not first.content and (not node.content or node.content[0] is not first):
+            node.content.insert(0, first)
+        return [node]
+
+    def _marked(self, node: Node, pattern: re.Pattern[str]) -> None:
+        """Takes the sign off the first paragraph that says what its item or quote is; the parent remembers it."""
+        first = node.content[0] if node.content else None
+        if first is None or first.kind != "paragraph" or (match := pattern.match(first.text)) is None:
+            return
+        found = match[0].lower() if pattern is self._marker else match[1].upper()
+        if found not in (self.markers if pattern is self._marker else self.alerts):
+            return
+        title = match.groupdict().get("title")
+        first.text = (f"**{title.strip()}**\n" if title and not title.isspace() else "") + first.text[
+            match.end() :
+        ].lstrip()
+        node.text = found
+
+    def _quote(self, node: Node) -> list[Node]:
+        self._marked(node, ALERT)
+        node.content = self._finished(node)
+        if not node.text:
             return [node]
-        if len(node.content) == 1 and node.content[0].kind == "card":
-            return [Node("blockcard", node.content[0].attrs)]
-        return [node] if node.content or parent.kind == "item" else []
+        kind, attrs = self.alerts[node.text]
+        return [Node(kind, dict(attrs), node.content)]
 
     def _list(self, node: Node) -> list[Node]:
-        kinds = {self.markers[item.text][0] if item.text else "" for item in node.content}
-        kind = kinds.pop() if len(kinds) == 1 else ""
+        node.content = self._finished(node)
+        signs = {self.markers[item.text][0] for item in node.content if item.text}
+        kind = signs.pop() if len(signs) == 1 else ""
         special = self.lists.get(kind, "")
         if special and node.kind == "bullets" and all(self._simple(item, special) for item in node.content):
             return [Node(special, {}, [part for item in node.content for part in self._parts(item, kind)])]
@@ -147,22 +180,80 @@ class BlockReader:
         return [node]
 
     def _simple(self, item: Node, special: str) -> bool:
-        """Whether all of an item is one paragraph and further lists of its kind."""
-        rest = item.content[1:]
+        """Whether all of an item is one paragraph, further lists of its kind, and lists that can be its lines."""
         return (
-            item.content[:1] != []
+            bool(item.text and item.content)
             and item.content[0].kind == "paragraph"
-            and all(part.kind == special for part in rest)
+            and all(part.kind == special or is_lines(part) for part in item.content[1:])
         )
 
     def _parts(self, item: Node, kind: str) -> list[Node]:
-        return [Node(kind, dict(self.markers[item.text][1]), item.content[0].content), *item.content[1:]]
+        """A special item holds words alone: what is listed below it becomes lines of it, with bullets of their own."""
+        words = list(item.content[0].content)
+        for part in item.content[1:]:
+            words += as_lines(part) if is_lines(part) else []
+        lists = [part for part in item.content[1:] if not is_lines(part)]
+        return [Node(kind, dict(self.markers[item.text][1]), words), *lists]
 
     def _signed(self, item: Node) -> None:
         """Puts the sign of a special item back into an ordinary one, as a character of its own where there is one."""
         kind, attrs = self.markers[item.text]
         signs = self.rules.get(kind, "bullets", {})
         sign = next((sign for sign, said in signs.items() if said == attrs), item.text)
+        item.text = ""
+        if not item.content or item.content[0].kind != "paragraph":
+            item.content.insert(0, Node("paragraph"))
         first = item.content[0]
         first.content = [text(f"{sign} "), *first.content] if first.content else [text(sign)]
-        item.text = ""
+
+    # --- constructs beyond CommonMark ---
+
+    def _definitions(self, node: Node) -> list[Node]:
+        return definition_list(self._finished(node))
+
+    def _admonition(self, node: Node) -> list[Node]:
+        head = node.content[0] if node.content and node.content[0].kind == "title" else None
+        if head is not None:
+            node.content = node.content[1:]
+        word = str(node.attrs["word"])
+        title = head.text.strip().strip('"') if head is not None else ""
+        return self._boxed(node, word, "" if title.lower() == word.replace("-", " ") else title, node.attrs["closed"])
+
+    def _container(self, node: Node) -> list[Node]:
+        match = CONTAINER.match(node.attrs["info"])
+        if match is None:
+            return self._finished(node)
+        title = match["bracketed"] or match["quoted"] or (match["words"] or "").strip()
+        return self._boxed(node, match[1].lower(), title, closed=match[1].lower() in ("details", "spoiler"))
+
+    def _boxed(self, node: Node, word: str, title: str, closed: bool) -> list[Node]:
+        """A panel of the type that a word stands for, or something to be opened; other boxes give what they hold."""
+        content = self._finished(node)
+        known = self.alerts.get(word.upper().replace("-", ""))
+        if closed:
+            return [Node(self.collapsible, {"title": title or word.title()}, content)]
+        heading = self.inline.read(title) if title else []
+        bold = [Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks)) for n in heading]
+        if bold:
+            content = [Node("paragraph", content=bold), *content]
+        return [Node(known[0], dict(known[1]), content)] if known else content
+
+    def _note(self, node: Node) -> list[Node]:
+        """A footnote stands at the end, when it is known which number it has."""
+        self._notes.setdefault(str(node.attrs["label"]), node)
+        return []
+
+    def _all_notes(self) -> list[Node]:
+        """The footnotes as a numbered list, first those that are referred to, in that order."""
+        if not self._notes:
+            return []
+        items: dict[str, Node] = {}
+        while missing := [label for label in self._labels() if label not in items]:
+            for label in missing:
+                items[label] = Node("item", content=self._finished(self._notes[label]))
+        return [Node("rule"), Node("numbers", content=list(items.values()))]
+
+    def _labels(self) -> list[str]:
+        referred = [str(note.get("label")) for _number, note in sorted(self.parser.notes.items())]
+        known = [label for label in referred if label in self._notes]
+        return known + [label for label in self._notes if label not in known]

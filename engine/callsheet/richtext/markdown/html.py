@@ -1,199 +1,319 @@
-"""HTML blocks in Markdown: containers we know around Markdown, what lossless mode carries, and text."""
+"""HTML in Markdown as a browser shows it: a tree that no tag in the wrong place can break.
+
+Blocks of HTML and the blocks of Markdown between them are one sequence of tags, words and finished nodes. A tag that
+closes nothing is left out, what is still open at the end of the sequence ends there. Comments are not shown, except
+those in which lossless Markdown carries what it cannot say.
+"""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from html.parser import HTMLParser
 
 from .. import lossless_markers
+from ..plain_text import plain_text
 from ..rules import Rules
-from ..tree import Losses, Node, text
-from .inline import tag_attributes
+from ..tree import Mark, Node, text, trimmed
+from .definition_list import definition_list
+from .details import with_details
+from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID
+from .inline import tidied
+from .tags import Attrs, Tags
 
-SUMMARY = re.compile(r"\s*<summary>(.*?)</summary>", re.DOTALL | re.IGNORECASE)
-MOST = 20  # containers in one another
-SPANS = ("colspan", "rowspan")
+MOST = 30  # elements in one another; what is deeper has no element of its own
+SPACE = re.compile(r"[ \t\n\r\f]+")
+LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
 
 
 @dataclass(slots=True)
-class Piece:
-    """A part of the sequence: a node, a tag of a container, or text that stands beside tags."""
+class Element:
+    """An open tag: a block with content of its own, marks for what it encloses, or neither."""
 
-    what: str  # node, open, close, words
-    block: int
-    node: Node
-    source: str = ""
-    inside: list[Node] = field(default_factory=list)
+    name: str
+    node: Node | None = None
+    marks: tuple[Mark, ...] = ()
+    around: tuple[Mark, ...] = ()  # put on the blocks it encloses
+    content: list[Node] = field(default_factory=list)
 
 
 class Assembler:
-    def __init__(self, rules: Rules, losses: Losses, inner: Callable[[str], list[Node]]) -> None:
+    """Puts the blocks of one container together; `inner` reads Markdown that stands right beside tags."""
+
+    def __init__(self, rules: Rules, tags: Tags, inner: Callable[[str], list[Node]]) -> None:
         self.rules = rules
-        self.losses = losses
+        self.tags = tags
         self.inner = inner
-        said = rules.with_key("html")
-        self.tags = {
-            tag: kind
-            for kind, tag in reversed(said.items())
-            if isinstance(tag, str) and rules.group(kind) in ("block", "part")
-        }
-        self.titled = frozenset(
-            tag for tag, kind in self.tags.items() if rules.group(kind) == "block" and tag != "table"
-        )
-        self._tag = re.compile(rf"<(/?)({'|'.join(self.tags) or '(?!)'})((?:\s[^<>]*)?)>", re.IGNORECASE)
 
     def assemble(self, nodes: list[Node]) -> list[Node]:
         """The nodes with every HTML block read."""
         if not any(node.kind == "html" for node in nodes):
             return nodes
-        pieces = [piece for index, node in enumerate(nodes) for piece in self._pieces(node, index)]
-        raw: set[int] = set()
-        for _attempt in range(4):
-            wrong = self._unpaired(pieces, raw)
-            if not wrong:
-                return self._built(pieces, raw, nodes)
-            raw |= wrong
-        return self._built(pieces, {index for index, node in enumerate(nodes) if node.kind == "html"}, nodes)
-
-    def _pieces(self, node: Node, index: int) -> list[Piece]:
-        if node.kind != "html":
-            return [Piece("node", index, node)]
-        words = node.text.strip()
-        value = lossless_markers.from_comment(words)
-        if value is not None and (kept := lossless_markers.restored(value, self.rules)):
-            return [Piece("node" if not value.get("open") else "open", index, kept, "carry")]
-        if re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
-            return [Piece("node", index, Node("paragraph"))]
-        if re.fullmatch(r"<!--\s*-->", words):
-            return []  # what sets two lists apart
-        if words == lossless_markers.END:
-            return [Piece("close", index, node, "carry")]
-        return self._tags(node, index)
-
-    def _tags(self, node: Node, index: int) -> list[Piece]:
-        pieces: list[Piece] = []
-        words, end = node.text, 0
-        for match in self._tag.finditer(words):
-            if match.start() < end:
-                continue
-            if words[end : match.start()].strip():
-                pieces.append(Piece("words", index, node, words[end : match.start()]))
-            tag = match[2].lower()
-            end = match.end()
-            attrs: dict[str, Any] = {
-                name: int(value)
-                for name, value in tag_attributes(match[3]).items()
-                if name in SPANS and value.isdigit()
-            }
-            if not match[1] and tag in self.titled and (summary := SUMMARY.match(words, end)):
-                attrs, end = {"title": " ".join(_unescaped(summary[1]).split())}, summary.end()
-            pieces.append(Piece("close" if match[1] else "open", index, Node(self.tags[tag], attrs), tag))
-        if words[end:].strip():
-            pieces.append(Piece("words", index, node, words[end:]))
-        return pieces
-
-    def _unpaired(self, pieces: list[Piece], raw: set[int]) -> set[int]:
-        """Blocks whose tags do not pair, or that have text where only tags may stand."""
-        wrong: set[int] = set()
-        stack: list[Piece] = []
-        for piece in pieces:
-            if piece.block in raw:
-                wrong |= {stack[-1].block} if stack and not self._takes_blocks(stack[-1]) else set()
-            elif piece.what == "open":
-                wrong |= set() if self._in_place(piece, stack) and len(stack) < MOST else {piece.block}
-                stack.append(piece)
-            elif piece.what == "close":
-                if stack and stack[-1].source == piece.source:
-                    stack.pop()
-                else:
-                    wrong.add(piece.block)
-            elif piece.what == "words" and not (stack and stack[-1].source in self.titled):
-                wrong.add(piece.block)
-            elif piece.what == "node" and stack and not self._takes_blocks(stack[-1]):
-                wrong.add(stack[-1].block)
-        return (wrong | {piece.block for piece in stack}) - raw
-
-    def _takes_blocks(self, piece: Piece) -> bool:
-        return (
-            piece.source == "carry"
-            or piece.source in self.titled
-            or (self.rules.group(piece.node.kind) == "part" and self.rules.get(piece.node.kind, "empty") == "paragraph")
-        )
-
-    def _in_place(self, piece: Piece, stack: list[Piece]) -> bool:
-        """Rows stand in tables and cells in rows; a block stands where blocks may."""
-        if piece.source == "carry":
-            return True
-        if self.rules.group(piece.node.kind) == "part":
-            return bool(stack) and piece.node.kind in self.rules.holds.get(stack[-1].node.kind, ())
-        return not stack or self._takes_blocks(stack[-1])
-
-    def _built(self, pieces: list[Piece], raw: set[int], nodes: list[Node]) -> list[Node]:
-        root = Node("doc")
-        stack = [root]
-        done: set[int] = set()
-        for piece in pieces:
-            if piece.block in raw:
-                if piece.block not in done:
-                    done.add(piece.block)
-                    stack[-1].content.extend(self.literal(nodes[piece.block].text))
-            elif piece.what == "open":
-                stack.append(
-                    Node(
-                        piece.node.kind,
-                        dict(piece.node.attrs),
-                        list(piece.node.content),
-                        "",
-                        piece.node.marks,
-                        piece.node.kept,
-                    )
-                )
-            elif piece.what == "close":
-                closed = stack.pop()
-                stack[-1].content.append(self._closed(closed))
-            else:
-                stack[-1].content.extend(self.inner(piece.source) if piece.what == "words" else [piece.node])
-        return _with_details(root.content)
-
-    def _closed(self, node: Node) -> Node:
-        node.content = _with_details(node.content)
-        holds = self.rules.holds.get(node.kind, frozenset())
-        if "text" in holds and len(node.content) == 1 and node.content[0].kind == "paragraph":
-            node.content = node.content[0].content  # an item that only holds inline content
-        return node
+        builder = _Builder(self)
+        for node in nodes:
+            builder.take(node)
+        return with_details(builder.ended())
 
     def literal(self, source: str) -> list[Node]:
-        """HTML as the text it is, line for line."""
-        lines = [line.strip(" \t") for line in source.strip("\n").split("\n")]
-        content: list[Node] = []
-        for line in lines:
-            content += [Node("break")] if content or line != lines[0] else []
-            content += [text(line)] if line else []
-        return [Node("paragraph", content=content)] if any(node.text for node in content) else []
+        words = " ".join(source.split())
+        return [Node("paragraph", content=[text(words)])] if words else []
 
 
-def _with_details(nodes: list[Node]) -> list[Node]:
-    """Carried details put onto the block that follows them."""
-    result: list[Node] = []
-    details: Node | None = None
-    for node in nodes:
-        if node.kind == "doc" and node.kept:
-            details = node
-        elif details is not None:
-            result.append(_detailed(node, details))
-            details = None
+class _Builder(HTMLParser):
+    def __init__(self, assembler: Assembler) -> None:
+        super().__init__(convert_charrefs=True)
+        self.assembler = assembler
+        self.rules = assembler.rules
+        self.tags = assembler.tags
+        self.stack = [Element("", Node("doc"))]
+        self.hidden: list[str] = []
+
+    # --- input ---
+
+    def take(self, node: Node) -> None:
+        if node.kind != "html":
+            if not self.hidden:
+                self._block(node)
+            return
+        words = node.text.strip()
+        if words == lossless_markers.END:
+            self.handle_endtag(CARRY)
+        elif (value := lossless_markers.from_comment(words)) and (kept := lossless_markers.restored(value, self.rules)):
+            if value.get("open"):
+                self._open(Element(CARRY, kept))
+            else:
+                self._block(kept)
+        elif re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
+            self._block(Node("paragraph"))
         else:
-            result.append(node)
-    return result
+            self.feed(node.text)
+            self.close()
+            self.reset()
+            self.hidden = []
 
+    def ended(self) -> list[Node]:
+        while len(self.stack) > 1:
+            self._close_last()
+        return self._blocks(self.stack[0])
 
-def _detailed(node: Node, details: Node) -> Node:
-    marks = details.marks or node.marks
-    return Node(node.kind, node.attrs | details.attrs, node.content, node.text, marks, kept=True)
+    # --- what the parser calls ---
 
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in HIDDEN:
+            self.hidden.append(tag)
+        if self.hidden:
+            return
+        self._close_before(tag)
+        given: Attrs = dict(attrs)
+        kind = self.tags.kind(tag)
+        if tag in SHOWN_BY_ADDRESS:
+            self._by_address(given)
+        elif kind in self.rules.inline or tag in VOID:
+            self._leaf(tag, kind, given)
+        else:
+            self._open(self._element(tag, kind, given))
 
-def _unescaped(words: str) -> str:
-    return html.unescape(words)
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in HIDDEN:
+            self.handle_starttag(tag, attrs)
+            if tag not in VOID:
+                self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.hidden:
+            if tag == self.hidden[-1]:
+                self.hidden.pop()
+            return
+        if tag == "br":
+            self._holder().content.append(Node("break"))
+        for index in range(len(self.stack) - 1, 0, -1):
+            found = self.stack[index]
+            if found.name == tag:
+                if found.node is None and found.marks:
+                    del self.stack[index]  # marks may cross: the others go on
+                else:
+                    while len(self.stack) > index:
+                        self._close_last()
+                return
+            if found.name in SCOPES and tag not in SCOPES[found.name]:
+                return
+
+    def handle_data(self, data: str) -> None:
+        if self.hidden:
+            return
+        holder = self._holder()
+        if holder.node and holder.node.kind == "code":
+            holder.content.append(text(data))
+        elif holder.name == "details" and self.stack[-1] is holder and data.strip():
+            self._markdown(data)
+        else:
+            words = SPACE.sub(" ", data)
+            fresh = not holder.content or holder.content[-1].kind not in self.rules.inline
+            if words.strip() or not fresh:
+                holder.content.append(text(words, self._marks()))
+
+    def _markdown(self, words: str) -> None:
+        """Words right inside of a block that Markdown writes with tags: they are Markdown too."""
+        for node in self.assembler.inner(words.strip("\n")):
+            self._block(node)
+
+    # --- the tree ---
+
+    def _holder(self) -> Element:
+        """The innermost open element that has content of its own."""
+        return next(element for element in reversed(self.stack) if element.node is not None)
+
+    def _marks(self) -> tuple[Mark, ...]:
+        found: dict[str, Mark] = {}
+        for element in self.stack:
+            for mark in element.marks:
+                found.setdefault(mark.kind, mark)
+        return tuple(found.values())
+
+    def _element(self, tag: str, kind: str | None, given: Attrs) -> Element:
+        marks = self.tags.of_marks(tag, given)
+        block = {mark.kind for mark in marks if self.tags.on_blocks(mark)}
+        around = tuple(mark for mark in marks if mark.kind in block)
+        inside = tuple(mark for mark in marks if mark.kind not in block)
+        node = None
+        if kind is not None and kind not in self.rules.marks:
+            attrs = self.tags.known[tag].attrs(given) or {}
+            node = Node(kind, attrs)
+        elif tag in ("dl", "dt", "dd", "summary", "caption", "figcaption"):
+            node = Node(tag)
+        elif tag == "code" and (holder := self._holder()).node and holder.node and holder.node.kind == "code":
+            language = LANGUAGE_CLASS.search(given.get("class") or "")
+            if language:
+                holder.node.attrs.setdefault("language", language[1])
+        return Element(tag, node, inside, around)
+
+    def _open(self, element: Element) -> None:
+        if len(self.stack) < MOST:
+            self.stack.append(element)
+
+    def _leaf(self, tag: str, kind: str | None, given: Attrs) -> None:
+        if kind is None:
+            return
+        attrs = self.tags.known[tag].attrs(given)
+        if attrs is None:
+            return
+        if kind in self.rules.inline:
+            self._holder().content.append(Node(kind, attrs, marks=() if kind == "break" else self._marks()))
+        else:
+            self._block(Node(kind, attrs))
+
+    def _by_address(self, given: Attrs) -> None:
+        address = (given.get("src") or "").strip()
+        if address.startswith(("http://", "https://")):
+            self._holder().content.append(text(address, (*self._marks(), Mark("link", {"href": address}))))
+
+    def _block(self, node: Node) -> None:
+        holder = self._holder()
+        if holder.node and holder.node.kind == "code":
+            holder.content.append(text(plain_text(node, self.rules) + "\n"))
+            return
+        for element in self.stack:
+            self._surround(node, element)
+        holder.content.append(node)
+
+    def _surround(self, node: Node, element: Element) -> None:
+        if element.around and not node.kept and node.kind in ("paragraph", "heading"):
+            node.marks = tuple(element.around)
+
+    def _close_before(self, tag: str) -> None:
+        """Ends what a start tag ends without an end tag of its own."""
+        closing = CLOSES.get(tag)
+        if closing is None:
+            return
+        for index in range(len(self.stack) - 1, 0, -1):
+            name = self.stack[index].name
+            if name in closing:
+                while len(self.stack) > index:
+                    self._close_last()
+                if name == tag or tag not in ("tr", "td", "th", "dt", "dd"):
+                    return
+            elif name in STOPS or (name in SCOPES and tag != "tr"):
+                return
+
+    def _close_last(self) -> None:
+        element = self.stack.pop()
+        if element.node is None:
+            return
+        for node in self._closed(element):
+            self._block(node)
+
+    def _closed(self, element: Element) -> list[Node]:
+        node = element.node
+        if node is None:
+            return []
+        holds = self.rules.holds.get(node.kind, frozenset())
+        if node.kind == "summary":
+            return self._titled(element)
+        if element.name == CARRY:
+            node.content = with_details(self._carried(element, holds))
+            return [node]
+        if node.kind == "code":
+            words = "".join(part.text for part in element.content).removeprefix("\n").rstrip("\n")
+            node.content = [text(words)] if words else []
+            return [node]
+        if node.kind in ("paragraph", "heading"):
+            return self._lines(node, element)
+        node.content = self._parts(node, element, holds)
+        if node.kind == "dl":
+            return definition_list(node.content)
+        if node.kind in ("caption", "figcaption"):
+            return node.content
+        return [node] if node.content or node.kind not in ("bullets", "numbers", "quote") else []
+
+    def _carried(self, element: Element, holds: frozenset[str]) -> list[Node]:
+        content = self._blocks(element)
+        if "text" in holds and len(content) == 1 and content[0].kind == "paragraph":
+            return content[0].content
+        return content
+
+    def _titled(self, element: Element) -> list[Node]:
+        """The words of a summary become the title of its block."""
+        content = self._blocks(element)
+        title = " ".join(" ".join(plain_text(part, self.rules) for part in content).split())
+        parent = self._holder().node
+        if parent is not None and self.stack[-1].name == "details" and "title" not in parent.attrs:
+            parent.attrs["title"] = title
+            return []
+        return content
+
+    def _lines(self, node: Node, element: Element) -> list[Node]:
+        """A paragraph or heading: its words; blocks that came into it stay blocks."""
+        parts = self._blocks(element, around=False)
+        result: list[Node] = []
+        for part in parts:
+            if part.kind == "paragraph" and not part.kept:
+                result.append(Node(node.kind, dict(node.attrs), part.content, marks=part.marks or element.around))
+            else:
+                result.append(part)
+        return result
+
+    def _parts(self, node: Node, element: Element, holds: frozenset[str]) -> list[Node]:
+        """The children of a list or table: its parts, and whatever else says something."""
+        content = self._blocks(element)
+        if self.rules.group(self.rules.get(node.kind, "empty") or "") != "part":
+            return content
+        return [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
+
+    def _blocks(self, element: Element, *, around: bool = True) -> list[Node]:
+        """What an element holds, its runs of inline content as paragraphs."""
+        result: list[Node] = []
+        run: list[Node] = []
+        for part in [*element.content, None]:
+            if part is not None and part.kind in self.rules.inline and part.kind != "figure":
+                run.append(part)
+                continue
+            if content := trimmed(tidied(run)):
+                paragraph = Node("paragraph", content=content)
+                for outer in (*self.stack, *([element] if around else [])):
+                    self._surround(paragraph, outer)
+                result.append(paragraph)
+            run = []
+            if part is not None:
+                result.append(part)
+        return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from functools import cached_property
 from urllib.parse import unquote
 
 from markdown_it.token import Token
@@ -12,11 +12,15 @@ from markdown_it.token import Token
 from .. import lossless_markers
 from ..rules import Rules
 from ..tree import Mark, Node, merged, text
+from .attributes import at_start
 from .parser import Parser
 from .patterns import Patterns
+from .tags import Tags
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
+LINE_END = re.compile(r" *\n *")
+ATTRIBUTED = frozenset({"image", "link_close", "code_inline"})
 ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 
 
@@ -30,52 +34,49 @@ class InlineReader:
         self.rules = rules
         self.patterns = patterns
         self.soft_break = soft_break
-        self._tag_marks: dict[str, str] = {}
-        self._tag_nodes: dict[str, tuple[str, dict[str, str]]] = {}
-        for kind, said in rules.with_key("html").items():
-            self._learn(kind, said)
+        self.tags = Tags(rules)
         self._links = rules.with_key("link")
         self.schemes = tuple(said["scheme"] for said in self._links.values())
-
-    def _learn(self, kind: str, said: Any) -> None:
-        if self.rules.group(kind) == "mark":
-            self._tag_marks |= dict.fromkeys(said, kind)
-        elif isinstance(said, dict):
-            self._tag_nodes[said["tag"]] = (kind, said["attrs"])
-        elif self.rules.group(kind) == "inline":
-            self._tag_nodes[said] = (kind, {})
+        signs = "".join(map(re.escape, patterns.signs))
+        line = "" if soft_break == "space" else r"\n"
+        # Text without any sign that could begin something; line ends in it are spaces.
+        self._plain = re.compile(rf"[^\\`*_\[\]!<&~${line}{signs}]*")
 
     def read(self, content: str) -> list[Node]:
-        if content.isalnum():
-            return [text(content)]
+        if self._plain.fullmatch(content) and "  \n" not in content:
+            return [text(LINE_END.sub(" ", content))] if content else []
         tokens = self.parser.inline(content)
-        return merged(_Run(self, tokens, closings(tokens, self._known_tag)).nodes())
+        nodes = _Run(self, tokens, closings(tokens)).nodes()
+        return tidied(nodes) if any(token.type == "html_inline" for token in tokens) else merged(nodes)
 
-    def _known_tag(self, name: str) -> bool:
-        return name in self._tag_marks or name in self._tag_nodes or name == "span"
+    def tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
+        """What an HTML start tag means: marks for what it encloses, a node, or None for what is no markup.
 
-    def mark(self, token: Token, kind: str) -> Mark:
-        return Mark(kind, {})
-
-    def tag(self, source: str) -> tuple[Mark, ...] | Node | None:
-        """What an HTML start tag means: marks for what it encloses, a node, or nothing we know."""
-        match = TAG.fullmatch(source)
-        name = match[2].lower() if match else ""
-        if name in self._tag_marks:
-            return (Mark(self._tag_marks[name], {}),)
-        if name in self._tag_nodes and match:
-            kind, names = self._tag_nodes[name]
-            given = tag_attributes(match[3])
-            attrs = {inner: given[outer] for outer, inner in names.items() if outer in given}
-            return Node(kind, attrs) if len(attrs) == len(names) else None
+        A tag that nobody knows is markup too when it is closed or has attributes; `<name>` alone is text.
+        """
         value = lossless_markers.from_span(source)
-        if value is None:
+        if value is not None:
+            return (
+                lossless_markers.restored(value, self.rules)
+                if "kind" in value
+                else lossless_markers.marks(value.get("marks"), self.rules)
+            )
+        match = TAG.fullmatch(source)
+        if match is None:
             return None
-        return (
-            lossless_markers.restored(value, self.rules)
-            if "kind" in value
-            else lossless_markers.marks(value.get("marks"), self.rules)
-        )
+        name = match[2].lower()
+        given: dict[str, str | None] = dict(tag_attributes(match[3]))
+        tag = self.tags.known.get(name)
+        if tag is not None and tag.kind in self.rules.inline and not match[1]:
+            attrs = tag.attrs(given)
+            return () if attrs is None else Node(tag.kind, attrs)
+        if self.tags.is_markup(name) or paired or given or source.endswith("/>"):
+            return tuple(mark for mark in self.tags.of_marks(name, given) if mark.kind in self._on_text)
+        return None
+
+    @cached_property
+    def _on_text(self) -> frozenset[str]:
+        return frozenset(kind for form in self.rules.forms.get("text", ()) for kind in form.marks)
 
     def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
@@ -92,13 +93,41 @@ class InlineReader:
         return None
 
 
-def closings(tokens: list[Token], known: Any) -> dict[int, int]:
+def tidied(nodes: list[Node]) -> list[Node]:
+    """Inline content without the white space that tags leave: at the edges, beside breaks, and twice in a row."""
+    result: list[Node] = []
+    for node in merged(nodes):
+        found = node
+        if (
+            node.kind == "text"
+            and node.text.startswith(" ")
+            and not _is_code(node)
+            and (not result or _ends(result[-1]))
+        ):
+            found = text(node.text.lstrip(" "), node.marks)
+        elif node.kind == "break" and result and result[-1].kind == "text":
+            result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
+        result.append(found)
+    if result and result[-1].kind == "text" and not _is_code(result[-1]):
+        result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
+    return merged(result)
+
+
+def _is_code(node: Node) -> bool:
+    return any(mark.kind == "codespan" for mark in node.marks)
+
+
+def _ends(node: Node) -> bool:
+    return node.kind == "break" or (node.kind == "text" and node.text.endswith(" "))
+
+
+def closings(tokens: list[Token]) -> dict[int, int]:
     """Index of each HTML start tag → index of the end tag that closes it; each pair of the same name."""
     pairs: dict[int, int] = {}
     waiting: dict[str, list[int]] = {}
     for index, token in enumerate(tokens):
         match = TAG.fullmatch(token.content) if token.type == "html_inline" else None
-        if match and known(match[2].lower()):
+        if match:
             name = match[2].lower()
             if not match[1]:
                 waiting.setdefault(name, []).append(index)
@@ -126,7 +155,7 @@ class _Run:
             if index <= skip:
                 continue
             if token.type == "text":
-                self.plain += token.content
+                self.plain += self._behind(index, token.content)
                 continue
             skip = max(skip, self._special(index, token))
         self._flush()
@@ -160,6 +189,10 @@ class _Run:
             self.found.append(Node("break", marks=self.current))
         elif kind == "image":
             self.found.append(self._image(token))
+        elif kind == "footnote_ref":
+            self.found.append(text(str(token.meta["id"] + 1), (*self.current, Mark("sup", {}))))
+        elif kind == "math_inline":
+            self._math(index, token)
         elif kind == "html_inline":
             return self._html(index, token)
         return index
@@ -203,11 +236,28 @@ class _Run:
         image.marks = ()
         return Node("figure", {}, [image, Node("caption", content=[text(str(title))])], marks=self.current)
 
+    def _behind(self, index: int, words: str) -> str:
+        """A text without the list of attributes that an image, a link or code before it takes."""
+        if words.startswith("{") and index and self.tokens[index - 1].type in ATTRIBUTED:
+            return words[at_start(words) :]
+        return words
+
+    def _math(self, index: int, token: Token) -> None:
+        """A formula in its own language; `$HOME/$USER` is none."""
+        after = self.tokens[index + 1].content[:1] if index + 1 < len(self.tokens) else ""
+        if after.isalnum() or after == "_":
+            self.plain += f"${token.content}$"
+        else:
+            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
+
     def _html(self, index: int, token: Token) -> int:
         if index in self.ends:
             self._close(self.ends[index])
             return index
-        meaning = self.reader.tag(token.content)
+        if token.content.startswith(("<!--", "<?", "<!")):
+            return index  # comments are not shown
+        closed = self.pairs.get(index)
+        meaning = self.reader.tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):
             self.found.append(
                 Node(
@@ -215,15 +265,15 @@ class _Run:
                     meaning.attrs,
                     meaning.content,
                     meaning.text,
-                    meaning.marks or self.current,
+                    meaning.marks or (self.current if meaning.kind != "break" else ()),
                     meaning.kept,
                 )
             )
-            return self.pairs.get(index, index)
-        if meaning is not None and index in self.pairs:
-            self._open(index, meaning)
-        elif token.content != "<!-- -->":
+            return index if closed is None else closed
+        if meaning is None:
             self.found.append(text(token.content, self.current))
+        elif closed is not None:
+            self._open(index, meaning)
         return index
 
 

@@ -6,16 +6,25 @@ paragraph. Inline text has a limit of its own, since brackets nested in brackets
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
 
 INLINE_DEPTH = 20
-TERMINATED = ["paragraph", "reference", "blockquote", "list", "table"]
+MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
+LINE_ENDS = re.compile(r"\r\n?")
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -32,20 +41,68 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+class _Stream(list[Token]):
+    """Hands each token on when the next one comes, since rules still change the last one; keeps none of them.
+
+    The tokens of a list of a hundred thousand items would take 250 MiB. Rules that look back at tokens (to mark
+    paragraphs of tight lists, which nothing here asks for) find an empty list.
+    """
+
+    def __init__(self, take: Callable[[Token], None]) -> None:
+        super().__init__()
+        self._take = take
+        self._last: Token | None = None
+
+    def append(self, token: Token) -> None:
+        if self._last is not None:
+            self._take(self._last)
+        self._last = token
+
+    def end(self) -> None:
+        if self._last is not None:
+            self._take(self._last)
+        self._last = None
+
+
 class Parser:
     """Block structure of a text at once, inline content piece by piece."""
 
     def __init__(self) -> None:
         self._block = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH + 10}).enable("table")
-        self._block.core.ruler.enableOnly(["normalize", "block"])
         self._block.block.ruler.before("table", "too_deep", _too_deep, {"alt": []})
         self._inline = MarkdownIt("commonmark", {"maxNesting": INLINE_DEPTH}).enable("strikethrough")
+        for parser in (self._block, self._inline):
+            footnote_plugin(parser, inline=False, move_to_end=False)
+            dollarmath_plugin(
+                parser, allow_labels=False, allow_space=False, allow_digits=False, allow_blank_lines=False
+            )
+        deflist_plugin(self._block)
+        admon_plugin(self._block)
+        container_plugin(self._block, "container", validate=_named)
         self._env: dict[str, Any] = {}
+        self._parse_inline = partial(self._inline.inline.parse, md=self._inline, env=self._env)
 
-    def blocks(self, source: str) -> list[Token]:
-        return self._block.parse(source, self._env)
+    def forget(self) -> None:
+        """Starts another text: what the last one defined is gone."""
+        self._env.clear()
+
+    def blocks(self, source: str, take: Callable[[Token], None]) -> None:
+        """Calls `take` with every token of the block structure, in order."""
+        stream = _Stream(take)
+        source = LINE_ENDS.sub("\n", source) if "\r" in source else source
+        self._block.block.parse(source, self._block, self._env, stream)
+        stream.end()
 
     def inline(self, content: str) -> list[Token]:
         tokens: list[Token] = []
-        self._inline.inline.parse(content, self._inline, self._env, tokens)
+        self._parse_inline(content, tokens=tokens)
         return tokens
+
+    @property
+    def notes(self) -> dict[int, dict[str, Any]]:
+        """Number of a footnote, in the order they are referred to → its label."""
+        return cast("dict[int, dict[str, Any]]", self._env.get("footnotes", {}).get("list", {}))
+
+
+def _named(params: str, *_markup: str) -> bool:
+    return bool(params.strip(" \t:"))

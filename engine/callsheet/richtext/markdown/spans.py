@@ -34,7 +34,7 @@ class SpanWriter:
         self.losses = losses
         self.lossless = lossless
         said = rules.with_key("html")
-        self.tags = {kind: tags[0] for kind, tags in said.items() if rules.group(kind) == "mark"}
+        self.tags = {kind: tags[0] for kind, tags in said.items() if rules.group(kind) == "mark" and _named(tags)}
         self.links = rules.with_key("link")
 
     def write(self, content: list[Node], *, single: bool = False) -> str:
@@ -188,6 +188,11 @@ class SpanWriter:
         forms = self.rules.forms.get("image", ())
         known = any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
         return "attachment" if known and not self.lossless else ""
+
+
+def _named(said: Any) -> bool:
+    """Whether a mark has a tag of its own that says all of it."""
+    return isinstance(said, list) and isinstance(said[0], str)
 
 
 def code_span(words: str) -> str:

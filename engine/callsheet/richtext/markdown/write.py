@@ -64,7 +64,10 @@ class BlockWriter:
                 node.attrs.pop(SPELLING, None)
         if len(root.content) == 1 and root.content[0] == Node("paragraph"):
             return ""
-        return self.blocks(root.content, top=True)
+        words = self.blocks(root.content, top=True)
+        if words.startswith("---\n"):
+            return "***" + words[3:]  # three hyphens in the first line would begin front matter
+        return "\\" + words if words.startswith("+++\n") else words
 
     def blocks(self, nodes: list[Node], *, top: bool = False) -> str:
         parts: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..normalise import FLATTEN
+from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text

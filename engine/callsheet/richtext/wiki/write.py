@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..flatten import FLATTEN
 from ..markdown.patterns import Template
-from ..normalise import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, merged, spaces_out, text

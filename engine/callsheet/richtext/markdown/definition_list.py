@@ -1,0 +1,29 @@
+"""Definition lists, which no format has, as lists of terms in bold."""
+
+from __future__ import annotations
+
+from ..tree import Mark, Node
+
+
+def definition_list(parts: list[Node]) -> list[Node]:
+    """Terms and what they mean as a list: an item for each term, its words in bold."""
+    items: list[Node] = []
+    open_term = False
+    for part in parts:
+        if part.kind == "dt":
+            bold = [
+                Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks))
+                for block in part.content
+                for n in (block.content if block.kind == "paragraph" else [block])
+            ]
+            if open_term and items:
+                items[-1].content[-1].content += [Node("break"), *bold]
+            else:
+                items.append(Node("item", content=[Node("paragraph", content=bold)]))
+            open_term = True
+        else:
+            if not items:
+                items.append(Node("item"))
+            items[-1].content += part.content if part.kind == "dd" else [part]
+            open_term = False
+    return [Node("bullets", content=items)] if items else []

@@ -1,0 +1,89 @@
+"""The parser's tokens as a rough tree: containers and leaves, inline content not read yet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markdown_it.common.utils import unescapeAll
+from markdown_it.token import Token
+
+from ..tree import Node, text
+from .parser import Parser
+
+OPEN = {
+    "paragraph_open": "paragraph",
+    "blockquote_open": "quote",
+    "bullet_list_open": "bullets",
+    "ordered_list_open": "numbers",
+    "list_item_open": "item",
+    "table_open": "table",
+    "tr_open": "row",
+    "th_open": "header",
+    "td_open": "cell",
+    "heading_open": "heading",
+    "dl_open": "dl",
+    "dt_open": "dt",
+    "dd_open": "dd",
+    "admonition_open": "admonition",
+    "admonition_title_open": "title",
+    "container_container_open": "container",
+    "footnote_reference_open": "note",
+}
+CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
+
+
+def grow(root: Node, source: str, parser: Parser) -> None:
+    """Puts the blocks of a text below `root`; what is inline is still Markdown, in the `text` of its block."""
+    stack = [root]
+
+    def take(token: Token) -> None:
+        kind = OPEN.get(token.type)
+        if kind is not None:
+            node = Node(kind, _attrs(token))
+            stack[-1].content.append(node)
+            stack.append(node)
+        elif token.type in CLOSE:
+            stack.pop()
+        elif token.type == "inline":
+            if token.meta:
+                stack[-1].content.append(text(token.content))
+            else:
+                stack[-1].text = token.content
+        elif token.nesting == 0:
+            stack[-1].content.append(_leaf(token))
+
+    parser.blocks(source, take)
+
+
+def _attrs(token: Token) -> dict[str, Any]:
+    kind = token.type
+    if kind == "heading_open":
+        return {"level": int(token.tag[1])}
+    if kind == "ordered_list_open":
+        start = token.attrGet("start")
+        return {} if start is None else {"start": int(start)}
+    if kind == "admonition_open":
+        return {"word": str(token.meta["tag"]), "closed": token.markup.startswith("?")}
+    if kind == "container_container_open":
+        return {"info": token.info}
+    return {"label": token.meta["label"]} if kind == "footnote_reference_open" else {}
+
+
+def _leaf(token: Token) -> Node:
+    kind = token.type
+    if kind in ("fence", "code_block"):
+        words = unescapeAll(token.info).split(maxsplit=1)
+        code = token.content.removesuffix("\n")
+        language = _language(words[0]) if words else ""
+        return Node("code", {"language": language} if language else {}, [text(code)] if code else [])
+    if kind == "math_block":
+        code = token.content.strip("\n")
+        return Node("code", {"language": "latex"}, [text(code)] if code.strip() else [])
+    return Node("rule") if kind == "hr" else Node("html", text=token.content)
+
+
+def _language(word: str) -> str:
+    """The language of a fence: `js`, `{.js}`, `js{1,3}`, `js:title` and `js,ignore` all are js."""
+    match = re.match(r"\{?\.?([^\s{},:=`~]+)", word)
+    return match[1] if match else ""
