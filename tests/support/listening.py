@@ -79,7 +79,7 @@ class Listener:
         return "".join(self._lines["err"])
 
     def wait_ready(self) -> None:
-        until(lambda: " ready\n" in self.err or self.process.poll() is not None, "ready")
+        until(lambda: re.search(r" ready(\n|: )", self.err) or self.process.poll() is not None, "ready")
         assert self.process.poll() is None, self.err
         found = re.search(r"http.?://127\.0\.0\.1:(\d+)", self.err)
         self.port = int(found[1]) if found else 0

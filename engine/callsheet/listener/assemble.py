@@ -17,7 +17,7 @@ from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .routing.route_set import RouteSet, Selection, read_rules
 from .server import responses
-from .server.app import App, Scope
+from .server.app import App, Page, Scope
 from .server.client_address import ClientAddresses
 from .server.descriptors import room
 from .server.protocol import Limits
@@ -31,6 +31,7 @@ from .verify.keyset_cache import KeySetCache
 from .verify.secret_options import gather
 from .verify.source import Source
 from .verify.unverified import check_proofs
+from .workers.team import Team
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .queue.intake import Intake
     from .queue.port import Queue
     from .queue.worker import Worker
+    from .workers.assignment import Assignment
 
 
 # Those of every program: they open all that is kept for it.
@@ -72,6 +74,7 @@ class Assembly:
         err: LineWriter,
         out: LineWriter | None,
         run_command: RunCommand,
+        part: Assignment | None = None,
     ) -> None:
         self.catalog = catalog
         self.options = options
@@ -80,6 +83,7 @@ class Assembly:
         self.definition = cast("shape.ListenerDefinition", next(iter(catalog.all("listener").values())))
         self.log = Log(err, out)
         self.metrics = Metrics()
+        self.team = Team(part, self.metrics) if part is not None else None
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
@@ -118,7 +122,8 @@ class Assembly:
         check_url(url, "key set")
         fetch, close = fetcher(url)
         self.closers.append(close)
-        keys = KeySet(jwt, fetch, KeySetCache(cache_directory(self.environ), url), self.log.note)
+        copy = KeySetCache(cache_directory(self.environ), url, is_shared=self.team is not None)
+        keys = KeySet(jwt, fetch, copy, self.log.note)
         keys.load_copy()
         return keys
 
@@ -137,6 +142,9 @@ class Assembly:
         )
         if self.options.inbox:
             taker = self._intake(self.options.inbox, runner)
+        elif self.team is not None:
+            by_name = {source.name: source for source in self.sources}
+            taker = self.team.dispatcher(taker, by_name, lambda: self.app.plans)
         paths = {source.path: source for source in self.sources}
         if len(paths) < len(self.sources):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
@@ -157,15 +165,15 @@ class Assembly:
         self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
         return Intake(self.inbox, self.worker, seconds(definition["put_wait"]))
 
-    def _pages(self) -> dict[str, Callable[[Scope], responses.Answer]]:
+    def _pages(self) -> dict[str, Page]:
         paths = self.definition["paths"]
-        pages: dict[str, Callable[[Scope], responses.Answer]] = {
+        pages: dict[str, Page] = {
             paths["health"]: lambda _: responses.HEALTHY,
             paths["ready"]: lambda _: responses.READY if self.is_ready() else responses.NOT_READY,
         }
         if self.options.metrics:
             self._start_figures()
-            pages[paths["metrics"]] = self._metrics
+            pages[paths["metrics"]] = self._metrics if self.team is None else self._metrics_of_all
         return pages
 
     def is_ready(self) -> bool:
@@ -184,11 +192,17 @@ class Assembly:
             "Attempts to fetch it.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
         )  # fmt: skip
         gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.depth() if self.inbox else {})
+        self.metrics.largest.add("key_set_age_seconds")
+        self.metrics.shared.add("inbox")
         self.metrics.start()
 
     def _metrics(self, scope: Scope) -> responses.Answer:
-        accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
-        page, content_type = self.metrics.page(accept)
+        page, content_type = self.metrics.page(_accepted(scope))
+        return responses.answer(200, page, ((b"content-type", content_type.encode()),))
+
+    async def _metrics_of_all(self, scope: Scope) -> responses.Answer:
+        assert self.team is not None  # noqa: S101 - this page is served by workers only
+        page, content_type = await self.team.metrics_page(_accepted(scope))
         return responses.answer(200, page, ((b"content-type", content_type.encode()),))
 
     def limits(self) -> Limits:
@@ -219,6 +233,8 @@ class Assembly:
         return Services(self._start, self._stop_taking, self._idle, self._end, self._reload, self.log.note)
 
     async def _start(self) -> None:
+        if self.team is not None:
+            await self.team.start()
         for source in self.sources:
             if source.keys is not None:
                 self.tasks.append(asyncio.create_task(source.keys.keep_fresh()))
@@ -232,9 +248,11 @@ class Assembly:
             self.worker.stop_taking()
 
     def _idle(self) -> bool:
-        return self.worker is None or self.worker.idle
+        return (self.worker is None or self.worker.idle) and (self.team is None or self.team.idle)
 
     async def _end(self) -> None:
+        if self.team is not None:
+            self.team.channel.close()
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -267,6 +285,10 @@ class Assembly:
         self.retired.append(self.rules)  # their handlers may still be running
         self.rules, self.app.plans = rules, rules.plans
         self.log.note(f"routes read again: {len(rules.routes)}")
+
+
+def _accepted(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
 
 
 async def close_handlers(rules: RouteSet) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
 import ssl
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,38 +17,97 @@ from ...listener.server.bind import ListenAddress, bind, parse_address, urls
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
+    from ...listener.telemetry.line_writer import LineWriter
+    from ...listener.workers.assignment import Assignment
+
+MOST_WORKERS = 256
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
-    from ...listener.assemble import Assembly
-    from ...listener.telemetry.line_writer import LineWriter
-    from ..main import run_literally
+    from ...listener.workers.assignment import take_assignment
 
     address = parse_address(values["addr"])
-    load_tls = tls_loader(values)
-    if load_tls:
-        load_tls()
-    err = LineWriter(context.streams.err, "{} lines of this log could not be written".format)
-    out = LineWriter(context.streams.out) if values.get("log") else None
+    count = _workers(values.get("workers"))
+    environ = context.environ
+    part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
+    if part is None and count > 1:
+        _supervise(context, address, count)
+        return
+    err, out = _writers(context, part, events=bool(values.get("log")))
     try:
-        assembly = Assembly(
-            context.catalog, options_of(values, address), dict(context.environ), err, out, run_literally
-        )
-        sockets = bind(address)
-        try:
-            _announce(context, assembly, address, sockets, load_tls is not None)
-            _withhold(assembly.context.hidden)
-            _serve(assembly, sockets, load_tls)
-        finally:
-            for opened in sockets:
-                opened.close()
-            if address.path:
-                with contextlib.suppress(OSError):
-                    os.remove(address.path)
+        _listen(context, values, address, part, err, out)
     finally:
         err.close()
         if out is not None:
             out.close()
+
+
+def _listen(
+    context: Context,
+    values: dict[str, Any],
+    address: ListenAddress,
+    part: Assignment | None,
+    err: LineWriter,
+    out: LineWriter | None,
+) -> None:
+    from ...listener.assemble import Assembly
+    from ..main import run_literally
+
+    load_tls = tls_loader(values)
+    if load_tls:
+        load_tls()
+    options = options_of(values, address)
+    assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
+    sockets = bind(address) if part is None else part.open_sockets()
+    try:
+        if part is None or part.announces:
+            _announce(context, assembly, address, sockets, load_tls is not None)
+        _withhold(assembly.context.hidden)
+        _serve(assembly, sockets, load_tls, part)
+    finally:
+        for opened in sockets:
+            opened.close()
+        if address.path and part is None:
+            with contextlib.suppress(OSError):
+                os.remove(address.path)
+
+
+def _workers(text: str | None) -> int:
+    from ...listener.workers.assignment import usable_cores
+
+    if text is None or text == "auto":
+        return 1 if text is None else usable_cores()
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
+        raise UsageError(f"--workers: {text!r} is not a number from 1 to {MOST_WORKERS}, or auto")
+    return int(text)
+
+
+def _supervise(context: Context, address: ListenAddress, count: int) -> None:
+    if os.name != "posix":
+        raise UsageError("--workers: this system has no way to share a port", hint="start one listener")
+    from ...listener.server.bind import bind_for_workers
+    from ...listener.workers.supervisor import Supervisor
+
+    sockets = bind_for_workers(address)
+    try:
+        code = Supervisor(count, sockets, context.note).run()
+    finally:
+        for opened in sockets:
+            opened.close()
+        if address.path:
+            with contextlib.suppress(OSError):
+                os.remove(address.path)
+    if code:
+        raise SystemExit(code)  # the first worker has said what is wrong
+
+
+def _writers(context: Context, part: Assignment | None, *, events: bool) -> tuple[LineWriter, LineWriter | None]:
+    from ...listener.telemetry.line_writer import LineWriter
+
+    lock = part.log_lock if part is not None else None
+    missing = "{} lines of this log could not be written".format
+    err = LineWriter(context.streams.err, missing, lock=lock)
+    return err, LineWriter(context.streams.out, lock=lock) if events else None
 
 
 def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptions:
@@ -111,13 +171,21 @@ def _withhold(names: Collection[str]) -> None:
         os.environ.pop(name, None)
 
 
-def _serve(assembly: Assembly, sockets: list[socket.socket], load_tls: Callable[[], ssl.SSLContext] | None) -> None:
+def _serve(
+    assembly: Assembly,
+    sockets: list[socket.socket],
+    load_tls: Callable[[], ssl.SSLContext] | None,
+    part: Assignment | None,
+) -> None:
     from ...durations import seconds
     from ...listener.server.server import Listener, run
 
     async def serve() -> None:
         drain_time = seconds(assembly.definition["drain_time"])
         server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
-        await server.serve(assembly.services(), lambda: assembly.log.note("ready"))
+        if part is not None:
+            loop = asyncio.get_running_loop()
+            part.when_supervisor_ends(lambda: loop.call_soon_threadsafe(server.stop))
+        await server.serve(assembly.services(), part.tell_ready if part else lambda: assembly.log.note("ready"))
 
     run(serve())

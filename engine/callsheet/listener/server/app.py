@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+Page = Callable[[Scope], Answer | Awaitable[Answer]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 POST_ONLY = responses.not_allowed(b"POST")
@@ -47,7 +48,7 @@ class App:
         log: Log,
         figures: Metrics,
         clients: ClientAddresses,
-        pages: Mapping[str, Callable[[Scope], Answer]],
+        pages: Mapping[str, Page],
     ) -> None:
         self.sources = sources
         self.plans = plans
@@ -62,7 +63,8 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         source = self.sources.get(scope["path"])
         if source is None:
-            found = self._page(scope)
+            page = self._page(scope)
+            found = page if isinstance(page, Answer) else await page
         elif scope["method"] != "POST":
             found = POST_ONLY
         elif self.draining:
@@ -75,7 +77,7 @@ class App:
         await send(found[0])
         await send(found[1])
 
-    def _page(self, scope: Scope) -> Answer:
+    def _page(self, scope: Scope) -> Answer | Awaitable[Answer]:
         page = self.pages.get(scope["path"])
         if page is None:
             return BY_STATUS[404]

@@ -7,7 +7,8 @@ import errno
 import os
 import socket
 import stat
-from typing import NamedTuple
+import sys
+from typing import Any, NamedTuple
 
 from ...errors import CallsheetError, UsageError
 
@@ -82,6 +83,41 @@ def _bound(host: str, port: int) -> socket.socket:
         opened.close()
         raise
     opened.setblocking(False)  # noqa: FBT003 - its only form
+    return opened
+
+
+def shares_ports() -> bool:
+    """Whether the system spreads connections over sockets that are bound to the same port. Linux does."""
+    return sys.platform == "linux"
+
+
+def bind_for_workers(address: ListenAddress) -> list[socket.socket]:
+    """What workers listen on: bound and listening, or, where ports are shared, bound only, to hold them.
+
+    Raises as `bind` does, also where another listener shares the port already.
+    """
+    bound = bind(address)
+    if address.path or not shares_ports():
+        return bound
+    names = [(each.family, each.getsockname()) for each in bound]
+    for each in bound:
+        each.close()
+    return [shared_socket(family, name) for family, name in names]
+
+
+def shared_socket(family: socket.AddressFamily, name: tuple[Any, ...]) -> socket.socket:
+    """Bound beside others of the same user; connections are spread over those that listen."""
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform == "linux":
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        opened.bind(name)
+    except OSError as error:
+        opened.close()
+        raise CallsheetError(f"cannot listen on port {name[1]} of {name[0]}: {error.strerror}") from None
     return opened
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -9,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable
 from typing import TextIO
+
+from ...files import locked
 
 MOST_WAITING = 4 * 1024 * 1024
 PAUSE = 0.1
@@ -28,13 +31,17 @@ def escape(text: str) -> str:
 class LineWriter:
     """Written by a thread of its own, many at a time. What a blocked stream cannot take is dropped and counted."""
 
-    def __init__(self, stream: TextIO, missing: Callable[[int], str] | None = None) -> None:
-        """`missing` words how many lines are not there, once lines can be written again."""
+    def __init__(self, stream: TextIO, missing: Callable[[int], str] | None = None, *, lock: str | None = None) -> None:
+        """`missing` words how many lines are not there, once lines can be written again.
+
+        `lock` is a file that is locked while lines are written, where several processes write to the stream.
+        """
         self.dropped = 0
         self._missing = missing
         self._lost = 0
         self._torn = False
         self._stream = stream
+        self._turn = lock
         self._waiting: list[str] = []
         self._size = 0
         self._broken = False
@@ -67,7 +74,11 @@ class LineWriter:
             with self._lock:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
-                put(self._introduction() + "\n".join(lines) + "\n")
+                with self._in_turn():
+                    put(self._introduction() + "\n".join(lines) + "\n")
+
+    def _in_turn(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._turn is None else locked(self._turn, patience=float("inf"))
 
     def _writer(self) -> Callable[[str], None]:
         """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""

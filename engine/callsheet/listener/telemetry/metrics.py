@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .merged_metrics import Family, MergedMetrics, families
+
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram, Metric
 
@@ -21,6 +23,8 @@ class Metrics:
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.rejected: Counter[str] = Counter()
         self.gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
+        self.largest: set[str] = set()  # gauges of which the largest counts where there are several workers
+        self.shared: set[str] = set()  # gauges that every worker sees alike
         self._seconds: Histogram | None = None
         self._registry: CollectorRegistry | None = None
 
@@ -65,6 +69,18 @@ class Metrics:
             for value, number in ask().items():
                 gauge.add_metric([value] if label else [], number)
             yield gauge
+
+    def families(self) -> list[Family]:
+        """Everything as it is now, for another worker of the same listener."""
+        return families(self._registry) if self._registry is not None else []
+
+    def merged_page(self, accept: str, workers: Mapping[int, list[Any]]) -> tuple[bytes, str]:
+        """The page of all workers, and its content type."""
+        from prometheus_client.exposition import choose_encoder
+
+        largest, shared = ({f"{PREFIX}_{name}" for name in names} for names in (self.largest, self.shared))
+        encode: tuple[Any, str] = choose_encoder(accept)
+        return encode[0](MergedMetrics(workers, largest, shared)), encode[1]
 
     def page(self, accept: str) -> tuple[bytes, str]:
         """The page, and its content type."""

@@ -68,6 +68,7 @@ class KeySet:
         self._clock = clock
         self._wall = wall
         self._keys: KeysById = {}
+        self._from_copy = False  # whether the last refresh took what another process had fetched
         self._running: asyncio.Task[None] | None = None
         self._waiting = 0
         self._next_attempt = 0.0
@@ -108,12 +109,19 @@ class KeySet:
         self._waiting += 1
         try:
             await asyncio.shield(self._start())
+            if self._from_copy and not self._has(wanted):  # it was fetched before the key was there
+                await asyncio.shield(self._start())
         finally:
             self._waiting -= 1
+        if not self._has(wanted):
+            self._remember_unknown(wanted)
+
+    def _has(self, wanted: KeyRequest) -> bool:
         try:
             self.find(*wanted)
         except Rejected:
-            self._remember_unknown(wanted)
+            return False
+        return True
 
     def _check_may_learn(self, wanted: KeyRequest) -> None:
         """Raises `Refused` during a cooldown, for a key that was just asked for, and when too many wait already."""
@@ -148,6 +156,18 @@ class KeySet:
         self._running = None
 
     async def _refresh(self) -> None:
+        self._from_copy = False
+        if self._copy is None or not self._copy.is_shared:
+            await self._fetch_now()
+            return
+        async with self._copy.turn():
+            kept = await asyncio.to_thread(self._copy.load)
+            if kept is not None and kept[1] > self.fetched_at and self._take(kept):
+                self._from_copy = True
+            else:
+                await self._fetch_now()
+
+    async def _fetch_now(self) -> None:
         self.fetches += 1
         started = self._clock()
         try:
@@ -184,11 +204,18 @@ class KeySet:
     def load_copy(self) -> None:
         """Take the keys that an earlier run left, within their grace."""
         kept = self._copy.load() if self._copy else None
-        if kept and 0 <= self._wall() - kept[1] <= self.grace:
-            try:
-                self._accept(read_keys(kept[0], self.algorithms), kept[1])
-            except ValueError:
-                return
+        if kept is not None:
+            self._take(kept)
+
+    def _take(self, kept: tuple[bytes, float]) -> bool:
+        """Whether the copy could be used."""
+        if not 0 <= self._wall() - kept[1] <= self.grace:
+            return False
+        try:
+            self._accept(read_keys(kept[0], self.algorithms), kept[1])
+        except ValueError:
+            return False
+        return True
 
     async def keep_fresh(self) -> None:
         """Fetch ahead of the age limit, for ever; after a failure again as the cooldown allows."""

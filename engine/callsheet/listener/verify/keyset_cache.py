@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import os
+from collections.abc import AsyncIterator
+
+from ...errors import CallsheetError
+from ...files import locked
+
+TURN = 1.5
 
 
 class KeySetCache:
-    def __init__(self, directory: str, url: str) -> None:
+    """`is_shared`: several processes of one listener use it, and only one of them fetches at a time."""
+
+    def __init__(self, directory: str, url: str, *, is_shared: bool = False) -> None:
+        self.is_shared = is_shared
         name = hashlib.sha256(url.encode()).hexdigest()[:16]
         self.path = os.path.join(directory, f"keys-{name}.json")
         self.url = url
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait while another process fetches, but not for long; nor where there is no place for a lock."""
+        with contextlib.ExitStack() as held:
+            if self.is_shared:
+                with contextlib.suppress(CallsheetError):
+                    await asyncio.to_thread(held.enter_context, locked(self.path, TURN))
+            yield
 
     def load(self) -> tuple[bytes, float] | None:
         """The text of the key set and when it was fetched. A copy that others could have written is not used."""

@@ -1,0 +1,1 @@
+"""One listener in several processes: a supervisor, its workers, and what these ask each other."""

@@ -1,0 +1,82 @@
+"""Which part of a listener this process is: the supervisor tells each worker in a variable of its environment."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, MutableMapping
+from typing import NamedTuple
+
+from ..server.bind import BACKLOG, shared_socket
+
+VARIABLE = "_CALLSHEET_WORKER"
+
+
+class Assignment(NamedTuple):
+    """Worker `number` of `workers`, counted from 0. `sockets` are inherited, `names` are bound by each worker.
+
+    `ready` takes a byte when the worker serves; `alive` ends when the supervisor does.
+    """
+
+    number: int
+    workers: int
+    directory: str
+    sockets: tuple[int, ...]
+    names: tuple[tuple[int, str, int], ...]
+    ready: int
+    alive: int
+    announces: bool
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self)
+
+    @property
+    def log_lock(self) -> str:
+        """A file that is locked while lines are written, so that no line of one worker breaks one of another."""
+        return os.path.join(self.directory, "log")
+
+    def tell_ready(self) -> None:
+        """A supervisor that does not wait for it has closed its end."""
+        with contextlib.suppress(OSError):
+            os.write(self.ready, b"+")
+        os.close(self.ready)
+
+    def when_supervisor_ends(self, stop: Callable[[], object]) -> None:
+        """Calls `stop`, from a thread of its own, when the supervisor has ended, however it ended."""
+
+        def watch() -> None:
+            while os.read(self.alive, 1):
+                pass
+            stop()
+
+        threading.Thread(target=watch, daemon=True).start()
+
+    def open_sockets(self) -> list[socket.socket]:
+        """Listening sockets: the inherited ones, and those that this worker binds beside the others."""
+        opened = [socket.socket(fileno=descriptor) for descriptor in self.sockets]
+        opened += [shared_socket(socket.AddressFamily(family), (host, port)) for family, host, port in self.names]
+        for each in opened:
+            each.listen(BACKLOG)
+            each.setblocking(False)  # noqa: FBT003 - its only form
+        return opened
+
+
+def take_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
+    """None in a process that is no worker. The variable is taken away, so that handlers' programs do not get it."""
+    text = environ.pop(VARIABLE, None)
+    if text is None:
+        return None
+    number, workers, directory, sockets, names, ready, alive, announces = json.loads(text)
+    bound = tuple((family, host, port) for family, host, port in names)
+    return Assignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

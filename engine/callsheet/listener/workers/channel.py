@@ -1,0 +1,163 @@
+"""Questions among the workers of one listener, over unix sockets in a directory that only their user can enter.
+
+A frame is 4 bytes with the length of a JSON table, 4 bytes with the length of what follows it, the table, and
+bytes. Answers carry the number of their question, so one connection carries many at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Answering = Callable[[dict[str, Any], bytes], Awaitable[Any]]
+_LENGTHS = struct.Struct(">II")
+
+
+class Unreachable(Exception):
+    """The other worker is not there, or went away before it answered."""
+
+
+class Channel:
+    """The worker `index` of those that share `directory`."""
+
+    def __init__(self, directory: str, index: int) -> None:
+        self.index = index
+        self._directory = directory
+        self._peers: dict[int, _Peer] = {}
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.StreamWriter] = set()
+
+    async def start(self, answering: Answering) -> None:
+        """Answer the others' questions; what `answering` raises reaches the asker as `Unreachable`."""
+        path = self._path(self.index)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)  # of a worker that died
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._connections.add(writer)
+            await _serve(reader, writer, answering)
+            self._connections.discard(writer)
+
+        self._server = await asyncio.start_unix_server(connected, path)
+
+    async def ask(self, index: int, table: dict[str, Any], data: bytes = b"") -> Any:
+        """The answer of another worker. Raises `Unreachable`."""
+        peer = self._peers.get(index)
+        if peer is None or peer.gone:
+            peer = self._peers[index] = _Peer(self._path(index))
+        return await peer.ask(table, data)
+
+    def close(self) -> None:
+        for peer in self._peers.values():
+            peer.close()
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._connections):
+            writer.close()
+
+    def _path(self, index: int) -> str:
+        return os.path.join(self._directory, f"{index}.sock")
+
+
+class _Peer:
+    """A connection to another worker, opened by the first question."""
+
+    def __init__(self, path: str) -> None:
+        self.gone = False
+        self._path = path
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._opening = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
+
+    async def ask(self, table: dict[str, Any], data: bytes) -> Any:
+        async with self._opening:
+            if self._writer is None:
+                await self._open()
+        if self.gone or self._writer is None:
+            raise Unreachable(self._path)
+        number = next(self._numbers)
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._writer.write(_frame({"number": number, **table}, data))
+            await self._writer.drain()
+            return await answer
+        except OSError as error:
+            raise Unreachable(str(error)) from None
+        finally:
+            del self._waiting[number]
+
+    async def _open(self) -> None:
+        try:
+            reader, self._writer = await asyncio.open_unix_connection(self._path)
+        except OSError as error:
+            self.gone = True
+            raise Unreachable(str(error)) from None
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                table, _ = await _read_frame(reader)
+                answer = self._waiting.get(table["number"])
+                if answer is not None and not answer.done():
+                    if "failed" in table:
+                        answer.set_exception(Unreachable(table["failed"]))
+                    else:
+                        answer.set_result(table["answer"])
+        except (OSError, EOFError):
+            self.close()
+
+    def close(self) -> None:
+        self.gone = True
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(Unreachable("it ended"))
+        if self._writer is not None:
+            self._writer.close()
+        if self._reading is not None and self._reading is not asyncio.current_task():
+            self._reading.cancel()
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answering: Answering) -> None:
+    running: set[asyncio.Task[None]] = set()
+
+    async def answer(table: dict[str, Any], data: bytes) -> None:
+        number = table.pop("number")
+        try:
+            told = {"number": number, "answer": await answering(table, data)}
+        except Exception as error:  # noqa: BLE001 - the asker is told, and its sender tries again
+            told = {"number": number, "failed": f"{type(error).__name__}: {error}"}
+        with contextlib.suppress(OSError):
+            writer.write(_frame(told, b""))
+            await writer.drain()
+
+    try:
+        while True:
+            task = asyncio.create_task(answer(*await _read_frame(reader)))
+            running.add(task)
+            task.add_done_callback(running.discard)
+    except (OSError, EOFError):
+        pass
+    finally:
+        await asyncio.gather(*running, return_exceptions=True)
+        writer.close()
+
+
+def _frame(table: dict[str, Any], data: bytes) -> bytes:
+    text = json.dumps(table).encode()
+    return _LENGTHS.pack(len(text), len(data)) + text + data
+
+
+async def _read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+    """Raises `EOFError` at the end (`IncompleteReadError` is one)."""
+    length, size = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
+    table: dict[str, Any] = json.loads(await reader.readexactly(length))
+    return table, await reader.readexactly(size) if size else b""

@@ -1,0 +1,178 @@
+"""The process that starts the workers of a listener, starts those again that die, and ends when all have ended.
+
+Workers are the same program with the same words, told by a variable which of them they are. The first one is started
+alone: what is wrong with options or definitions is said once, and nothing else is started. On Linux each binds the port
+for itself and the system spreads connections over them; elsewhere, and for unix sockets, they share the sockets that
+are bound here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+
+from ...errors import CallsheetError
+from ..server.bind import shares_ports
+from .assignment import VARIABLE, Assignment
+
+FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
+SHORT_LIFE = 5.0  # seconds; a worker that lived no longer is started again only after a pause
+PAUSES = (0.2, 1.0, 2.0, 5.0, 10.0)
+
+
+class _Worker:
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started = 0.0
+        self.failures = 0
+        self.due = 0.0  # when it is to be started again
+
+
+class Supervisor:
+    """`note` says something to the operator."""
+
+    def __init__(self, count: int, sockets: Sequence[socket.socket], note: Callable[[str], None]) -> None:
+        self._workers = [_Worker(index) for index in range(count)]
+        self._sockets = sockets
+        self._note = note
+        self._directory = tempfile.mkdtemp(prefix="listener-")
+        self._alive, self._life = os.pipe()
+        self._wake, self._signals = socket.socketpair()
+        self._stopping = False
+        self._announced = False
+
+    def run(self) -> int:
+        """Returns the exit code: that of the first worker where it could not start, else 0."""
+        try:
+            with self._handling():
+                code = self._first()
+                return code if code is not None else self._supervise()
+        finally:
+            self._kill_all()
+            for descriptor in (self._alive, self._life):
+                os.close(descriptor)
+            self._wake.close()
+            self._signals.close()
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _first(self) -> int | None:
+        """Its exit code where it ended before it was ready."""
+        first = self._workers[0]
+        ready = self._start(first)
+        process = first.process
+        while process is not None and process.poll() is None and not select.select([ready], [], [], 0.05)[0]:
+            pass
+        came_up = os.read(ready, 1) == b"+"
+        os.close(ready)
+        if came_up or process is None:
+            return None
+        return process.wait()
+
+    def _supervise(self) -> int:
+        readies = [self._start(worker) for worker in self._workers[1:]]
+        for ready in readies:
+            os.read(ready, 1)
+            os.close(ready)
+        if not self._stopping:
+            self._note(f"ready: {len(self._workers)} workers")
+        while True:
+            self._reap()
+            if self._stopping and all(worker.process is None for worker in self._workers):
+                return 0
+            self._start_due()
+            select.select([self._wake], [], [], self._pause())
+            with contextlib.suppress(BlockingIOError):
+                self._wake.recv(4096)
+
+    def _start(self, worker: _Worker) -> int:
+        """The descriptor at which the worker tells that it is ready; it ends without a word when the worker does."""
+        ready, told = os.pipe()
+        inherited = () if self._binds_itself else tuple(each.fileno() for each in self._sockets)
+        names = tuple((each.family, *each.getsockname()[:2]) for each in self._sockets) if self._binds_itself else ()
+        part = Assignment(
+            worker.index, len(self._workers), self._directory, inherited, names, told, self._alive, not self._announced
+        )
+        self._announced = True
+        try:
+            worker.process = subprocess.Popen(
+                [sys.executable, *sys.orig_argv[1:]],
+                env={**os.environ, VARIABLE: part.text},
+                pass_fds=[*inherited, told, self._alive],
+                start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
+            )
+        except OSError as error:
+            raise CallsheetError(f"cannot start a worker: {error.strerror}") from None
+        finally:
+            os.close(told)
+        worker.started = time.monotonic()
+        return ready
+
+    @property
+    def _binds_itself(self) -> bool:
+        return shares_ports() and all(each.family != socket.AF_UNIX for each in self._sockets)
+
+    def _reap(self) -> None:
+        for worker in self._workers:
+            if worker.process is None or (code := worker.process.poll()) is None:
+                continue
+            worker.process = None
+            if self._stopping:
+                continue
+            short = time.monotonic() - worker.started < SHORT_LIFE
+            worker.failures = worker.failures + 1 if short else 0
+            pause = PAUSES[min(worker.failures, len(PAUSES) - 1)]
+            worker.due = time.monotonic() + pause
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            self._note(f"worker {worker.index} ended with {how}; it is started again in {pause:g} s")
+
+    def _start_due(self) -> None:
+        for worker in self._workers:
+            if worker.process is None and not self._stopping and time.monotonic() >= worker.due:
+                os.close(self._start(worker))
+
+    def _pause(self) -> float | None:
+        waiting = [worker.due for worker in self._workers if worker.process is None]
+        return max(0.0, min(waiting) - time.monotonic()) if waiting and not self._stopping else None
+
+    @contextlib.contextmanager
+    def _handling(self) -> Iterator[None]:
+        """Signals are passed on, and wake the loop; the end of a worker wakes it too."""
+        for each in (self._wake, self._signals):
+            each.settimeout(0)
+        before_wakeup = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
+        handlers: Mapping[str, Callable[[int, FrameType | None], None]] = {
+            **dict.fromkeys(FORWARDED, self._forward),
+            "SIGCHLD": lambda *_: None,
+        }
+        before = {name: signal.signal(getattr(signal, name), handler) for name, handler in handlers.items()}
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(getattr(signal, name), handler)
+            signal.set_wakeup_fd(before_wakeup)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        if number != signal.SIGHUP:
+            self._stopping = True
+        for worker in self._workers:
+            if worker.process is not None:
+                with contextlib.suppress(OSError):
+                    worker.process.send_signal(number)
+
+    def _kill_all(self) -> None:
+        for worker in self._workers:
+            if worker.process is not None and worker.process.poll() is None:
+                worker.process.kill()
+                worker.process.wait()
