@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from callsheet.catalog.catalog import open_catalog
 from support.keysets import jwk, key_server
 from support.listening import run
 from support.tls import Authority
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes of files, and ports, of POSIX")
+WORDS = ("listen", "check")
 ROUTES = '[route.low]\non = ["grade_*"]\nwhen = "`false`"\ndo = [{ handler = "append", file = "x" }]\n'
 
 
@@ -37,6 +40,7 @@ def test_what_would_be_served_verified_and_refused(tmp_path: Path) -> None:
             LMS_SECRET="a", GITHUB_WEBHOOK_SECRET="b",
         )  # fmt: skip
     assert found["address"][0]["detail"].startswith("https://127.0.0.1:")
+    assert found["workers"][0]["detail"] == "1 process"
     assert found["certificate"][0]["status"] == "warn", "it ends within the hour"
     assert "1 secret or signed tokens (RS256)" in found["lms"][0]["detail"]
     assert found["lms keys"][0]["detail"] == "keys k1"
@@ -52,13 +56,24 @@ def test_what_would_not_work_is_named(tmp_path: Path) -> None:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         found = rows(tmp_path, "--addr", where, "--inbox", "not.db", "--tls-cert", "none.pem", code=1, LMS_SECRET="")
     assert {name: each[0]["status"] for name, each in found.items()} == {
-        "address": "fail", "certificate": "fail", "inbox": "fail", "sources and routes": "fail",
+        "address": "fail", "workers": "ok", "certificate": "fail", "inbox": "fail", "sources and routes": "fail",
     }  # fmt: skip
     assert "another program listens there" in found["address"][0]["remedy"]
     assert "LMS_SECRET is set" in found["sources and routes"][0]["detail"]
     open_ = rows(tmp_path, "--addr", ":0", code=0)
     assert open_["lms"][0]["status"] == "warn"
     assert "any program on this host can send events" in open_["lms"][0]["detail"]
+
+
+def test_every_option_of_listen_can_be_checked() -> None:
+    catalog = open_catalog("lms", os.environ)
+    try:
+        listen, check = (
+            {each["name"] for each in catalog.get("command", f"webhook {word}")["params"]} for word in WORDS
+        )
+    finally:
+        catalog.close()
+    assert listen <= check
 
 
 def test_an_option_of_listen_alone_has_no_meaning(tmp_path: Path) -> None:

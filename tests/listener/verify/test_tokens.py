@@ -6,6 +6,8 @@ import base64
 import hashlib
 import hmac
 import json
+import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.listener.verify.jws import Tokens
 from callsheet.listener.verify.keys import KeysById, read_keys
 from callsheet.listener.verify.rejection import Rejected, not_genuine
@@ -192,3 +195,24 @@ def test_a_genuine_token_that_is_no_event_is_a_bad_request_with_and_without_a_se
         with pytest.raises(Rejected) as refused:
             source.receive([], b"", token(CLAIMS, "k2", private_key(0)).encode(), 1000)
         assert refused.value.status == 401
+
+
+@pytest.mark.parametrize("body", [{}, [], "", 0, False])
+def test_an_empty_body_stays_the_body_also_of_a_token(body: Any) -> None:
+    catalog = open_catalog("lms", os.environ)
+    try:
+        definition: Any = catalog.get("source", "lms")
+    finally:
+        catalog.close()
+    keys: Any = SimpleNamespace(find=find)
+    made = Source("lms", definition, (), keys)
+    claims = {"event_type": "grade_change", "body": body, "iss": "x", "extra": 1}
+    event = made.receive([], b"", token(claims).encode(), 1000)
+    assert event.record["body"] == body
+    del claims["body"]
+    assert made.receive([], b"", token(claims).encode(), 1000).record["body"] == {
+        "event_type": "grade_change",
+        "extra": 1,
+    }
+    claims["data"] = body
+    assert made.receive([], b"", token(claims).encode(), 1000).record["body"] == body

@@ -27,7 +27,7 @@ def listen(context: Context, values: dict[str, Any]) -> None:
     from ...listener.workers.assignment import take_assignment
 
     address = parse_address(values["addr"])
-    count = _workers(values.get("workers"))
+    count = workers_of(values.get("workers"))
     environ = context.environ
     part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
     if part is None and count > 1:
@@ -72,7 +72,8 @@ def _listen(
                 os.remove(address.path)
 
 
-def _workers(text: str | None) -> int:
+def workers_of(text: str | None) -> int:
+    """How many processes `--workers` asks for. Raises `UsageError`."""
     from ...listener.workers.assignment import usable_cores
 
     if text is None or text == "auto":

@@ -13,7 +13,7 @@ from ...commands.checkup.row import Row, failed, guarded
 from ...commands.context import Context
 from ...errors import CallsheetError, named
 from ...listener.server.bind import ListenAddress, bind, parse_address, urls
-from .listen import options_of, tls_loader
+from .listen import options_of, tls_loader, workers_of
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly
@@ -35,6 +35,7 @@ def checkup(context: Context, values: dict[str, Any]) -> None:
 
 def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
     yield from guarded("address", lambda: _address(values))
+    yield from guarded("workers", lambda: _workers(values.get("workers")))
     yield from guarded("certificate", lambda: _certificate(values))
     yield from guarded("inbox", lambda: _inbox(values.get("inbox")))
     try:
@@ -60,6 +61,11 @@ def _address(values: dict[str, Any]) -> Iterator[Row]:
         if address.path:
             os.remove(address.path)
     yield Row("address", "ok", f"{found}: free, for {'anyone' if address.is_public else 'this host only'}")
+
+
+def _workers(asked: str | None) -> Iterator[Row]:
+    count = workers_of(asked)
+    yield Row("workers", "ok", f"{count} process{'es' if count > 1 else ''}")
 
 
 def _certificate(values: dict[str, Any]) -> Iterator[Row]:

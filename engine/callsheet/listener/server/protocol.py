@@ -207,12 +207,16 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unset_keepalive_if_required()
-        if self.phase == WORKING:
+        if self.phase == WORKING and not self._is_answering:
             self._enter(IDLE)
 
+    @property
+    def _is_answering(self) -> bool:
+        return self.running is not None and not self.running.response_complete
+
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """A sender that has said all it has to say may still be waiting for its answer; then it is closed."""
-        if self.phase != WORKING or self.scheme == "https":  # TLS has no half of a connection
+        """A sender that has said all may still be waiting for its answers; after the last one the connection ends."""
+        if not self._is_answering or self.phase == BODY or self.scheme == "https":  # TLS has no half of a connection
             return None
         self.cycle.keep_alive = False
         return True

@@ -96,16 +96,18 @@ class Source:
         type_ = self._type(scope)
         if not isinstance(type_, str) or not type_:
             raise unreadable("not an event: it names no type")
-        if len(type_) > _LONGEST_TYPE or not _is_text(type_):
+        if len(type_) > _LONGEST_TYPE or not (type_.isascii() or _is_text(type_)):
             raise unreadable("not an event: its type is too long, or no text")
         id_ = self._id(scope)
-        if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, str | int)):
+        if isinstance(id_, str):
+            if len(id_) > _LONGEST_ID or not (id_.isascii() or _is_text(id_)):
+                raise unreadable("not an event: its id is too long, or no text")
+            return type_, id_ or None
+        if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, int)):
             raise unreadable("not an event: its id is neither text nor an integer")
-        if isinstance(id_, str) and (len(id_) > _LONGEST_ID or not _is_text(id_)):
-            raise unreadable("not an event: its id is too long, or no text")
-        if isinstance(id_, int) and abs(id_) > _LARGEST_ID:
+        if id_ is not None and abs(id_) > _LARGEST_ID:
             raise unreadable("not an event: its id is too long")
-        return type_, None if id_ == "" else id_
+        return type_, id_
 
     def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The body of an event that has none: the claims beside the registered ones, or nothing."""
@@ -116,8 +118,6 @@ class Source:
 
 def _is_text(text: str) -> bool:
     """Whether it can be written down: half of a surrogate pair cannot."""
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:

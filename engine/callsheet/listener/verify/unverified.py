@@ -21,16 +21,19 @@ def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) 
     trying = len(without) == len(sources) and not is_public
     for source in without:
         if not (insecure or trying or source.definition.get("unverified")):
-            raise UsageError(
-                f"source {source.name!r}: nothing would prove its events genuine", hint=_remedy(source, is_public)
-            )
+            hint = _remedy(source, is_first=source is sources[0], is_public=is_public)
+            raise UsageError(f"source {source.name!r}: nothing would prove its events genuine", hint=hint)
     return [source.name for source in without]
 
 
-def _remedy(source: Source, is_public: bool) -> str:
+def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
+    """Options give the proof of the first source only."""
     hmac, jwt = source.definition.get("hmac", {}), source.definition.get("jwt")
     ways = [f"set {hmac['env']}"] if "env" in hmac else []
-    ways += ["give --secret-file"] if hmac else []
-    ways += ["--jwks-url"] if jwt else []
+    if is_first:
+        ways += ["give --secret-file"] if hmac else []
+        ways += ["give --jwks-url"] if jwt else []
+    elif not ways:
+        ways = ["name it first, and give its proof with options"] if hmac or jwt else []
     who = "anyone who can reach this host" if is_public else "any program on this host"
     return f"{', or '.join(ways) or 'define hmac or jwt for it'}; with --insecure {who} can send events"
