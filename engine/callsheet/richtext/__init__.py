@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
@@ -41,8 +43,21 @@ def convert(
 
     read, write = _reader(from_format), _writer(to_format)
     rules, losses = _rules(nodes, literal=bool((options or {}).get("literal"))), Losses()
-    tree = read(source, rules, losses, options or {})
-    return Converted(write(tree, rules, losses, lossless), losses.list())
+    with _without_collector():
+        tree = read(source, rules, losses, options or {})
+        return Converted(write(tree, rules, losses, lossless), losses.list())
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keeps the cycle collector from walking a tree that grows and has no cycles: that took half of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def to_adf(markdown: str, nodes: Mapping[str, Any]) -> Any:

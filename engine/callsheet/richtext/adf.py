@@ -199,7 +199,13 @@ def form_of(rules: Rules, kind: str, attrs: Mapping[str, Any]) -> tuple[NodeForm
             if not match:
                 continue
             given = {**attrs, **{name: unquote(value) for name, value in match.groupdict().items()}}
-        written = {field.outer: field.write(given) for field in form.fields}
-        if all(written[field.outer] is not None for field in form.fields if field.needed):
-            return form, {**form.fixed, **{name: value for name, value in written.items() if value is not None}}
+        written = dict(form.fixed)
+        for field in form.fields:
+            value = field.write(given) if given else field.default
+            if value is not None:
+                written[field.outer] = value
+            elif field.needed:
+                break
+        else:
+            return form, written
     return None

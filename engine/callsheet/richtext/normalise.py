@@ -64,6 +64,8 @@ class Fitter:
     def _sayable(self, node: Node) -> bool:
         if node.kind == "text":
             return bool(node.text)
+        if node.kind in self.rules.always:
+            return True
         found = form_of(self.rules, node.kind, node.attrs) if self.rules.forms[node.kind][0].fields else None
         form = found[0] if found else self.rules.forms[node.kind][0]
         if found is None and form.fields:
@@ -111,8 +113,10 @@ class Fitter:
     def _pieces(self, node: Node) -> list[Node]:
         """The node split around whatever must leave it."""
         holds = self.rules.holds[node.kind]
-        if node.content and all(child.kind == "text" for child in node.content) and "text" in holds:
-            return [self._inline(node)]
+        if node.content and "text" in holds:
+            leaves = holds & self.rules.leaves
+            if all(child.kind in leaves and not child.content for child in node.content):
+                return [self._inline(node)]
         pieces: list[Node] = []
         current: list[Node] = []
         ended = False

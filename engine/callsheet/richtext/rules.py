@@ -23,6 +23,7 @@ class NodeForm:
         self.fixed: Mapping[str, Any] = table.get("fixed", {})
         self.fields: list[Field] = fields(table.get("attrs", {}))
         self.known = {field.outer: field for field in self.fields}
+        self.demands = [field for field in self.fields if field.needed and field.default is None]
         self.has_attrs = "attrs" in table
         self.marks = frozenset(table.get("marks", ()))
         self.starts = frozenset(table.get("starts", ()))
@@ -88,6 +89,20 @@ class Rules:
         return frozenset(
             named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set())
         )
+
+    @cached_property
+    def always(self) -> frozenset[str]:
+        """Kinds that the document format can say whatever their attributes and children are."""
+        return frozenset(
+            kind
+            for kind, (form, *_others) in self.forms.items()
+            if form.address is None and not form.least and not form.most and not form.demands
+        )
+
+    @cached_property
+    def leaves(self) -> frozenset[str]:
+        """Inline kinds that hold nothing, and that the document format can always say."""
+        return frozenset(kind for kind in self.inline & self.always if not self.holds[kind])
 
     @cached_property
     def excluded(self) -> dict[str, frozenset[str]]:

@@ -12,6 +12,7 @@ from markdown_it.token import Token
 from .. import lossless_markers
 from ..rules import Rules
 from ..tree import Mark, Node, merged, text
+from . import simple
 from .attributes import at_start
 from .parser import Parser
 from .patterns import Patterns
@@ -19,7 +20,7 @@ from .tags import Tags
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
-LINE_END = re.compile(r" *\n *")
+ODD_LINE = re.compile(r"\s\n|\n\s")
 ATTRIBUTED = frozenset({"image", "link_close", "code_inline"})
 ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 
@@ -43,8 +44,13 @@ class InlineReader:
         self._plain = re.compile(rf"[^\\`*_\[\]!<&~${line}{signs}]*")
 
     def read(self, content: str) -> list[Node]:
-        if self._plain.fullmatch(content) and "  \n" not in content:
-            return [text(LINE_END.sub(" ", content))] if content else []
+        if self._plain.fullmatch(content) and not ODD_LINE.search(content):
+            return [text(content.replace("\n", " "))] if content else []
+        found = simple.read(content, self.patterns, self.schemes, lines=self.soft_break != "space")
+        return self.parsed(content) if found is None else merged(found)
+
+    def parsed(self, content: str) -> list[Node]:
+        """Inline content as the parser reads it."""
         tokens = self.parser.inline(content)
         nodes = _Run(self, tokens, closings(tokens)).nodes()
         return tidied(nodes) if any(token.type == "html_inline" for token in tokens) else merged(nodes)

@@ -30,6 +30,15 @@ OPEN = {
     "container_container_open": "container",
     "footnote_reference_open": "note",
 }
+DESCRIBED = frozenset(
+    {
+        "heading_open",
+        "ordered_list_open",
+        "admonition_open",
+        "container_container_open",
+        "footnote_reference_open",
+    }
+)
 CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
 
 
@@ -38,20 +47,21 @@ def grow(root: Node, source: str, parser: Parser) -> None:
     stack = [root]
 
     def take(token: Token) -> None:
-        kind = OPEN.get(token.type)
-        if kind is not None:
-            node = Node(kind, _attrs(token))
-            stack[-1].content.append(node)
-            stack.append(node)
-        elif token.type in CLOSE:
-            stack.pop()
-        elif token.type == "inline":
+        kind = token.type
+        if kind == "inline":
             if token.meta:
                 stack[-1].content.append(text(token.content))
             else:
                 stack[-1].text = token.content
+        elif token.nesting == 1:
+            if kind in OPEN:
+                node = Node(OPEN[kind], _attrs(token) if kind in DESCRIBED else {})
+                stack[-1].content.append(node)
+                stack.append(node)
         elif token.nesting == 0:
             stack[-1].content.append(_leaf(token))
+        elif kind in CLOSE:
+            stack.pop()
 
     parser.blocks(source, take)
 
@@ -61,7 +71,7 @@ def _attrs(token: Token) -> dict[str, Any]:
     if kind == "heading_open":
         return {"level": int(token.tag[1])}
     if kind == "ordered_list_open":
-        start = token.attrGet("start")
+        start = token.attrs.get("start")
         return {} if start is None else {"start": int(start)}
     if kind == "admonition_open":
         return {"word": str(token.meta["tag"]), "closed": token.markup.startswith("?")}

@@ -21,6 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
+from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -39,6 +40,36 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.content, token.map, token.children = lines, [start, end], []
     state.push("paragraph_close", "p", -1)
     return True
+
+
+class _Token:
+    """As much of a token as rules and the reader use; what a rule does not set is the class's."""
+
+    attrs: dict[str, Any] = {}  # noqa: RUF012 -- rules put another in its place
+    map = children = None
+    content = info = markup = ""
+    meta: dict[str, Any] = {}  # noqa: RUF012
+    hidden = False
+    level = 0
+    block = True
+
+    def __init__(self, type: str, tag: str, nesting: int) -> None:
+        self.type = type
+        self.tag = tag
+        self.nesting = nesting
+
+
+class _State(StateBlock):
+    """The parser's state with light tokens."""
+
+    def push(self, ttype: str, tag: str, nesting: Any) -> Any:
+        token: Any = _Token(ttype, tag, nesting)
+        if nesting < 0:
+            self.level -= 1
+        elif nesting > 0:
+            self.level += 1
+        self.tokens.append(token)
+        return token
 
 
 class _Stream(list[Token]):
@@ -79,6 +110,9 @@ class Parser:
         deflist_plugin(self._block)
         admon_plugin(self._block)
         container_plugin(self._block, "container", validate=_named)
+        self._lines = Chains(self._block.block.ruler, BLOCK, of_lines)
+        cast("Any", self._block.block).ruler = self._lines
+        cast("Any", self._inline.inline).ruler = Chains(self._inline.inline.ruler, INLINE, of_words)
         self._env: dict[str, Any] = {}
         self._parse_inline = partial(self._inline.inline.parse, md=self._inline, env=self._env)
 
@@ -90,7 +124,10 @@ class Parser:
         """Calls `take` with every token of the block structure, in order."""
         stream = _Stream(take)
         source = LINE_ENDS.sub("\n", source) if "\r" in source else source
-        self._block.block.parse(source, self._block, self._env, stream)
+        self._lines.prepare(source)
+        if source:
+            state = _State(source, self._block, self._env, stream)
+            self._block.block.tokenize(state, state.line, state.lineMax)
         stream.end()
 
     def inline(self, content: str) -> list[Token]:
