@@ -56,7 +56,9 @@ class Reader:
             if not isinstance(raw.get("text"), str) or not raw["text"]:
                 return []
             return [Node("text", spelling(raw, form), [], raw["text"], self.marks(raw))]
-        attrs = self.attrs(form, raw.get("attrs")) | spelling(raw, form)
+        attrs = self.attrs(form, raw.get("attrs"))
+        if said := spelling(raw, form):
+            attrs = attrs | said
         return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
 
     def _unknown(self, raw: Json, depth: int) -> list[Node]:
@@ -67,6 +69,8 @@ class Reader:
     def _form(self, raw: Json, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
+        if len(forms) == 1 and not forms[0].fixed:
+            return forms[0]
         attrs = raw.get("attrs")
         attrs = attrs if isinstance(attrs, dict) else {}
         fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
@@ -74,6 +78,8 @@ class Reader:
 
     def attrs(self, form: NodeForm, raw: Any) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        if not raw and not form.address:
+            return result
         for name, value in raw.items() if isinstance(raw, dict) else ():
             field = form.known.get(name)
             if field and field.valid(value):
@@ -87,6 +93,8 @@ class Reader:
 
     def marks(self, raw: Json) -> tuple[Mark, ...]:
         found = raw.get("marks")
+        if not found:
+            return ()
         result = []
         for mark in found if isinstance(found, list) else ():
             form = self._form(mark, mark=True) if isinstance(mark, dict) else None
@@ -100,9 +108,12 @@ class Reader:
 def spelling(raw: Json, form: NodeForm) -> Json:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
     said = []
-    said += ["attrs"] if raw.get("attrs") == {} and form.fields else []
-    said += ["marks"] if raw.get("marks") == [] and form.marks else []
-    said += ["content"] if "content" not in raw and form.table.get("holds") else []
+    if raw.get("attrs") == {} and form.fields:
+        said.append("attrs")
+    if raw.get("marks") == [] and form.marks:
+        said.append("marks")
+    if "content" not in raw and form.table.get("holds"):
+        said.append("content")
     return {SPELLING: said} if said else {}
 
 
@@ -121,9 +132,7 @@ def spelt(result: Json, node: Node, form: NodeForm) -> Json:
 
 def _complete(form: NodeForm, attrs: Mapping[str, Any]) -> bool:
     return isinstance(attrs, dict) and all(
-        field.default is not None or (field.outer in attrs and field.valid(attrs[field.outer]))
-        for field in form.fields
-        if field.needed
+        field.outer in attrs and field.valid(attrs[field.outer]) for field in form.demands
     )
 
 

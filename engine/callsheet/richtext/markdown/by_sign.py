@@ -50,7 +50,9 @@ Rule = Callable[..., bool]
 class Chains:
     """In the place of a parser's ruler: each of its chains as one rule."""
 
-    def __init__(self, ruler: Any, signs: dict[str, str], together: Callable[[dict[str, list[Rule]], list[Rule]], Rule]):
+    def __init__(
+        self, ruler: Any, signs: dict[str, str], together: Callable[[dict[str, list[Rule]], list[Rule]], Rule]
+    ):
         self._ruler = ruler
         self._signs = signs
         self._together = together
@@ -83,7 +85,7 @@ def of_lines(by_sign: dict[str, list[Rule]], others: list[Rule]) -> Rule:
         start = state.bMarks[line] + state.tShift[line]
         rules = by_sign.get(state.src[start], others) if start < state.eMarks[line] else others
         for one in rules:
-            if one(state, line, end, silent):  # noqa: SIM110 -- a generator would cost as much as the rule
+            if one(state, line, end, silent):
                 return True
         return False
 

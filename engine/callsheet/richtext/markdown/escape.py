@@ -55,6 +55,8 @@ def start_of_line(line: str) -> str:
 
 def paragraph_lines(words: str, *, exact: bool) -> str:
     """A paragraph's lines, their starts escaped and their outer white space kept as entities or taken off."""
+    if words[:1].isalpha() and words[-1:].isalnum() and "\n" not in words:
+        return words
     lines = words.split("\n")
     result = []
     for line in lines:

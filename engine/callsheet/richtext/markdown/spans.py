@@ -39,8 +39,10 @@ class SpanWriter:
 
     def write(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
+        if len(content) == 1 and _is_plain(content[0]):
+            return self._lines(content[0].text, single=single)
         nodes = merged(content) if self.lossless else self._readable(content)
-        if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and PLAIN.fullmatch(nodes[0].text):
+        if len(nodes) == 1 and _is_plain(nodes[0]):
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
@@ -54,11 +56,8 @@ class SpanWriter:
         return words
 
     def _lines(self, words: str, *, single: bool) -> str:
-        return (
-            paragraph_lines(words, exact=self.lossless).replace("\n", " ")
-            if single
-            else paragraph_lines(words, exact=self.lossless)
-        )
+        lines = paragraph_lines(words, exact=self.lossless)
+        return lines.replace("\n", " ") if single else lines
 
     def _shape(self, node: Node) -> Any:
         """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
@@ -188,6 +187,17 @@ class SpanWriter:
         forms = self.rules.forms.get("image", ())
         known = any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
         return "attachment" if known and not self.lossless else ""
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a node is words that need no escape wherever they stand on their line."""
+    return (
+        node.kind == "text"
+        and not node.marks
+        and not node.attrs
+        and bool(node.text)
+        and bool(PLAIN.fullmatch(node.text))
+    )
 
 
 def _named(said: Any) -> bool:
