@@ -10,7 +10,7 @@ from .fields import Field, fields
 
 Definition = Mapping[str, Any]
 
-_WORDS = ("text", "link")  # what makes a construct out of words, such as a mention: not in text from elsewhere
+_WORDS = ("text", "link", "alone")  # what makes a construct out of words, such as a mention: not in text from elsewhere
 
 
 class NodeForm:

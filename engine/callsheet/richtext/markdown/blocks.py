@@ -127,7 +127,7 @@ class BlockReader:
     def _heading(self, node: Node) -> list[Node]:
         node.text, name = at_end(node.text)
         self._words(node)
-        if name and "anchor" in self.rules.nodes:
+        if name and "anchor" in self.rules.nodes and not self.rules.literal:
             node.content.insert(0, Node("anchor", {"name": name}))
         return [node]
 

@@ -45,14 +45,13 @@ INLINE = {
 NEEDED = {"table": re.compile(r"\|"), "deflist": re.compile(r"^[ \t>*+-]*[:~][ \t]", re.MULTILINE)}
 
 Rule = Callable[..., bool]
+Together = Callable[[dict[str, list[Rule]], list[Rule]], Rule]
 
 
 class Chains:
     """In the place of a parser's ruler: each of its chains as one rule."""
 
-    def __init__(
-        self, ruler: Any, signs: dict[str, str], together: Callable[[dict[str, list[Rule]], list[Rule]], Rule]
-    ):
+    def __init__(self, ruler: Any, signs: dict[str, str], together: Together) -> None:
         self._ruler = ruler
         self._signs = signs
         self._together = together
@@ -84,7 +83,7 @@ def of_lines(by_sign: dict[str, list[Rule]], others: list[Rule]) -> Rule:
     def rule(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         start = state.bMarks[line] + state.tShift[line]
         rules = by_sign.get(state.src[start], others) if start < state.eMarks[line] else others
-        for one in rules:
+        for one in rules:  # noqa: SIM110 -- a generator would cost as much as a rule
             if one(state, line, end, silent):
                 return True
         return False
@@ -99,7 +98,7 @@ def of_words(by_sign: dict[str, list[Rule]], _others: list[Rule]) -> Rule:
         start = state.pos
         rules = by_sign.get(state.src[start])
         if rules is not None:
-            for one in rules:
+            for one in rules:  # noqa: SIM110
                 if one(state, silent):
                     return True
             return False

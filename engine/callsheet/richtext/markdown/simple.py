@@ -1,8 +1,8 @@
 """Inline content that can be read without weighing anything: plain words, code, emphasis of plain words, plain links.
 
-Most paragraphs are no more than that, and one pass with a pattern reads them several times as fast as the parser does. What
-could mean anything else (signs beside one another, escapes, entities, tags, brackets in brackets) is not matched, and
-the parser reads the whole paragraph. A property of the tests holds the two ways to the same result.
+Most paragraphs are no more than that, and one pass with a pattern reads them several times as fast as the parser does.
+What could mean anything else (signs beside one another, escapes, entities, tags, brackets in brackets) is not matched,
+and the parser reads the whole paragraph. A property of the tests holds the two ways to the same result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .patterns import Patterns
 LETTER = r"[^\W_]"
 WORDS = r"[^\\`*_\[\]!<&~$\n{}]"  # inside of emphasis and links: nothing that begins something
 INNER = rf"(?={LETTER}){WORDS}*(?<={LETTER})"
-ADDRESS = r"(?:https?://[A-Za-z0-9.-]+(?=[/:?#)\s]))?(?:[A-Za-z0-9/?=#+,;@.~-]|%[0-9A-Fa-f]{2})+"
+ADDRESS = r"(?:https?://[A-Za-z0-9.-]+(?=[/:?#)\s]))?(?:[A-Za-z0-9/?=#+,;@._~-]|%[0-9A-Fa-f]{2})+"
 END = r"(?![`*_~{(\[])"  # nothing right behind that could belong to it
 SEGMENT = re.compile(
     rf"""

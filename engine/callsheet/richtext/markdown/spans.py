@@ -24,7 +24,7 @@ UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LONG = 20_000  # plain text beyond it is not read back
-PLAIN = re.compile(r"[\w ,.;()?%/'\"-]*")
+PLAIN = re.compile(r"(?:[^\W_]|[ ,.;()?%/'\"-]|(?<=[^\W_])_(?=[^\W_]))*")  # `__init__` has signs at its edges
 
 
 class SpanWriter:

@@ -1,0 +1,49 @@
+"""The quick way through simple inline content gives what the parser gives, and the parser's rules are all tried."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from callsheet.richtext.markdown import simple
+from callsheet.richtext.markdown.blocks import BlockReader
+from callsheet.richtext.markdown.by_sign import BLOCK, INLINE, NEEDED
+from callsheet.richtext.rules import Rules
+from callsheet.richtext.tree import Losses, merged
+from support.richtext import nodes
+
+READER = BlockReader(Rules(nodes()), Losses())
+READER.read("[ref]: /x\n\n[^n]: y\n")
+INLINE_READER = READER.inline
+CONSTRUCTS = [
+    *("[a](b)", "[t](https://e.org/x?y=1#z)", '[t](x "T")', "**b**", "*e*", "_u_", "`c`", "` c `", ":tada:", "[^n]"),
+    *("{status:green|X}", "https://e.org/a_b", "my_var", "__init__", "[x](page:T)", "[ref]", "{a=b}", "[x](a~b)"),
+    *("[a](%41/b%zz)", "[h](mailto:a@b.c)", "[q](//x/y)", "[s](http://E.org:80/)", "[j](javascript:x)", "![i](j)"),
+]
+SIGNS = [*"*_`[]()!&<~$\\.,{}@#-'\"1/ ", "**", "``", "](", "a", "word", "\n", "é", "日本", "\u00a0", "  ", " \n"]
+CONTENT = st.lists(st.sampled_from(CONSTRUCTS) | st.sampled_from(SIGNS), max_size=7).map("".join)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(CONTENT.map(str.strip).filter(bool))
+@example("a *b* **c** `d` [e](f) _g_")
+@example("*a*b*c*")
+def test_simple_content_reads_as_the_parser_reads_it(content: str) -> None:
+    found = simple.read(content, INLINE_READER.patterns, INLINE_READER.schemes, lines=False)
+    parsed = INLINE_READER.parsed(content)
+    assert found is None or merged(found) == parsed
+    assert INLINE_READER.read(content) == parsed
+
+
+def test_what_is_plainly_simple_takes_the_quick_way() -> None:
+    for content in ("a **b** `c`", "see [the page](https://e.org/a_b).", "*one* and _two_", "snake_case: fine!"):
+        assert simple.read(content, INLINE_READER.patterns, INLINE_READER.schemes, lines=False) is not None
+
+
+def test_every_rule_of_the_parser_has_its_signs() -> None:
+    """A rule that a later version of the library adds must be given its signs, or be known to need none."""
+    library = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    anywhere = {"code", "lheading", "paragraph"} | set(NEEDED)
+    assert set(library.block.ruler.get_active_rules()) <= set(BLOCK) | anywhere
+    assert set(library.inline.ruler.get_active_rules()) <= set(INLINE)
