@@ -95,6 +95,44 @@ COMPLETERS: dict[str, str] = {
     "tag": "callsheet.cli.completion:tags",
 }
 
+# How a result is printed.
+OUTPUT_FORMATS: dict[str, str] = {
+    "table": "callsheet.output.render:TABLE",
+    "json": "callsheet.output.render:JSON",
+    "ndjson": "callsheet.output.render:NDJSON",
+    "yaml": "callsheet.output.render:YAML",
+    "csv": "callsheet.output.render:CSV",
+    "id": "callsheet.output.render:ID",
+}
+
+# How a credential is presented to a service.
+AUTH_SCHEMES: dict[str, str] = {
+    "basic": "callsheet.sites.credentials.schemes:BASIC",
+    "bearer": "callsheet.sites.credentials.schemes:BEARER",
+    "oauth2": "callsheet.sites.credentials.schemes:OAUTH2",
+    "none": "callsheet.sites.credentials.schemes:NONE",
+}
+
+# How the next page is asked for.
+PAGINATION: dict[str, str] = {
+    "offset": "callsheet.client.pagination.offset:OFFSET",
+    "array": "callsheet.client.pagination.offset:ARRAY",
+    "token": "callsheet.client.pagination.token:TOKEN",
+    "link": "callsheet.client.pagination.link:LINK",
+}
+
+
+# The names of a registry are what definitions may say there; nothing lists them a second time.
+REGISTRIES: dict[str, dict[str, str]] = {
+    "builtin": BUILTINS,
+    "handler": HANDLERS,
+    "converter": CONVERTERS,
+    "format": COLUMN_FORMATS,
+    "output": OUTPUT_FORMATS,
+    "scheme": AUTH_SCHEMES,
+    "pagination": PAGINATION,
+}
+
 
 def resolve(entry: str) -> Callable[..., Any]:
     from importlib import import_module
@@ -106,9 +144,4 @@ def resolve(entry: str) -> Callable[..., Any]:
 
 def names() -> dict[str, set[str]]:
     """What each registry knows, for the check of definitions."""
-    return {
-        "builtin": set(BUILTINS),
-        "handler": set(HANDLERS),
-        "converter": set(CONVERTERS),
-        "format": set(COLUMN_FORMATS),
-    }
+    return {**{name: set(entries) for name, entries in REGISTRIES.items()}, "registry": set(REGISTRIES)}

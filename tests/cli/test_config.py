@@ -207,7 +207,7 @@ def test_a_checked_file_costs_no_check(shell: Shell) -> None:
     [
         (("timeout", "1e400"), "sites.work.timeout: input should be less than or equal to 86400"),
         (("timeout", "nan"), "sites.work.timeout: input should be"),
-        (("output", "jsn"), "sites.work.output: input should be 'table', 'json'"),
+        (("output", "jsn"), "sites.work.output: unknown output format 'jsn', did you mean 'json'?"),
         (("sites.wrok.rps", "3"), "unknown site 'wrok', did you mean 'work'?"),
         (("site", "wrok"), "site: no site 'wrok', did you mean 'work'?"),
     ],

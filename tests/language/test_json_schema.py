@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from callsheet import registry
 from callsheet.language.json_schema import json_schema
 from callsheet.language.shape import KINDS
 from support.places import ROOT
@@ -24,6 +25,7 @@ SEEN_BY_A_SCHEMA = (
     "bad-http",
     "not-a-table",
     "two-problems",
+    "unknown-name-of-the-engine",
 )
 
 
@@ -55,3 +57,10 @@ def test_an_overlay_may_say_little_and_remove(validator: Draft202012Validator) -
 
 def test_it_speaks_of_every_kind() -> None:
     assert set(json_schema()["properties"]) == {*KINDS, "defaults"}
+
+
+def test_where_the_engine_is_named_it_lists_what_there_is() -> None:
+    shapes = json_schema()["$defs"]
+    assert shapes["kind.auth"]["properties"]["scheme"]["enum"] == sorted(registry.AUTH_SCHEMES)
+    assert shapes["kind.paginator"]["properties"]["kind"]["enum"] == sorted(registry.PAGINATION)
+    assert shapes["Param"]["properties"]["choices_of"]["enum"] == sorted(registry.REGISTRIES)

@@ -220,7 +220,10 @@ def test_a_token_file_that_others_can_read_is_refused(at: At, home: Path) -> Non
         ("[sites.w]\nemail='a'\n", ":1: sites.w: base_url is missing"),
         ("[sites.w]\nbase_url='http://w.org'\n", ":2: sites.w.base_url: 'http://w.org' would send"),
         ("[sites.w]\nbase_url='https://w.org'\nrps=-1\n", ":3: sites.w.rps: input should be greater than 0"),
-        ("[sites.w]\nbase_url='https://w.org'\noutput='xml'\n", ":3: sites.w.output: input should be 'table', "),
+        (
+            "[sites.w]\nbase_url='https://w.org'\noutput='xml'\n",
+            ":3: sites.w.output: unknown output format 'xml' (one of: table, ",
+        ),
         (
             "[sites.w]\nbase_url='https://w.org'\nread_only='no'\n",
             ":3: sites.w.read_only: input should be a valid bool",

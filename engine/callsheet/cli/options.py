@@ -10,7 +10,7 @@ import click
 from ..commands.context import Context
 from ..durations import parsed
 from ..errors import UsageError, did_you_mean
-from ..registry import COMPLETERS, resolve
+from ..registry import COMPLETERS, REGISTRIES, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -154,7 +154,8 @@ def _identifier(name: str) -> str:
 
 
 def _type(param: dict[str, Any]) -> Any:
-    return Choice(param["choices"]) if "choices" in param else TYPES[param.get("type", "text")]()
+    words = REGISTRIES[param["choices_of"]] if "choices_of" in param else param.get("choices")
+    return Choice(list(words)) if words is not None else TYPES[param.get("type", "text")]()
 
 
 def _help(param: dict[str, Any]) -> str:

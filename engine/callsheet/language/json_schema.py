@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from ..registry import names
 from .shape import KINDS
 
 NAME = "https://json-schema.org/draft/2020-12/schema"
@@ -20,7 +21,7 @@ def json_schema() -> dict[str, Any]:
     shared: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     for kind, shape in KINDS.items():
-        schema = TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}")
+        schema = _with_names(TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}"))
         shared.update(schema.pop("$defs", {}))
         shared[f"kind.{kind}"] = _removable(schema)
         properties[kind] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/kind.{kind}"}}
@@ -32,6 +33,17 @@ def json_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": {name: _partial(schema) for name, schema in sorted(shared.items())},
     }
+
+
+def _with_names(schema: Any) -> Any:
+    """What may be said where the engine's own functions are named, out of their registries."""
+    if isinstance(schema, list):
+        return [_with_names(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    target = str(schema.get("reference", ""))
+    known = {"enum": sorted(names()[target.removeprefix("engine:")])} if target.startswith("engine:") else {}
+    return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 
 def _defaults() -> dict[str, Any]:

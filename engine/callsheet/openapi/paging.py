@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..client.pagination.plan import page_kind
 from .bodies import is_json
 from .document import Document, HttpOperation
 from .parameters import documented
@@ -32,7 +33,7 @@ def paging_of(
             notes.append(f"{call.method} {call.path}: has {names}, but its reply fits no paginator")
         return None
     using = max(fits, key=lambda pair: pair[0])[1]
-    if candidates[using]["kind"] == "array":
+    if page_kind(candidates[using]["kind"]).bare:
         return {"using": using}
     items = _items(document, candidates[using], properties)
     if items is None:
@@ -96,8 +97,9 @@ def _fit(
 ) -> int | None:
     """How many of the fields that a paginator reads stand in the reply; none when it cannot be this one."""
     is_array = reply.get("type") == "array"
-    if is_array or table["kind"] == "array":
-        return 0 if is_array and table["kind"] == "array" else None
+    bare = page_kind(table["kind"]).bare
+    if is_array or bare:
+        return 0 if is_array and bare else None
     if not properties:
         return None
     found = {key: has_fields(table[key], document, properties) for key in ("next", "last", "total") if key in table}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError
 from ..jsontext import dump
 from .clean import escaped, lines
 from .columns import Columns, split
 from .detail import detail, sections_of
 from .formats import FormatContext
-from .render import RENDERERS, Layout
+from .render import Layout, renderer
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Output:
     change is `settled`: every column that can be judged beforehand is.
     """
 
-    __slots__ = ("_bare_layout", "_filter", "_format", "_layout", "_raw", "_sections", "_stream")
+    __slots__ = ("_bare_layout", "_filter", "_layout", "_raw", "_renderer", "_sections", "_stream")
 
     def __init__(
         self,
@@ -48,10 +48,7 @@ class Output:
         rich: Callable[[Any, str], str] | None = None,
         settled: bool = False,
     ) -> None:
-        if format not in RENDERERS:
-            near = did_you_mean(format, RENDERERS)
-            raise UsageError(f"unknown output format {format!r}{near}", hint=f"one of: {', '.join(RENDERERS)}")
-        self._format = format
+        self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filter = _filter(jq, query)
@@ -74,8 +71,8 @@ class Output:
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""
         if self._filter is None:
-            self._write(RENDERERS[self._format].items(items, self._layout))
-        elif self._format == "ndjson":
+            self._write(self._renderer.items(items, self._layout))
+        elif self._renderer.singly:
             results = self._filter
             self._write_results(result for item in items for result in results(item))
         else:
@@ -87,16 +84,16 @@ class Output:
             self.items(value)
         elif self._filter is not None:
             self._write_filtered(value, self._filter)
-        elif self._sections and self._format == "table" and isinstance(value, dict):
+        elif self._sections and self._renderer.for_readers and isinstance(value, dict):
             layout = self._layout
             self._write(detail(value, layout.columns.every, self._sections, layout.context, layout.width))
         else:
-            self._write(RENDERERS[self._format].one(value, self._layout))
+            self._write(self._renderer.one(value, self._layout))
 
     value = one
 
     def _write_filtered(self, value: Any, results: Filter) -> None:
-        if self._format in ("json", "ndjson") or (self._raw and self._format == "table"):
+        if self._renderer.is_json or (self._raw and self._renderer.for_readers):
             self._write_results(results(value))
             return
         found = list(results(value))
@@ -104,23 +101,23 @@ class Output:
             return
         result = found[0] if len(found) == 1 else found
         layout = self._layout if _is_part(result, value) else self._bare_layout()
-        renderer = RENDERERS[self._format]
-        self._write(renderer.items(result, layout) if isinstance(result, list) else renderer.one(result, layout))
+        write = self._renderer.items if isinstance(result, list) else self._renderer.one
+        self._write(write(result, layout))
 
     def _write_results(self, results: Iterator[Any]) -> None:
-        self._stream.write((self._result_text(result) + "\n" for result in results), at_once=self._format == "ndjson")
+        self._stream.write((self._result_text(result) + "\n" for result in results), at_once=self._renderer.singly)
 
     def _result_text(self, result: Any) -> str:
         """A result as JSON; text out of jq stands without quotes."""
         if self._raw and isinstance(result, str):
             return lines(result) if self._stream.terminal else result
-        text = dump(result, indent=None if self._format == "ndjson" else 2)
+        text = dump(result, indent=None if self._renderer.singly else 2)
         return escaped(text) if self._stream.terminal else text
 
     def _write(self, chunks: Iterable[str]) -> None:
-        if self._stream.terminal and self._format in ("json", "ndjson", "yaml"):
+        if self._stream.terminal and self._renderer.escapes:
             chunks = (escaped(chunk) for chunk in chunks)
-        self._stream.write(chunks, at_once=RENDERERS[self._format].streams)
+        self._stream.write(chunks, at_once=self._renderer.streams)
 
 
 def _filter(jq: str | None, query: str | None) -> Filter | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from ..errors import CallsheetError
+from ..errors import CallsheetError, UsageError, did_you_mean
 from ..jsontext import dump
 from ..language.template import TemplateError, evaluate
+from ..registry import OUTPUT_FORMATS, resolve
 from . import automatic
 from .clean import lines, one_line
 from .columns import Column, Columns
@@ -30,9 +31,15 @@ class Layout(NamedTuple):
 
 
 class Renderer(NamedTuple):
+    """One output format."""
+
     items: Callable[[Iterable[Any], Layout], Iterator[str]]
     one: Callable[[Any, Layout], Iterator[str]]
     streams: bool = False  # each chunk is worth handing on at once
+    is_json: bool = False  # what a filter finds is printed as JSON too
+    singly: bool = False  # a filter is given one item at a time, and each result is a line
+    escapes: bool = False  # on a terminal, characters it would act on are written as escapes
+    for_readers: bool = False  # has the sections of a view, and the plain text that a filter finds
 
 
 def json_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
@@ -122,14 +129,20 @@ def id_one(value: Any, layout: Layout) -> Iterator[str]:
     return id_items([value] if value is not None else [], layout)
 
 
-RENDERERS: dict[str, Renderer] = {
-    "table": Renderer(table_items, table_one),
-    "json": Renderer(json_items, json_one),
-    "ndjson": Renderer(ndjson_items, ndjson_one, streams=True),
-    "yaml": Renderer(yaml_items, yaml_one),
-    "csv": Renderer(csv_items, csv_one, streams=True),
-    "id": Renderer(id_items, id_one, streams=True),
-}
+TABLE = Renderer(table_items, table_one, for_readers=True)
+JSON = Renderer(json_items, json_one, is_json=True, escapes=True)
+NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True, escapes=True)
+YAML = Renderer(yaml_items, yaml_one, escapes=True)
+CSV = Renderer(csv_items, csv_one, streams=True)
+ID = Renderer(id_items, id_one, streams=True)
+
+
+def renderer(name: str) -> Renderer:
+    """The output format of that name; raises `UsageError`."""
+    if name not in OUTPUT_FORMATS:
+        near = did_you_mean(name, OUTPUT_FORMATS)
+        raise UsageError(f"unknown output format {name!r}{near}", hint=f"one of: {', '.join(OUTPUT_FORMATS)}")
+    return cast("Renderer", resolve(OUTPUT_FORMATS[name]))
 
 
 def _columns(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Column], Iterable[Any]]:

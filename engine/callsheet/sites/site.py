@@ -11,7 +11,7 @@ from typing import Any
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
-from .credentials.schemes import Credential, present
+from .credentials.schemes import Credential, scheme
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, pace
 from .profiles.read import read_profiles
@@ -89,7 +89,7 @@ class Site:
         if given:
             return str(given)
         if access.get("email"):
-            return next(id for id, auth in self._catalog.all("auth").items() if auth["scheme"] == "basic")
+            return next(id for id, auth in self._catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
         return str(self._catalog.get("deployment", self.deployment)["method"])
 
     def _credential(self, service: str) -> Credential:
@@ -118,7 +118,7 @@ class Site:
             authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
             return authority.renew(record["refresh_token"])
 
-        return present(auth["scheme"], access, lambda: self._secrets.find(service, renew))
+        return scheme(auth["scheme"]).present(access, lambda: self._secrets.find(service, renew))
 
     @property
     def ca_bundle(self) -> str | None:

@@ -10,6 +10,7 @@ from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, most_telling
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
+from ...sites.credentials.schemes import scheme
 from ...sites.profiles.choose import site_settings
 from .config import forget, profiles
 from .init import sign_in
@@ -27,7 +28,7 @@ def login(context: Context, values: dict[str, Any]) -> None:
     usual = context.catalog.get("deployment", deployment)["method"]
     email = answers.option("email") or access.get("email")
     if email and not access.get("method"):
-        usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
+        usual = next(id for id, auth in context.catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
     method = answers.option("method") or access.get("method") or usual
     answers.word("method", "auth", method)
     wanted = SignInRequest(

@@ -14,6 +14,7 @@ from ...commands.signin.request import SignInRequest
 from ...commands.signin.store import keep
 from ...commands.signin.verified import Verifier
 from ...errors import CallsheetError, NetworkError
+from ...sites.credentials.schemes import scheme
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site
@@ -96,7 +97,7 @@ def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
 def _method(context: Context, answers: Answers, deployment: str) -> str:
     usual = context.catalog.get("deployment", deployment)["method"]
     if not answers.option("method") and answers.option("email"):
-        usual = next(id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "basic")
+        usual = next(id for id, auth in context.catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
     known = ", ".join(context.catalog.ids("auth"))
     method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
     return answers.word("method", "auth", method)

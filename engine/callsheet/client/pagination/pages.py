@@ -41,7 +41,7 @@ def pages(
 def _parallel(walk: Walk) -> bool:
     """Safe for reads by offset whose reply told the total, and worth it for two pages or more."""
     plan, request = walk.plan, walk.request
-    if request is None or plan.kind != "offset" or plan.in_body or request.method != "GET" or not plan.size:
+    if request is None or not plan.kind.ahead or plan.in_body or request.method != "GET" or not plan.size:
         return False
     return walk.received > 0 and _end(walk) - walk.offset > walk.received
 

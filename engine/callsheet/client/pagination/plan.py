@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ... import registry
 from ...errors import DefinitionError
 from ..request.media import is_json
+from ..request.model import Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -16,11 +19,25 @@ if TYPE_CHECKING:
 USUAL = 50  # a page's length where the definition tells neither default nor maximum
 
 
+class PageKind(NamedTuple):
+    """A way of paging. `following` takes the walk, a reply and its body, and gives what follows."""
+
+    following: Callable[..., tuple[Request | None, str | None]]
+    counted: bool = False  # a page starts at a number of items
+    ahead: bool = False  # pages may be asked for before the one in front of them has come
+    bare: bool = False  # a reply is the list of items itself
+    needs_send: bool = True  # nothing can be asked for without a parameter that says where a page starts
+
+
+def page_kind(name: str) -> PageKind:
+    return cast("PageKind", registry.resolve(registry.PAGINATION[name]))
+
+
 @dataclass(frozen=True, slots=True)
 class PagePlan:
     """`items`, `next`, `last`, `total` and `root` are expressions over a reply's body."""
 
-    kind: Literal["offset", "array", "token", "link"]
+    kind: PageKind
     send: str | None
     size: str | None
     in_body: bool
@@ -40,12 +57,13 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
         return None
     paginator = cast("PaginatorDefinition", catalog.get("paginator", paging["using"]))
     merged: dict[str, Any] = {**paginator, "items": None, **paging}
-    if merged["kind"] != "link" and not merged.get("send"):
+    kind = page_kind(merged["kind"])
+    if kind.needs_send and not merged.get("send"):
         raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say which parameter to send")
     length = _documented(call, merged.get("size"))
     greatest = int(length["maximum"]) if "maximum" in length else None
     return PagePlan(
-        kind=merged["kind"],
+        kind=kind,
         send=merged.get("send"),
         size=merged.get("size"),
         in_body=_in_body(call, merged.get("send") or merged.get("size")),

@@ -8,7 +8,6 @@ from ...errors import CallsheetError, UsageError
 from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..request.model import Json, Request
-from .next_link import linked
 from .plan import PagePlan
 
 
@@ -44,7 +43,7 @@ class Walk:
         self._seen: set[int] = set()
         start = start if start is not None else _sent(plan, request, plan.send)
         self.offset = self._first_offset(start)
-        self._first = self._starting(request, start) if start is not None else request
+        self._first = self.starting(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._sized(self._first)
 
     def take(self, reply: Reply) -> Page:
@@ -52,8 +51,8 @@ class Walk:
         body = reply.json()
         items = self._items(reply, body)
         self.received = len(items)
-        self.total = _number(self._value(self.plan.total, body))
-        following, position = self._following(reply, body)
+        self.total = _number(self.value(self.plan.total, body))
+        following, position = self.plan.kind.following(self, reply, body)
         if self.left is not None:
             items = items[: self.left]
             self.left -= len(items)
@@ -62,11 +61,11 @@ class Walk:
 
     def at(self, offset: int, size: int) -> Request:
         """The request for a page of `size` items that starts at an offset."""
-        request = self._starting(self._first, str(offset))
+        request = self.starting(self._first, str(offset))
         return _with(self.plan, request, self.plan.size, size)
 
     def _items(self, reply: Reply, body: Any) -> list[Any]:
-        found = body if self.plan.items is None else self._value(self.plan.items, body)
+        found = body if self.plan.items is None else self.value(self.plan.items, body)
         if found is None and isinstance(body, dict):
             found = []
         if not isinstance(found, list):
@@ -74,22 +73,24 @@ class Walk:
             raise CallsheetError(f"{reply.request.name}: expected {where} in the answer", status=reply.status)
         return found
 
-    def _value(self, expression: str | None, body: Any) -> Any:
+    def value(self, expression: str | None, body: Any) -> Any:
+        """What an expression of the plan finds in a reply."""
         try:
             return evaluate(expression, body) if expression else None
         except TemplateError:  # a body of another shape does not say it
             return None
 
     def _first_offset(self, start: str | None) -> int:
-        if self.plan.kind not in {"offset", "array"} or start is None:
+        if not self.plan.kind.counted or start is None:
             return 0
         offset = _number(start)
         if offset is None:
             raise UsageError(f"expected a whole number for {self.plan.send}, not {start!r}")
         return offset
 
-    def _starting(self, request: Request, position: str) -> Request:
-        numeric = self.plan.kind in {"offset", "array"} and position.isdigit()
+    def starting(self, request: Request, position: str) -> Request:
+        """The request for the page that starts there."""
+        numeric = self.plan.kind.counted and position.isdigit()
         return _with(self.plan, request, self.plan.send, int(position) if numeric else position)
 
     def _sized(self, request: Request) -> Request:
@@ -99,44 +100,13 @@ class Walk:
             size = min(size or self.plan.usual, self.left)
         return _with(self.plan, request, self.plan.size, size)
 
-    def _once(self, request: Request, mark: str | bytes, what: str) -> None:
+    def once(self, request: Request, mark: str | bytes, what: str) -> None:
+        """Raises `CallsheetError` when the mark of a page has been seen before."""
         if hash(mark) in self._seen:
             raise RepeatedPage(
                 f"{request.name}: the service gave the same {what} twice; stopped, because it would never end"
             )
         self._seen.add(hash(mark))
-
-    def _following(self, reply: Reply, body: Any) -> Following:
-        ways = {"offset": self._by_offset, "array": self._by_offset, "token": self._by_token, "link": self._by_link}
-        return ways[self.plan.kind](reply.request, reply, body)
-
-    def _by_offset(self, request: Request, reply: Reply, body: Any) -> Following:
-        """On by what was received, never by what was asked for; an empty page ends where the reply tells nothing."""
-        last = self._value(self.plan.last, body)
-        self.offset += self.received
-        if self.received == 0 and last is False:
-            raise CallsheetError(f"{request.name}: an empty page at {self.offset} says that more would follow")
-        if self.received == 0 or last or (last is None and self.total is not None and self.offset >= self.total):
-            return None, None
-        self._once(request, reply.content, "page")
-        return self._starting(request, str(self.offset)), str(self.offset)
-
-    def _by_token(self, request: Request, _reply: Reply, body: Any) -> Following:
-        token = self._value(self.plan.next, body)
-        if token is None or token == "" or self._value(self.plan.last, body):
-            return None, None
-        self._once(request, str(token), "page token")
-        return self._starting(request, str(token)), str(token)
-
-    def _by_link(self, request: Request, reply: Reply, body: Any) -> Following:
-        link = self._value(self.plan.next, body)
-        if not link or self._value(self.plan.last, body):
-            return None, None
-        if not isinstance(link, str):
-            raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
-        self._once(request, link, "link to the next page")
-        following = linked(request, link, reply.url, self._value(self.plan.root, body))
-        return following, dict(following.query).get(self.plan.send or "", link)
 
 
 def _number(value: Any) -> int | None:

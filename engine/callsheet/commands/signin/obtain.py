@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...sites.credentials.oauth import Authority
-from ...sites.credentials.schemes import clean, clean_token
+from ...sites.credentials.schemes import clean, clean_token, scheme
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .answers import Answers
 from .browser import consent, granted
@@ -33,14 +33,15 @@ class Obtained(NamedTuple):
 
 def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> Obtained:
     auth = context.catalog.get("auth", wanted.method)
-    if auth["scheme"] == "none":
+    how = scheme(auth["scheme"])
+    if not how.takes_secret:
         return Obtained(wanted, None)
-    if auth["scheme"] == "oauth2":
+    if how.by_consent:
         return _agreed(context, answers, wanted, auth, web)
     name = auth.get("secret", "secret")
     if answers.interactive and "page" in auth and not answers.option("token"):
         context.say(f"{name}: make one at {auth['page']}")
-    if auth["scheme"] == "basic":
+    if how.takes_user:
         wanted = wanted._replace(email=_user(answers, wanted))
         return Obtained(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})
     token = clean_token(answers.secret("token", name, variable="TOKEN"), f"the {name}")

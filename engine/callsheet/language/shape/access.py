@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Required
 
 from pydantic import Field
 
@@ -84,7 +84,7 @@ class AuthDefinition(Shape, total=False):
     """One way of signing in."""
 
     title: Required[str]
-    scheme: Required[Annotated[Literal["basic", "bearer", "oauth2", "none"], Field(description="How it is presented.")]]
+    scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
     each: Annotated[bool, Field(description="Each service has a secret of its own.")]

@@ -18,6 +18,7 @@ class Param(Shape, total=False):
     kind: Annotated[Literal["option", "argument", "flag"], Field(description="Default: option.")]
     type: Annotated[Literal["text", "integer", "number", "path", "duration"], Field(description="Default: text.")]
     choices: list[str]
+    choices_of: Annotated[str, reference("engine:registry", description="The engine's own names are its choices.")]
     default: Any
     required: bool
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]

@@ -89,10 +89,11 @@ class PaginatorDefinition(Shape, total=False):
 
     kind: Required[
         Annotated[
-            Literal["offset", "array", "token", "link"],
-            Field(
+            str,
+            reference(
+                "engine:pagination",
                 description="offset: a start index; array: the same over bare arrays, until one is empty; "
-                "token: an opaque word out of the reply; link: the reply names the next page's URL."
+                "token: an opaque word out of the reply; link: the reply names the next page's URL.",
             ),
         ]
     ]

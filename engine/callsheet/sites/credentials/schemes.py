@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...errors import NotAllowed
+from ...registry import AUTH_SCHEMES, resolve
 
 
 class Secret(NamedTuple):
@@ -39,9 +40,17 @@ class Credential:
         return "Credential(...)"
 
 
-def present(scheme: str, access: Mapping[str, Any], find: SecretLookup) -> Credential:
-    """A credential as the scheme of an auth definition wants it; `find` gives the secret and where it is from."""
-    return SCHEMES[scheme](access, find)
+class Scheme(NamedTuple):
+    """`present` makes a credential of a site's settings and its secret. Sign-in asks for what the rest says."""
+
+    present: Callable[[Mapping[str, Any], SecretLookup], Credential]
+    takes_user: bool = False
+    takes_secret: bool = True
+    by_consent: bool = False  # the secret is what an authorisation server grants
+
+
+def scheme(name: str) -> Scheme:
+    return cast("Scheme", resolve(AUTH_SCHEMES[name]))
 
 
 def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
@@ -68,12 +77,10 @@ def nothing(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     return Credential("", ())
 
 
-SCHEMES: dict[str, Callable[[Mapping[str, Any], SecretLookup], Credential]] = {
-    "basic": basic,
-    "bearer": bearer,
-    "oauth2": bearer,
-    "none": nothing,
-}
+BASIC = Scheme(basic, takes_user=True)
+BEARER = Scheme(bearer)
+OAUTH2 = Scheme(bearer, by_consent=True)
+NONE = Scheme(nothing, takes_secret=False)
 
 
 def clean(secret: str, where: str) -> str:

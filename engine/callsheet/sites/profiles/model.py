@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from ...errors import did_you_mean
+from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
 from .choose import DAY
 
@@ -25,6 +27,15 @@ def _check_proxy(text: str) -> str:
     return text
 
 
+def _check_output(text: str) -> str:
+    if text not in OUTPUT_FORMATS:
+        near = did_you_mean(text, OUTPUT_FORMATS)
+        problem = f"unknown output format {text!r}{near} (one of: {', '.join(OUTPUT_FORMATS)})"
+        raise PydanticCustomError("output", "{problem}", {"problem": problem})
+    return text
+
+
+OutputFormat = Annotated[str, AfterValidator(_check_output)]
 BaseUrl = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -64,9 +75,7 @@ class SiteProfile(Access):
     cloud_id: Annotated[
         Text | None, Field(description="Routes requests through the vendor's gateway; written by sign-in.")
     ] = None
-    output: Annotated[
-        Literal["table", "json", "ndjson", "yaml", "csv", "id"] | None, Field(description="Output format.")
-    ] = None
+    output: Annotated[OutputFormat | None, Field(description="Output format.")] = None
     project: Annotated[Text | None, Field(description="Project that commands assume.")] = None
     rps: Annotated[Positive | None, Field(description="Requests a second, at most.")] = None
     timeout: Annotated[Positive | None, Field(description="Seconds to wait for an answer.")] = None

@@ -1,0 +1,26 @@
+"""Pages by the URL of the next one, which each reply names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import CallsheetError
+from ..http.reply import Reply
+from .next_link import linked
+from .plan import PageKind
+from .walk import Following, Walk
+
+
+def following(walk: Walk, reply: Reply, body: Any) -> Following:
+    request = reply.request
+    link = walk.value(walk.plan.next, body)
+    if not link or walk.value(walk.plan.last, body):
+        return None, None
+    if not isinstance(link, str):
+        raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
+    walk.once(request, link, "link to the next page")
+    found = linked(request, link, reply.url, walk.value(walk.plan.root, body))
+    return found, dict(found.query).get(walk.plan.send or "", link)
+
+
+LINK = PageKind(following, needs_send=False)

@@ -1,0 +1,20 @@
+"""Pages by an opaque word that each reply gives for the next one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..http.reply import Reply
+from .plan import PageKind
+from .walk import Following, Walk
+
+
+def following(walk: Walk, reply: Reply, body: Any) -> Following:
+    token = walk.value(walk.plan.next, body)
+    if token is None or token == "" or walk.value(walk.plan.last, body):
+        return None, None
+    walk.once(reply.request, str(token), "page token")
+    return walk.starting(reply.request, str(token)), str(token)
+
+
+TOKEN = PageKind(following)

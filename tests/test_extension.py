@@ -1,0 +1,224 @@
+"""One thing of each kind, added from outside: one entry in one registry, or one definition, and it works everywhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import TypedDict
+
+from callsheet import registry
+from callsheet.cli.main import run
+from callsheet.client.pagination.plan import PageKind
+from callsheet.client.pagination.walk import Walk
+from callsheet.language.functions import Functions
+from callsheet.language.shape import KINDS
+from callsheet.output.render import Layout, Renderer
+from callsheet.sites.credentials.schemes import Credential, Scheme
+from support.server import Exchange, exchange, reply, serve
+
+SHOP = """
+[service.shop]
+title = "Shop"
+
+[product.shop]
+title = "Shop"
+service = "shop"
+base = "/shop"
+
+[operation.listThings]
+product = "shop"
+http = "GET /shop/things"
+params = [{ name = "page", type = "integer" }]
+view = "things"
+
+[view.things]
+columns = [{ name = "name", value = "name" }]
+"""
+ENTRY = "test_extension_outside:{}"
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts a function or record into a module that registries can name, and its entry into one of them."""
+    import sys
+    from types import ModuleType
+
+    module = ModuleType("test_extension_outside")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def add(entries: dict[str, str], name: str, value: Any) -> None:
+        attribute = f"entry_{len(vars(module))}"
+        setattr(module, attribute, value)
+        monkeypatch.setitem(entries, name, ENTRY.format(attribute))
+
+    return add
+
+
+class Suite:
+    """Runs `suite` with definitions of its own against a scripted server."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.env = {"SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "s3cret"}
+
+    def __call__(self, *argv: str, definitions: str = "", exchanges: Iterable[Exchange] = (), stdin: str = "") -> str:
+        own = self.directory / "definitions"
+        own.mkdir(exist_ok=True)
+        (own / "own.toml").write_text(textwrap.dedent(definitions), encoding="utf-8")
+        out, err = io.StringIO(), io.StringIO()
+        with serve(exchanges) as server:
+            environ = {
+                "CALLSHEET_HOME": str(self.directory / "home"),
+                "SUITE_DEFINITIONS": str(own),
+                "SUITE_BASE_URL": server.url,
+                **self.env,
+            }
+            code = run("suite", list(argv), environ=environ, stdin=io.StringIO(stdin), stdout=out, stderr=err)
+        assert code == 0, err.getvalue()
+        return out.getvalue()
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path)
+
+
+def things() -> Exchange:
+    return exchange("GET", "/shop/things", reply(json=[{"name": "ball"}, {"name": "kite"}]))
+
+
+def test_an_output_format(suite: Suite, outside: Any) -> None:
+    """A choice of `-o`, of the site's settings and of the environment at once."""
+
+    def shouted(items: Iterable[Any], layout: Layout) -> Iterator[str]:
+        del layout
+        return (f"{item['name'].upper()}!\n" for item in items)
+
+    outside(registry.OUTPUT_FORMATS, "shout", Renderer(shouted, lambda value, layout: shouted([value], layout)))
+    argv = ["op", "call", "listThings"]
+    assert suite(*argv, "-o", "shout", definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
+    suite.env["SUITE_OUTPUT"] = "shout"
+    assert suite(*argv, definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
+    with pytest.raises(AssertionError, match="did you mean 'shout'"):
+        suite(*argv, "-o", "shoot", definitions=SHOP)
+    from callsheet.sites.profiles.model import SiteProfile
+
+    assert SiteProfile(base_url="https://shop.example", output="shout").output == "shout"
+
+
+def test_an_auth_scheme(suite: Suite, outside: Any) -> None:
+    def ticket(access: Any, find: Any) -> Credential:
+        del access
+        secret = find().text
+        return Credential(f"Ticket {secret}", (secret,))
+
+    outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket))
+    auth = '[auth.ticket]\ntitle = "A ticket"\nscheme = "ticket"\nsecret = "ticket"\n'
+    suite.env = {"SUITE_METHOD": "ticket", "SUITE_TOKEN": "s3cret"}
+    answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": "Ticket s3cret"})
+    assert suite("op", "call", "listThings", "-o", "json", definitions=SHOP + auth, exchanges=[answer]) == "[]\n"
+
+
+def test_a_pagination_kind(suite: Suite, outside: Any) -> None:
+    """Pages that are counted themselves, from one on, until one is empty."""
+
+    def following(walk: Walk, reply: Any, body: Any) -> tuple[Any, str | None]:
+        del body
+        page = int(dict(reply.request.query).get("page", 1)) + 1
+        return (walk.starting(reply.request, str(page)), str(page)) if walk.received else (None, None)
+
+    outside(registry.PAGINATION, "numbered", PageKind(following, counted=True))
+    paged = SHOP + (
+        '[operation.listThings.paginate]\nusing = "numbered"\n[paginator.numbered]\nkind = "numbered"\nsend = "page"\n'
+    )
+    pages = [
+        exchange("GET", "/shop/things", reply(json=[{"name": "ball"}]), query=[]),
+        exchange("GET", "/shop/things", reply(json=[{"name": "kite"}]), query=["page=2"]),
+        exchange("GET", "/shop/things", reply(json=[]), query=["page=3"]),
+    ]
+    argv = ["op", "call", "listThings", "--all", "-o", "ndjson"]
+    assert suite(*argv, definitions=paged, exchanges=pages) == '{"name": "ball"}\n{"name": "kite"}\n'
+
+
+def test_a_column_format(suite: Suite, outside: Any) -> None:
+    outside(registry.COLUMN_FORMATS, "backwards", lambda value, context: str(value)[::-1])
+    view = SHOP.replace('value = "name" }', 'value = "name", format = "backwards" }')
+    assert "llab" in suite("op", "call", "listThings", definitions=view, exchanges=[things()])
+
+
+def test_a_function_of_expressions(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = {"function": lambda self, text: text[::-1], "signature": ({"types": ["string"]},)}
+    monkeypatch.setitem(Functions.FUNCTION_TABLE, "backwards", function)
+    view = SHOP.replace('value = "name" }', 'value = "backwards(name)" }')
+    assert "llab" in suite("op", "call", "listThings", definitions=view, exchanges=[things()])
+
+
+def test_a_builtin(suite: Suite, outside: Any) -> None:
+    def greet(context: Any, values: dict[str, Any]) -> None:
+        context.streams.out.write(f"hello {values['name']}\n")
+
+    outside(registry.BUILTINS, "greet", greet)
+    command = """
+        [command.greet]
+        help = "Say hello"
+        safety = "local"
+        builtin = "greet"
+        params = [{ name = "name", kind = "argument" }]
+    """
+    assert suite("greet", "Robin", definitions=command) == "hello Robin\n"
+
+
+def test_a_converter(suite: Suite, outside: Any) -> None:
+    outside(registry.CONVERTERS, "backwards", lambda context, value: str(value)[::-1])
+    command = SHOP + (
+        '[command."things list"]\nhelp = "List things"\nsafety = "read"\nview = "things"\n'
+        'params = [{ name = "word", convert = "backwards" }]\ncall = "listThings"\nresult = { name = "{word}" }\n'
+        '[group.things]\nhelp = "Things"\n'
+    )
+    out = suite("things", "list", "--word", "kite", "-o", "json", definitions=command, exchanges=[things()])
+    assert json.loads(out) == {"name": "etik"}
+
+
+def test_a_kind_of_definition(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is checked, shown, and part of the schema for editors."""
+
+    class Gadget(TypedDict, total=False):
+        __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012
+        colour: str
+
+    monkeypatch.setitem(KINDS, "gadget", Gadget)
+    assert " definitions in " in suite("definitions", "check", definitions='[gadget.top]\ncolour = "red"\n')
+    shown = suite("definitions", "show", "gadget", "top", definitions='[gadget.top]\ncolour = "red"\n')
+    assert 'colour = "red"' in shown
+    assert "gadget" in json.loads(suite("definitions", "schema"))["properties"]
+    with pytest.raises(AssertionError, match="did you mean 'colour'"):
+        suite("definitions", "check", definitions='[gadget.top]\ncolor = "red"\n')
+
+
+def test_a_node_of_rich_text(suite: Suite) -> None:
+    """An inline one, in all four formats, by its definition alone."""
+    node = """
+        [node.ticket]
+        group = "inline"
+        says = "{number}"
+        text = ["{{ticket:{number}}}"]
+        adf = { type = "ticket", attrs = { number = "string" } }
+        storage = [{ macro = "ticket", params = { number = "number" } }]
+        wiki = [{ macro = "ticket", params = { number = "number" } }]
+    """
+
+    def convert(source: str, to: str, text: str) -> str:
+        return suite("convert", "--from", source, "--to", to, definitions=node, stdin=text).strip()
+
+    document = json.loads(convert("markdown", "adf", "see {ticket:12}"))
+    assert document["content"][0]["content"][1] == {"type": "ticket", "attrs": {"number": "12"}}
+    assert document["content"][0]["content"][0]["text"] == "see "
+    assert convert("adf", "markdown", json.dumps(document)) == "see {ticket:12}"
+    assert convert("storage", "markdown", convert("markdown", "storage", "see {ticket:12}")) == "see {ticket:12}"
+    assert convert("adf", "wiki", json.dumps(document)) == "see {ticket:number=12}"
