@@ -12,9 +12,9 @@ from typing import Any
 from zlib import crc32
 
 from .. import __version__
-from ..errors import UsageError, did_you_mean
 from ..language.layers import Layer, layers, state_of
 from ..paths import cache_directory
+from .records import Records
 
 FORMAT = 1
 
@@ -32,7 +32,7 @@ class Child:
         self.aliases: list[str] = json.loads(aliases)
 
 
-class Catalog:
+class Catalog(Records):
     """The definitions of one program, as records that are plain dicts."""
 
     def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
@@ -42,14 +42,7 @@ class Catalog:
         self._fingerprint = _fingerprint(self.layers)
         self._connection = self._open()
 
-    def get(self, kind: str, id: str) -> dict[str, Any]:
-        """One definition. Raises `UsageError` that names the closest match when there is none."""
-        found = self.find(kind, id)
-        if found is None:
-            raise UsageError(f"unknown {kind} {id!r}{did_you_mean(id, self.ids(kind))}")
-        return found
-
-    def find(self, kind: str, id: str) -> dict[str, Any] | None:
+    def record(self, kind: str, id: str) -> dict[str, Any] | None:
         rows = self.query("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
         if not rows:
             rows = self.query(
@@ -72,7 +65,7 @@ class Catalog:
         """The kinds in use, and how many definitions each has."""
         return dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
 
-    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+    def records(self, kind: str) -> dict[str, dict[str, Any]]:
         rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
         return {id: json.loads(data) for id, data in rows}
 

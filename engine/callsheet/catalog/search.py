@@ -64,7 +64,7 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     asked = [word.lower() for word in tokens.split(text)]
     if not asked:
         raise UsageError("nothing to search for", hint="give a word of an operation's name, title, path or tag")
-    synonyms = (catalog.find("program", catalog.program) or {}).get("synonyms", {})
+    synonyms = catalog.get("program", catalog.program).get("synonyms", {})
     corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
     terms = [_meant(corrected.get(word, word), synonyms) for word in asked]
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)

@@ -32,15 +32,19 @@ def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[s
 
 def parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """`name=` for every parameter of the operation that was typed, then the values that it may have."""
-    operation = context.catalog.find("operation", str(given.get("id"))) or {}
+    operation = context.catalog.find("operation", str(given.get("id")))
+    if operation is None:
+        return []
     name, equals, _ = incomplete.partition("=")
     params = operation.get("params", [])
     if not equals:
         parts = operation.get("body", {}).get("parts", {})
         return [f"{each}=" for each in [*(param["name"] for param in params), *parts]]
-    found: dict[str, Any] = next((param for param in params if param["name"] == name), {})
-    values = found.get("enum", ["true", "false"] if found.get("type") == "boolean" else [])
-    return [f"{name}={value}" for value in values]
+    for param in params:
+        if param["name"] == name:
+            values = param.get("enum", ["true", "false"] if param.get("type") == "boolean" else [])
+            return [f"{name}={value}" for value in values]
+    return []
 
 
 def methods(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:

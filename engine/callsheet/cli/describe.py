@@ -10,13 +10,15 @@ from ..language.deployment import on_deployment
 
 if TYPE_CHECKING:
     from ..commands.context import Context
+    from ..language.shape.compiled import CompiledOperation
+    from ..language.shape.rest import Body, BodyPart, OperationParam, ProductDefinition
 
 PLURAL = "list of {0}"
 NARROWEST = 20  # columns of explanation; where less is left, the terminal may break lines itself
 FILES = {"image": "example.png"}  # where only some kinds of file are taken
 
 
-def describe(context: Context, id: str, operation: dict[str, Any], width: int | None = None) -> str:
+def describe(context: Context, id: str, operation: CompiledOperation, width: int | None = None) -> str:
     """Several paragraphs of plain text, ending with an example. Explanations are wrapped to `width`."""
     product = context.catalog.get("product", operation["product"])
     method, _, path = operation["http"].partition(" ")
@@ -34,12 +36,12 @@ def describe(context: Context, id: str, operation: dict[str, Any], width: int | 
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def facts(context: Context, id: str, operation: dict[str, Any]) -> dict[str, Any]:
+def facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, Any]:
     """The same for programs: the definition with its id, its vendor's page and the example."""
     return {"id": id, **operation, "example": example(context, id, operation)}
 
 
-def example(context: Context, id: str, operation: dict[str, Any]) -> str:
+def example(context: Context, id: str, operation: CompiledOperation) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
     from .sample import parameter_sample
 
@@ -57,7 +59,7 @@ def example(context: Context, id: str, operation: dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def _example_parts(parts: dict[str, Any]) -> Iterator[str]:
+def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
     from .sample import parameter_sample
 
     for name, part in parts.items():
@@ -67,7 +69,7 @@ def _example_parts(parts: dict[str, Any]) -> Iterator[str]:
             yield from ("--param", quote(f"{name}={parameter_sample({**part, 'name': name})}"))
 
 
-def _example_body(context: Context, body: dict[str, Any]) -> list[str]:
+def _example_body(context: Context, body: Body) -> list[str]:
     from ..client.request.media import is_json, is_text
     from ..jsontext import dump
     from .sample import ANYTHING, body_sample
@@ -82,7 +84,7 @@ def _example_body(context: Context, body: dict[str, Any]) -> list[str]:
     return ["-d", "text"] if is_text(media) else ["--file", FILES.get(media.partition("/")[0], "example.bin")]
 
 
-def _warnings(operation: dict[str, Any]) -> list[str]:
+def _warnings(operation: CompiledOperation) -> list[str]:
     found = [name for name in ("deprecated", "experimental") if operation.get(name)]
     return [f"({', '.join(found)})"] if found else []
 
@@ -91,7 +93,7 @@ def _titled(title: str, lines: list[str]) -> list[str]:
     return [title, *lines] if lines else []
 
 
-def _parameter(param: dict[str, Any]) -> tuple[str, ...]:
+def _parameter(param: OperationParam) -> tuple[str, ...]:
     notes = [param.get("help", "")]
     if "enum" in param:
         notes.append(f"one of: {', '.join(map(_spelled, param['enum']))}")
@@ -110,14 +112,14 @@ def _spelled(value: Any) -> str:
     return value if isinstance(value, str) else dump(value)
 
 
-def type_words(param: dict[str, Any]) -> str:
+def type_words(param: OperationParam) -> str:
     kind = param.get("type", "string")
     if kind == "array":
         return PLURAL.format(param.get("items", "string"))
     return f"{kind} ({param['format']})" if "format" in param else str(kind)
 
 
-def _body(context: Context, body: dict[str, Any] | None, width: int | None) -> Iterator[str]:
+def _body(context: Context, body: Body | None, width: int | None) -> Iterator[str]:
     if not body:
         return
     yield f"  {body.get('media', 'application/json')}{', optional' if body.get('optional') else ''}"
@@ -140,7 +142,7 @@ def _property(schema: dict[str, Any], name: str, each: Any) -> tuple[str, ...]:
     return name, words, "required" if name in schema.get("required", ()) else "", enum
 
 
-def _answer(operation: dict[str, Any]) -> Iterator[str]:
+def _answer(operation: CompiledOperation) -> Iterator[str]:
     yield f"  {operation.get('reply', 'json')}"
     if paging := operation.get("paginate"):
         items = f" of `{paging['items']}`" if "items" in paging else ""
@@ -149,7 +151,7 @@ def _answer(operation: dict[str, Any]) -> Iterator[str]:
         yield f"  scopes: {' '.join(scopes)}"
 
 
-def _elsewhere(context: Context, operation: dict[str, Any], product: dict[str, Any]) -> Iterator[str]:
+def _elsewhere(context: Context, operation: CompiledOperation, product: ProductDefinition) -> Iterator[str]:
     del context
     for deployment in {**product.get("on", {}), **operation.get("on", {})}:
         family, here = on_deployment(product, deployment), on_deployment(operation, deployment)

@@ -15,6 +15,8 @@ from ..registry import COMPLETERS, REGISTRIES, resolve
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from ..language.shape.commands import Param
+
     WordType = click.ParamType[str]
     NumberType = click.ParamType[float]
 else:
@@ -73,13 +75,11 @@ TYPES: dict[str, Callable[[], Any]] = {
 }
 
 
-def click_params(params: Iterable[dict[str, Any]], context: Context) -> list[click.Parameter]:
+def click_params(params: Iterable[Param], context: Context) -> list[click.Parameter]:
     return [_param(param, context, "") for param in params]
 
 
-def global_params(
-    params: Iterable[dict[str, Any]], context: Context, taken: set[str], *, hidden: bool
-) -> list[click.Parameter]:
+def global_params(params: Iterable[Param], context: Context, taken: set[str], *, hidden: bool) -> list[click.Parameter]:
     """The options every command takes, but for names a command uses itself."""
     made = [_param({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params]
     return [param for param in made if not taken.intersection(param.opts)]
@@ -98,13 +98,13 @@ def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tupl
     return own, shared
 
 
-def _param(param: dict[str, Any], context: Context, prefix: str) -> click.Parameter:
+def _param(param: Param, context: Context, prefix: str) -> click.Parameter:
     if param.get("kind") == "argument":
         return _argument(param, context)
     return _option(param, context, prefix)
 
 
-def _argument(param: dict[str, Any], context: Context) -> click.Argument:
+def _argument(param: Param, context: Context) -> click.Argument:
     name = param["name"]
     settings = {"default": param["default"]} if "default" in param else {}
     required = param.get("required", "default" not in param)
@@ -121,13 +121,13 @@ def _argument(param: dict[str, Any], context: Context) -> click.Argument:
     return argument
 
 
-def argument_word(param: dict[str, Any]) -> str:
+def argument_word(param: Param) -> str:
     """How an argument stands in a line of usage."""
     word: str = param.get("metavar", param["name"].upper())
     return f"{word}..." if param.get("multiple") else word
 
 
-def _option(param: dict[str, Any], context: Context, prefix: str) -> click.Option:
+def _option(param: Param, context: Context, prefix: str) -> click.Option:
     name, flag = param["name"], param.get("kind") == "flag"
     spelled = [f"--{name}", *(f"--{other}" for other in param.get("also", ()))]
     if "short" in param:
@@ -153,12 +153,12 @@ def _identifier(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
-def _type(param: dict[str, Any]) -> Any:
+def _type(param: Param) -> Any:
     words = REGISTRIES[param["choices_of"]] if "choices_of" in param else param.get("choices")
     return Choice(list(words)) if words is not None else TYPES[param.get("type", "text")]()
 
 
-def _help(param: dict[str, Any]) -> str:
+def _help(param: Param) -> str:
     text: str = param.get("help", "")
     notes = [f"default: {param['default']}"] if "default" in param else []
     notes += ["default: the site's"] if "setting" in param else []
@@ -166,7 +166,7 @@ def _help(param: dict[str, Any]) -> str:
     return f"{text} [{'; '.join(notes)}]" if notes else text
 
 
-def _completer(param: dict[str, Any], context: Context) -> Completer | None:
+def _completer(param: Param, context: Context) -> Completer | None:
     kind = param.get("complete")
     if kind is None:
         return None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from ..commands.context import Context
 from ..commands.execute import CHANGES
 from ..language.deployment import variants
 
+if TYPE_CHECKING:
+    from ..language.shape.compiled import CompiledCommand
 
-def run_command(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+
+def run_command(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
     if context.broken is not None:
         if not command.get("mends"):
             raise context.broken
@@ -24,7 +27,7 @@ def run_command(context: Context, command: dict[str, Any], values: dict[str, Any
     run_steps(context, command, values)
 
 
-def _check_output(context: Context, command: dict[str, Any]) -> None:
+def _check_output(context: Context, command: CompiledCommand) -> None:
     """Refuse a format, a filter or columns that cannot work, whether or not the command would come to print.
 
     Where the command has no view of its own, only what prints knows the columns; it too judges them before it changes

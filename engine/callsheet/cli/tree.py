@@ -16,9 +16,11 @@ from .options import argument_word, click_params, global_params, values_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from ..language.shape.commands import Param
+    from ..language.shape.compiled import CompiledCommand
     from .literal import LiteralValues
 
-RunCommand = Callable[[Context, dict[str, Any], dict[str, Any]], None]
+RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -92,7 +94,7 @@ class DefinedCommand(click.Command):
         formatter.write_text(f"Global options ({program} --help) may stand here too.")
 
 
-def _explained_argument(param: dict[str, Any]) -> bool:
+def _explained_argument(param: Param) -> bool:
     return param.get("kind") == "argument" and "help" in param
 
 

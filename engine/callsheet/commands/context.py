@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
@@ -14,7 +14,8 @@ from ..language.layers import Layer, layers
 
 if TYPE_CHECKING:
     from ..client.http.client import Client
-    from ..language.shape.commands import ViewDefinition
+    from ..language.shape.commands import ProgramDefinition, ViewDefinition
+    from ..language.shape.richtext import NodeDefinition
     from ..output import Output
     from ..sites.site import Site
 
@@ -80,7 +81,7 @@ class Context:
         return layers(self.program, self.environ)
 
     @property
-    def definition(self) -> dict[str, Any]:
+    def definition(self) -> ProgramDefinition:
         """The definition of the program itself."""
         return self.catalog.get("program", self.program)
 
@@ -115,11 +116,11 @@ class Context:
         """Whether something was sent that may have changed something."""
         return self._client is not None and self._client.changed
 
-    def output(self, view: Mapping[str, Any] | None = None, *, settled: bool = False) -> Output:
+    def output(self, view: ViewDefinition | None = None, *, settled: bool = False) -> Output:
         """Where the result goes. Format, filters and columns are checked here; raises `UsageError`."""
         return self.output_with(view, self.option("columns"), settled=settled)
 
-    def output_with(self, view: Mapping[str, Any] | None, columns: str | None, *, settled: bool = False) -> Output:
+    def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Output:
         """The same with these columns."""
         from ..output import Output
 
@@ -127,7 +128,7 @@ class Context:
         return Output(
             self.output_format,
             stream=self.streams.out,
-            view=cast("ViewDefinition | None", view),
+            view=view,
             id=program.get("id"),
             text=program.get("text"),
             columns=columns,
@@ -144,7 +145,7 @@ class Context:
         return str(convert(value, format, "markdown", nodes=self.rich_text).value)
 
     @cached_property
-    def rich_text(self) -> dict[str, dict[str, Any]]:
+    def rich_text(self) -> dict[str, NodeDefinition]:
         """The definitions that rich text is converted by."""
         return self.catalog.all("node")
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..client.pagination.walk import Page
     from ..client.request.call import Call
     from ..client.request.model import Request
+    from ..language.shape.commands import ViewDefinition
     from .context import Context
 
 
@@ -85,7 +86,7 @@ def perform(
     request: Request,
     call: Call,
     *,
-    view: Mapping[str, Any] | None = None,
+    view: ViewDefinition | None = None,
     extent: Extent | None = None,
     out: str | None = None,
 ) -> None:

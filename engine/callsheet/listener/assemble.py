@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError
@@ -80,7 +80,7 @@ class Assembly:
         self.options = options
         self.environ = environ
         self.prefix: str = catalog.get("program", catalog.program)["prefix"]
-        self.definition = cast("shape.ListenerDefinition", next(iter(catalog.all("listener").values())))
+        self.definition = next(iter(catalog.all("listener").values()))
         self.log = Log(err, out)
         self.metrics = Metrics()
         self.team = Team(part, self.metrics) if part is not None else None
@@ -101,7 +101,7 @@ class Assembly:
 
     def _source(self, place: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
-        definition = cast("shape.SourceDefinition", self.catalog.get("source", name))
+        definition = self.catalog.get("source", name)
         hmac, options = definition.get("hmac"), self.options
         given = (options.secrets, options.secret_files, options.secret_names) if place == 0 else ((), (), ())
         if hmac is None and any(given):

@@ -12,7 +12,7 @@ from . import automatic
 from .formats import FOR_READERS, Format, FormatContext, column_format, plain
 
 if TYPE_CHECKING:
-    from ..language.shape.commands import ViewDefinition
+    from ..language.shape.commands import ColumnDefinition, ViewDefinition
 
 Item = Any
 
@@ -131,7 +131,7 @@ class Columns:
         return ", ".join(column.name for column in self._known.values())
 
 
-def from_definition(definition: Mapping[str, Any]) -> Column:
+def from_definition(definition: ColumnDefinition) -> Column:
     name = definition.get("format")
     return Column(
         definition["name"],

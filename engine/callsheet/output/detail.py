@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
 from .clean import lines, one_line
 from .columns import Column, from_definition
 from .formats import Format, FormatContext, column_format
+
+if TYPE_CHECKING:
+    from ..language.shape.commands import Detail, ViewDefinition
 
 _INDENT = "  "
 
@@ -23,11 +26,11 @@ class Section(NamedTuple):
     format: Format
 
 
-def sections_of(view: Mapping[str, Any] | None) -> list[Section]:
-    return [_section(definition) for definition in (view or {}).get("detail", ())]
+def sections_of(view: ViewDefinition | None) -> list[Section]:
+    return [_section(definition) for definition in view.get("detail", ())] if view else []
 
 
-def _section(definition: Mapping[str, Any]) -> Section:
+def _section(definition: Detail) -> Section:
     text = definition.get("text")
     return Section(
         definition["title"],

@@ -42,9 +42,9 @@ class Site:
         """
         access = self.access(service)
         if access.get("cloud_id"):
-            gateway = (self._catalog.find("service", service) or {}).get("gateway")
-            if gateway:
-                return str(fill(gateway, {"cloudId": access["cloud_id"]}))
+            known = self._catalog.find("service", service)
+            if known and "gateway" in known:
+                return str(fill(known["gateway"], {"cloudId": access["cloud_id"]}))
         return self.address(service)
 
     def address(self, service: str) -> str:
@@ -59,7 +59,8 @@ class Site:
 
     def _suggested(self, service: str) -> str:
         """Only ever suggested: credentials go where a person said that they go."""
-        return str((self._catalog.find("service", service) or {}).get("base_url", "URL"))
+        known = self._catalog.find("service", service)
+        return known.get("base_url", "URL") if known else "URL"
 
     def headers(self, service: str) -> dict[str, str]:
         """The Authorization header, or nothing where the site takes none; raises `NotAllowed` without a credential."""

@@ -53,7 +53,7 @@ def _imported(context: Context, values: dict[str, Any], key: str, target: str) -
         name="standard input" if values["spec"] == "-" else values["spec"],
         paginators=context.catalog.all("paginator"),
         taken=_taken(context, orders, key, order),
-        experimental=(known or {}).get("import", {}).get("experimental"),
+        experimental=known.get("import", {}).get("experimental") if known else None,
         descriptions=not values.get("no-descriptions"),
         introduce=order if known is None or os.path.exists(introduced) else None,
         title=values.get("title"),

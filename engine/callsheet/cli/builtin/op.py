@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...catalog.search import list_operations, search_operations, suggestions
 from ...commands.context import Context
 from ...commands.execute import extent_of
 from ...errors import UsageError
+
+if TYPE_CHECKING:
+    from ...language.shape.compiled import CompiledOperation
 
 
 def list_operations_command(context: Context, values: dict[str, Any]) -> None:
@@ -38,7 +41,7 @@ def search(context: Context, values: dict[str, Any]) -> None:
     context.output(context.catalog.get("view", "operation")).items(_first(found.rows, values))
 
 
-def operation(context: Context, id: str) -> tuple[str, dict[str, Any]]:
+def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     """The canonical id and the definition; raises `UsageError` that suggests operations with similar ids."""
     found = context.catalog.find("operation", id)
     if found is None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from ...commands.context import Context
 from ...errors import UsageError
 
 OWN = ("routes", "source", "events")
-
-if TYPE_CHECKING:
-    from ...language.shape.listener import SourceDefinition
 
 
 def check(context: Context, values: dict[str, Any]) -> None:
@@ -32,7 +29,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     from ..main import run_literally
 
     for name in values["source"]:
-        Source(name, cast("SourceDefinition", context.catalog.get("source", name)))
+        Source(name, context.catalog.get("source", name))
     wanted = Selection(
         tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
     )

@@ -13,7 +13,7 @@ from ..request.model import Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.rest import OperationParam, PaginatorDefinition
+    from ...language.shape.rest import OperationParam
     from ..request.call import Call
 
 USUAL = 50  # a page's length where the definition tells neither default nor maximum
@@ -55,7 +55,7 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     paging = call.operation.get("paginate")
     if not paging:
         return None
-    paginator = cast("PaginatorDefinition", catalog.get("paginator", paging["using"]))
+    paginator = catalog.get("paginator", paging["using"])
     merged: dict[str, Any] = {**paginator, "items": None, **paging}
     kind = page_kind(merged["kind"])
     if kind.needs_send and not merged.get("send"):

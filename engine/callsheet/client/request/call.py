@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ...language.deployment import check_available, on_deployment
 
@@ -49,8 +49,8 @@ def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:
     plain_operation = catalog.get("operation", operation_id)
     product_id = plain_operation["product"]
     plain = catalog.get("product", product_id)
-    operation = cast("OperationDefinition", on_deployment(plain_operation, deployment))
-    product = cast("ProductDefinition", on_deployment(plain, deployment))
+    operation = on_deployment(plain_operation, deployment)
+    product = on_deployment(plain, deployment)
     for table in (product, operation):
         check_available(table, operation_id, deployment)
     method, _, path = operation["http"].partition(" ")

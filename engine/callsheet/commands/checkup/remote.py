@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from ...errors import CallsheetError, NetworkError, TLSFailed
 from ...language.deployment import on_deployment
@@ -121,13 +120,13 @@ def scopes(context: Context) -> Iterator[Row]:
 
     site = context.site()
     for service in addressed(context, site)[:1]:
-        auth: dict[str, Any] = context.catalog.get("auth", site.method(service))
+        consent = context.catalog.get("auth", site.method(service)).get("oauth")
         access = site.access(service)
-        if "sites" not in auth.get("oauth", {}) or not access.get("client_id"):
+        if consent is None or "sites" not in consent or not access.get("client_id"):
             continue
         header = site.headers(service).get("Authorization", "")
-        table = {**auth["oauth"], "confidential": False}
-        authority = Authority(table, access["client_id"], "", UnauthenticatedClient(site, context.environ))
+        consent["confidential"] = False  # nothing is exchanged, so no secret of the app is needed
+        authority = Authority(consent, access["client_id"], "", UnauthenticatedClient(site, context.environ))
         for reached in authority.sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
                 granted = " ".join(reached.get("scopes") or [])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
 from ...language.template import TemplateError, evaluate
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+
+if TYPE_CHECKING:
+    from ...language.shape.access import Detection
 
 
 class Detected(NamedTuple):
@@ -50,10 +53,10 @@ class Detector:
         found = self._evaluate(tenant["id"], self._answer(address, tenant["path"]))
         return str(found) if found else None
 
-    def _matches(self, base: str, detection: dict[str, Any]) -> bool:
+    def _matches(self, base: str, detection: Detection) -> bool:
         return bool(self._evaluate(detection["when"], self._answer(base, detection["path"])))
 
-    def _value(self, base: str, expression: str | None, detection: dict[str, Any]) -> str | None:
+    def _value(self, base: str, expression: str | None, detection: Detection) -> str | None:
         found = self._evaluate(expression, self._answer(base, detection["path"])) if expression else None
         return str(found) if found else None
 

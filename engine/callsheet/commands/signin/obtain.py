@@ -12,6 +12,7 @@ from .browser import consent, granted
 from .request import SignInRequest
 
 if TYPE_CHECKING:
+    from ...language.shape.access import AuthDefinition
     from ..context import Context
 
 
@@ -53,7 +54,7 @@ def _user(answers: Answers, wanted: SignInRequest) -> str:
 
 
 def _agreed(
-    context: Context, answers: Answers, wanted: SignInRequest, auth: dict[str, Any], web: UnauthenticatedClient
+    context: Context, answers: Answers, wanted: SignInRequest, auth: AuthDefinition, web: UnauthenticatedClient
 ) -> Obtained:
     table = auth["oauth"]
     client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...catalog.catalog import Catalog
 from ...client.http.client import Client
@@ -12,6 +12,10 @@ from ...errors import CallsheetError, NetworkError, NotAllowed
 from ...language.deployment import on_deployment
 from ...language.template import TemplateError, evaluate
 from ...sites.site import Site
+
+if TYPE_CHECKING:
+    from ...language.shape.access import Question
+    from ...language.shape.rest import ProductDefinition
 
 
 class ProbeResult(NamedTuple):
@@ -43,13 +47,13 @@ class Asker:
             if wanted and "probe" in here and "unavailable" not in here:
                 yield self._verdict(id, here)
 
-    def _verdict(self, id: str, product: dict[str, Any]) -> ProbeResult:
+    def _verdict(self, id: str, product: ProductDefinition) -> ProbeResult:
         try:
             return ProbeResult(id, product["title"], self.ask(product["probe"]), None)
         except CallsheetError as error:
             return ProbeResult(id, product["title"], None, error)
 
-    def ask(self, question: Mapping[str, Any]) -> str:
+    def ask(self, question: Question) -> str:
         """A question's answer in words; raises what the client raises."""
         request = self._builder.build(question["call"], question.get("args", {}))
         answer = self._client.send(request).json()

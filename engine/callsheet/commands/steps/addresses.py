@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ...errors import CallsheetError, UsageError
 from ...urls import origin
 
 if TYPE_CHECKING:
+    from ...language.shape.steps import LookupDefinition
     from ..context import Context
 
 
@@ -17,7 +18,7 @@ def is_url(word: str) -> bool:
     return word.lower().startswith(("https://", "http://"))
 
 
-def found_in_url(context: Context, url: str, lookup: dict[str, Any]) -> str:
+def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> str:
     """The id that one of the lookup's `urls` finds in an address of the site; raises `UsageError`."""
     rest = below_site(context, url)
     if rest is None:

@@ -13,6 +13,7 @@ from ...language.template import evaluate, fill
 from .unknown import Unknown
 
 if TYPE_CHECKING:
+    from ...language.shape.steps import Case
     from .lookup import Lookups
 
 
@@ -54,11 +55,12 @@ def _parsed(text: str, option: str, name: str) -> Any:
         raise UsageError(f"{option}: {name}: {error}") from None
 
 
-def _case(cases: list[dict[str, Any]], field: Any) -> dict[str, Any]:
-    return next((case for case in cases if "when" not in case or evaluate(case["when"], field)), {})
+def _case(cases: list[Case], field: Any) -> Case:
+    nothing_special: Case = {}
+    return next((case for case in cases if "when" not in case or evaluate(case["when"], field)), nothing_special)
 
 
-def _typed(case: dict[str, Any], text: str, value_of: Callable[[str], Any], name: str) -> Any:
+def _typed(case: Case, text: str, value_of: Callable[[str], Any], name: str) -> Any:
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()] if case.get("split") else [text]
     if text == "":
         return [] if case.get("split") else None
@@ -69,6 +71,6 @@ def _typed(case: dict[str, Any], text: str, value_of: Callable[[str], Any], name
     return values if case.get("split") else values[0]
 
 
-def _value(lookups: Lookups, case: dict[str, Any], text: str, scope: Mapping[str, Any]) -> Any:
+def _value(lookups: Lookups, case: Case, text: str, scope: Mapping[str, Any]) -> Any:
     resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text
     return fill(case.get("value", "{text}"), {**scope, "text": resolved})

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, RateLimited
 from ...language.template import fill_text, to_text
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import Batch
 
 _LISTED = 20
 
 
 def in_batches(
     things: list[Any],
-    batch: dict[str, Any],
+    batch: Batch,
     scope: dict[str, Any],
     act: Callable[[dict[str, Any]], Any],
     failed: Callable[[CallsheetError], None] | None = None,
@@ -39,7 +42,7 @@ def in_batches(
     return answers
 
 
-def groups(things: list[Any], batch: dict[str, Any], scope: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def groups(things: list[Any], batch: Batch, scope: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Where each group starts, and the scope in which it is acted on."""
     for start in range(0, len(things), batch["size"]):
         group = things[start : start + batch["size"]]
@@ -47,7 +50,7 @@ def groups(things: list[Any], batch: dict[str, Any], scope: dict[str, Any]) -> I
 
 
 def half_way(
-    error: CallsheetError, things: list[Any], done: int, batch: dict[str, Any], scope: dict[str, Any]
+    error: CallsheetError, things: list[Any], done: int, batch: Batch, scope: dict[str, Any]
 ) -> CallsheetError:
     told = fill_text(batch["done"], {**scope, "done": done, "total": len(things)})
     error.message = f"{told} before failing: {error.message}"

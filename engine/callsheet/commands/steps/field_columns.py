@@ -10,14 +10,16 @@ from ...language.template import fill_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
+    from ...language.shape.commands import ColumnDefinition, ViewDefinition
+    from ...language.shape.compiled import CompiledCommand
     from .lookup import Lookups
 
 _PATH = re.compile(r"[.\[\]()|`]")
 
 
 def with_fields(
-    command: dict[str, Any], view: dict[str, Any] | None, lookups: Lookups, scope: dict[str, Any]
-) -> dict[str, Any] | None:
+    command: CompiledCommand, view: ViewDefinition | None, lookups: Lookups, scope: dict[str, Any]
+) -> ViewDefinition | None:
     """The view with a column for every name of `--columns` it lacks; `columns` in the scope are the fields' ids."""
     scope["columns"] = None
     rule = command.get("columns")
@@ -27,7 +29,7 @@ def with_fields(
     known = {column["name"].casefold() for column in view["columns"]}
     names = [name.strip() for name in asked.split(",") if name.strip()]
     ids: list[Any] = []
-    added: list[dict[str, Any]] = []
+    added: list[ColumnDefinition] = []
     for name in names:
         if name.casefold() in known or _PATH.search(name):
             continue

@@ -15,6 +15,7 @@ from .matching import Candidates, contains, matches
 from .unknown import Unknown
 
 if TYPE_CHECKING:
+    from ...language.shape.steps import KeywordDefinition, LookupDefinition
     from ..context import Context
 
 _LISTED = 10
@@ -37,7 +38,7 @@ class Lookups:
         self.exact = exact
         self._answers: dict[str, Any] = {}
 
-    def definition(self, id: str) -> dict[str, Any]:
+    def definition(self, id: str) -> LookupDefinition:
         return on_deployment(self.context.catalog.get("lookup", id), self.context.site().deployment)
 
     def resolve(self, id: str, word: str, scope: Mapping[str, Any]) -> Any:
@@ -64,7 +65,7 @@ class Lookups:
         return self._choose(lookup, word, candidates)
 
     def _of_keyword(
-        self, lookup: dict[str, Any], keyword: dict[str, Any], word: str, scope: Mapping[str, Any]
+        self, lookup: LookupDefinition, keyword: KeywordDefinition, word: str, scope: Mapping[str, Any]
     ) -> Match:
         if "call" not in keyword:
             return Match(None, word)
@@ -74,7 +75,7 @@ class Lookups:
             return Match(_unknown(value, lookup, word), word)
         return Match(evaluate(value, answer), _label({**lookup, "value": value}, answer) or word, answer)
 
-    def _candidates(self, lookup: dict[str, Any], scope: Mapping[str, Any]) -> Candidates | None:
+    def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
         """None in a dry run that does not ask."""
         answer = self._ask(lookup, scope)
         if answer is None:
@@ -83,7 +84,7 @@ class Lookups:
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
-    def _choose(self, lookup: dict[str, Any], word: str, candidates: Candidates) -> Match:
+    def _choose(self, lookup: LookupDefinition, word: str, candidates: Candidates) -> Match:
         matching = matches(lookup, word, candidates)
         value = lookup.get("value", "@")
         by_value = {to_text(evaluate(value, item)): item for item in matching.items}
@@ -97,10 +98,10 @@ class Lookups:
             self.context.note(f'no {lookup["title"]} is called "{word}"; taken: {name}')
         return Match(evaluate(value, item), name, item)
 
-    def _may_guess(self, lookup: dict[str, Any]) -> bool:
+    def _may_guess(self, lookup: LookupDefinition) -> bool:
         return not self.exact and bool(lookup.get("partial"))
 
-    def _ask(self, table: dict[str, Any], scope: Mapping[str, Any]) -> Any:
+    def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any]) -> Any:
         """Every page: before the last one nobody can say that nothing, or only one thing, has a name."""
         arguments = fill(table.get("args", {}), scope) or {}
         request = self.dispatcher.build(table["call"], arguments)
@@ -113,26 +114,25 @@ class Lookups:
         return self._answers[key]
 
 
-def _unknown(value: str, lookup: dict[str, Any], word: str) -> Unknown:
+def _unknown(value: str, lookup: LookupDefinition, word: str) -> Unknown:
     """What a dry run shows, as in `<accountId of "Robin Sample">`."""
     return Unknown(f'{lookup["title"] if value == "@" else value} of "{word}"')
 
 
-def _keyword(lookup: dict[str, Any], word: str) -> dict[str, Any] | None:
+def _keyword(lookup: LookupDefinition, word: str) -> KeywordDefinition | None:
     for name, keyword in lookup.get("keywords", {}).items():
         if name.casefold() == word.strip().casefold():
-            found: dict[str, Any] = keyword
-            return found
+            return keyword
     return None
 
 
-def _label(lookup: dict[str, Any], item: Any) -> str:
+def _label(lookup: LookupDefinition, item: Any) -> str:
     value = to_text(evaluate(lookup["value"], item)) if "value" in lookup else ""
     label = to_text(evaluate(lookup["label"], item)) if "label" in lookup else ""
     return f"{label} ({value})" if value and label and label != value else label or value
 
 
-def _several(lookup: dict[str, Any], word: str, items: list[Any]) -> UsageError:
+def _several(lookup: LookupDefinition, word: str, items: list[Any]) -> UsageError:
     listed = [_label(lookup, item) for item in items]
     return UsageError(
         f'{len(items)} candidates match "{word}", expected one {lookup["title"]}: {_joined(listed)}',
@@ -140,7 +140,7 @@ def _several(lookup: dict[str, Any], word: str, items: list[Any]) -> UsageError:
     )
 
 
-def _none(lookup: dict[str, Any], word: str, candidates: list[Any]) -> NoMatch:
+def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
     listed = [_label(lookup, item) for item in sorted(candidates, key=lambda item: not contains(lookup, word, item))]
     names = [to_text(evaluate(lookup.get("label", "@"), item)) for item in candidates]
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...language.template import evaluate, to_text
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import LookupDefinition
 
 
 class Candidates(NamedTuple):
@@ -21,7 +24,7 @@ class Matches(NamedTuple):
     exact: bool
 
 
-def matches(lookup: dict[str, Any], word: str, candidates: Candidates) -> Matches:
+def matches(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matches:
     """Those of the first expression that has the word as its value, else an only one, else those that contain it.
 
     Letters count the same in upper and lower case, unless that decides between several.
@@ -39,12 +42,12 @@ def matches(lookup: dict[str, Any], word: str, candidates: Candidates) -> Matche
     return Matches([item for item in candidates.items if contains(lookup, word, item)], exact=False)
 
 
-def contains(lookup: dict[str, Any], word: str, item: Any) -> bool:
+def contains(lookup: LookupDefinition, word: str, item: Any) -> bool:
     folded = word.strip().casefold()
     return any(folded in text for expression in _expressions(lookup) for text in _folded(expression, item))
 
 
-def _expressions(lookup: dict[str, Any]) -> list[str]:
+def _expressions(lookup: LookupDefinition) -> list[str]:
     found: list[str] = lookup.get("match", [lookup.get("value", "@")])
     return found
 

@@ -9,21 +9,22 @@ from ...language.template import evaluate, fill
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
+    from ...language.shape.steps import Reread, StepDefinition
     from .dispatcher import Dispatcher
 
 
 class RunningCommand(Protocol):
     """What is asked of the command whose change was refused."""
 
-    steps: list[dict[str, Any]]
+    steps: list[StepDefinition]
     scope: dict[str, Any]
     dispatcher: Dispatcher
 
-    def act(self, step: dict[str, Any], scope: dict[str, Any], *, final: bool) -> Any: ...
-    def request(self, step: dict[str, Any], scope: dict[str, Any]) -> Request: ...
+    def act(self, step: StepDefinition, scope: dict[str, Any], *, final: bool) -> Any: ...
+    def request(self, step: StepDefinition, scope: dict[str, Any]) -> Request: ...
 
 
-def on_conflict(run: RunningCommand, step: dict[str, Any], scope: dict[str, Any], error: Conflict) -> Any:
+def on_conflict(run: RunningCommand, step: StepDefinition, scope: dict[str, Any], error: Conflict) -> Any:
     """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
     rule = step["reread"]
     source = next(other for other in run.steps if _binds(other, rule["step"]))
@@ -43,7 +44,7 @@ def on_conflict(run: RunningCommand, step: dict[str, Any], scope: dict[str, Any]
     return run.dispatcher.answer(step["call"], run.request(step, now))
 
 
-def _binds(step: dict[str, Any], name: str) -> bool:
+def _binds(step: StepDefinition, name: str) -> bool:
     return name in step["as"] if isinstance(step.get("as"), dict) else step.get("as") == name
 
 
@@ -51,7 +52,7 @@ def _parts(names: dict[str, str], answer: Any) -> dict[str, Any]:
     return {name: evaluate(part, answer) for name, part in names.items()}
 
 
-def _who(run: RunningCommand, rule: dict[str, Any], scope: dict[str, Any]) -> Any:
+def _who(run: RunningCommand, rule: Reread, scope: dict[str, Any]) -> Any:
     """A name for the one who changed it; null where the service does not tell."""
     if "tell" not in rule:
         return None

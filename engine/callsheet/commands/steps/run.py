@@ -21,10 +21,12 @@ from .unknown import Unknown
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
+    from ...language.shape.commands import Param, ViewDefinition
+    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.steps import StepDefinition
     from ..context import Context
 
 Scope = dict[str, Any]
-Step = dict[str, Any]
 
 CODES: dict[str, type[CallsheetError]] = {
     kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
@@ -32,7 +34,7 @@ CODES: dict[str, type[CallsheetError]] = {
 _HELD = object()
 
 
-def run_steps(context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+def run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
     """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
     try:
         deployment = context.site().deployment
@@ -44,11 +46,11 @@ def run_steps(context: Context, command: dict[str, Any], values: dict[str, Any])
 
 
 class Run:
-    def __init__(self, context: Context, command: dict[str, Any], values: dict[str, Any]) -> None:
+    def __init__(self, context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
         self.context = context
         self.command = command
-        self.params: list[dict[str, Any]] = command.get("params", [])
-        self.steps: list[Step] = command["step"]
+        self.params: list[Param] = command.get("params", [])
+        self.steps: list[StepDefinition] = command["step"]
         self.dispatcher = Dispatcher(context)
         self.lookups = Lookups(context, self.dispatcher, exact=command["safety"] in CHANGES)
         self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
@@ -87,21 +89,21 @@ class Run:
         if self.changes and not self.dispatcher.dry:
             refuse_when_read_only(self.context, "this command would change something")
 
-    def _view(self) -> dict[str, Any] | None:
+    def _view(self) -> ViewDefinition | None:
         return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None
 
     def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
         return fill(value, self.scope if scope is None else scope)
 
-    def wanted(self, step: Step, scope: Mapping[str, Any] | None = None) -> bool:
+    def wanted(self, step: StepDefinition, scope: Mapping[str, Any] | None = None) -> bool:
         return "when" not in step or _true(evaluate(step["when"], self.scope if scope is None else scope))
 
-    def _fail(self, step: Step) -> None:
+    def _fail(self, step: StepDefinition) -> None:
         if self.wanted(step):
             hint = self.fill(step["hint"]) if "hint" in step else None
             raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
 
-    def _take(self, step: Step, following: list[Step]) -> None:
+    def _take(self, step: StepDefinition, following: list[StepDefinition]) -> None:
         if "fail" in step:
             self._fail(step)
         elif self.wanted(step):
@@ -118,7 +120,7 @@ class Run:
             else:
                 self.answered = True
 
-    def _rehearse(self, step: Step, following: list[Step]) -> None:
+    def _rehearse(self, step: StepDefinition, following: list[StepDefinition]) -> None:
         """Before something is changed, build what is to be sent: this step, and later ones as far as is known."""
         if not self.changes or self.dispatcher.safety(step["call"]) not in CHANGES:
             return
@@ -129,16 +131,16 @@ class Run:
                     self.request(each, part)
             scope.update(_bound(each, _HELD))
 
-    def _parts(self, step: Step, scope: Scope) -> list[Scope]:
+    def _parts(self, step: StepDefinition, scope: Scope) -> list[Scope]:
         if "batch" not in step:
             return [scope]
         return [inner for _, inner in groups(self._things(step, scope), step["batch"], scope)]
 
-    def _bind(self, step: Step, answer: Any) -> None:
+    def _bind(self, step: StepDefinition, answer: Any) -> None:
         self.scope.update(_bound(step, answer))
         self.answer = None if answer is _HELD else answer
 
-    def _call(self, step: Step, *, final: bool) -> Any:
+    def _call(self, step: StepDefinition, *, final: bool) -> Any:
         if "batch" not in step:
             return self.act(step, self.scope, final=final)
         things = self._things(step, self.scope)
@@ -146,11 +148,11 @@ class Run:
         answers = in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
         return [answer for answer in answers if answer is not _HELD and answer is not None]
 
-    def _things(self, step: Step, scope: Scope) -> list[Any]:
+    def _things(self, step: StepDefinition, scope: Scope) -> list[Any]:
         things = evaluate(step["batch"]["items"], scope)
         return [things] if isinstance(things, Unknown) else things or []
 
-    def act(self, step: Step, scope: Scope, *, final: bool) -> Any:
+    def act(self, step: StepDefinition, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `_HELD` where it was printed instead of sent."""
         request = self.request(step, scope)
         extent = self._extent(step, scope, final=final)
@@ -173,7 +175,7 @@ class Run:
         paths = [param for param in self.params if param.get("type") == "path" and not param.get("multiple")]
         return {self.scope["given"].get(identifier(param["name"])) for param in paths}
 
-    def _send(self, step: Step, request: Request, extent: Extent, scope: Scope) -> Any:
+    def _send(self, step: StepDefinition, request: Request, extent: Extent, scope: Scope) -> Any:
         try:
             return self.dispatcher.answer(step["call"], request, extent)
         except Conflict as error:
@@ -181,7 +183,7 @@ class Run:
                 raise
             return on_conflict(self, step, scope, error)
 
-    def request(self, step: Step, scope: Scope) -> Request:
+    def request(self, step: StepDefinition, scope: Scope) -> Request:
         body = self.fill(step.get("body"), scope)
         for layer in step.get("over", ()):
             body = lay(body, self.fill(layer, scope))
@@ -189,13 +191,13 @@ class Run:
         arguments = self.fill(step.get("args", {}), scope) or {}
         return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
 
-    def _extent(self, step: Step, scope: Scope, *, final: bool) -> Extent:
+    def _extent(self, step: StepDefinition, scope: Scope, *, final: bool) -> Extent:
         if "most" in step:
             most = self.fill(step["most"], scope)
             return Extent(most=most) if most is not None else ONE_PAGE
         return self.extent if final and "items" not in self.command else ONE_PAGE
 
-    def _streams(self, step: Step) -> bool:
+    def _streams(self, step: StepDefinition) -> bool:
         return not ({"value", "batch", "as"} & step.keys() or {"result", "items"} & self.command.keys())
 
     def _show(self) -> None:
@@ -215,7 +217,7 @@ class Run:
         return registry.resolve(registry.CONVERTERS[converter])(self.context, result) if converter else result
 
 
-def _bound(step: Step, answer: Any) -> Scope:
+def _bound(step: StepDefinition, answer: Any) -> Scope:
     """What a step's answer is called further down, and its value there."""
     name = step.get("as")
     if isinstance(name, dict):

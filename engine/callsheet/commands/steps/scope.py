@@ -9,6 +9,7 @@ from .assign import assigned
 from .converters import convert
 
 if TYPE_CHECKING:
+    from ...language.shape.commands import Param
     from ..context import Context
     from .lookup import Lookups
 
@@ -18,7 +19,7 @@ def identifier(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
-def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
+def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> dict[str, Any]:
     """The plain values by name, the same once more under `given`, the site, and the output's format.
 
     `named` has them as they can be shown; look-ups put the name and the id of what they found in their places.
@@ -34,7 +35,7 @@ def scope_of(context: Context, params: list[dict[str, Any]], values: dict[str, A
     return {**plain, "given": dict(plain), "named": dict(plain), "site": about, "output": context.output_format}
 
 
-def convert_values(context: Context, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
+def convert_values(context: Context, params: list[Param], scope: dict[str, Any]) -> None:
     """Texts and files into what is sent, in place. Nothing is sent here."""
     for param in params:
         name = identifier(param["name"])
@@ -43,7 +44,7 @@ def convert_values(context: Context, params: list[dict[str, Any]], scope: dict[s
             scope[name] = _each(scope[name], lambda text: convert(context, converter, text, _shown(param)))  # noqa: B023
 
 
-def resolve_values(lookups: Lookups, params: list[dict[str, Any]], scope: dict[str, Any]) -> None:
+def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any]) -> None:
     """People's words into ids, in the order of the parameters: later look-ups see earlier results."""
     for param in params:
         name = identifier(param["name"])
@@ -66,6 +67,6 @@ def _each(value: Any, change: Any) -> Any:
     return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
-def _shown(param: dict[str, Any]) -> str:
+def _shown(param: Param) -> str:
     name: str = param["name"]
     return name if param.get("kind") == "argument" else f"--{name}"

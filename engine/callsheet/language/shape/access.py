@@ -87,7 +87,6 @@ class AuthDefinition(Shape, total=False):
     scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
-    each: Annotated[bool, Field(description="Each service has a secret of its own.")]
     oauth: Consent
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,6 +19,8 @@ from .unauthenticated_client import UnauthenticatedClient
 if TYPE_CHECKING:
     from oauthlib.oauth2 import WebApplicationClient
 
+    from ...language.shape.access import Consent
+
 Record = dict[str, Any]
 _SECRET = "client_secret"  # noqa: S105
 
@@ -26,9 +28,7 @@ _SECRET = "client_secret"  # noqa: S105
 class Authority:
     """An authorisation server, as the `oauth` table of an auth definition describes it, and one app there."""
 
-    def __init__(
-        self, consent: Mapping[str, Any], client_id: str, client_secret: str, web: UnauthenticatedClient
-    ) -> None:
+    def __init__(self, consent: Consent, client_id: str, client_secret: str, web: UnauthenticatedClient) -> None:
         """Raises `UsageError` where the app's id or secret is missing."""
         from oauthlib.oauth2 import WebApplicationClient
 
@@ -102,9 +102,10 @@ class Authority:
         reply = self._web.get(self._consent["sites"], bearer=access_token)
         if not reply.ok:
             raise NotAllowed(f"the list of sites was refused with status {reply.status}", status=reply.status)
-        names = {"url": "site_url", "id": "site_id", "scopes": "site_scopes"}
+        consent = self._consent
+        named = {"url": consent.get("site_url"), "id": consent.get("site_id"), "scopes": consent.get("site_scopes")}
         return [
-            {name: evaluate(self._consent[key], site) for name, key in names.items() if key in self._consent}
+            {name: evaluate(expression, site) for name, expression in named.items() if expression is not None}
             for site in reply.json() or []
         ]
 

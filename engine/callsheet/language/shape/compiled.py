@@ -1,0 +1,18 @@
+"""What compiling adds to definitions: keys that the engine reads and nobody writes."""
+
+from __future__ import annotations
+
+from .commands import CommandDefinition
+from .rest import OperationDefinition
+
+
+class CompiledCommand(CommandDefinition, total=False):
+    """With `step`s also where it has a single call."""
+
+    pages: bool  # it prints a list, and has the options for that
+
+
+class CompiledOperation(OperationDefinition, total=False):
+    """With a title, the parameters of its path, and the help of parameters that mean the same everywhere."""
+
+    documentation: str  # the vendor's page about it

@@ -1,0 +1,126 @@
+"""The shapes of definitions and the code that reads them: no key without a reader, no reader without a key."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, get_type_hints
+
+import pytest
+
+from callsheet.language import shape
+from callsheet.language.shape import access, base, commands, compiled, listener, rest, richtext, steps
+from support.places import ROOT
+
+ENGINE = ROOT / "engine" / "callsheet"
+SHAPES: dict[str, Any] = {
+    name: value
+    for module in (access, base, commands, compiled, listener, rest, richtext, steps)
+    for name, value in vars(module).items()
+    if isinstance(value, type)
+    and issubclass(value, dict)
+    and hasattr(value, "__total__")
+    and value.__module__.startswith("callsheet.")
+    and name != "Shape"
+}
+TREES = {
+    path.relative_to(ENGINE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(ENGINE.rglob("*.py"))
+    if "shape" not in path.relative_to(ENGINE).parts
+}
+# Read as a part of a whole, so that their names stand nowhere: why it is so.
+READ_WITHOUT_NAME: dict[str, str] = {}
+
+
+def keys_of(name: str) -> set[str]:
+    return set(get_type_hints(SHAPES[name])) - {"__pydantic_config__"}
+
+
+def texts() -> set[str]:
+    """Every text of the engine's code that could name a key."""
+    return {
+        node.value
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+TEXTS = texts()
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_every_key_is_read_somewhere(name: str) -> None:
+    unread = {key for key in keys_of(name) if key not in TEXTS and f"{name}.{key}" not in READ_WITHOUT_NAME}
+    assert unread == set()
+
+
+def test_what_needs_no_reader_is_there_and_unread() -> None:
+    for entry in READ_WITHOUT_NAME:
+        name, _, key = entry.partition(".")
+        assert key in keys_of(name)
+        assert key not in TEXTS
+
+
+def annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
+    """The parameters and variables of a function that are declared to be one shape."""
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    pairs = [(each.arg, each.annotation) for each in arguments]
+    pairs += [
+        (node.target.id, node.annotation)
+        for node in ast.walk(function)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    found = {}
+    for name, annotation in pairs:
+        words = ast.unparse(annotation).removesuffix(" | None").rpartition(".")[2] if annotation else ""
+        if words in SHAPES:
+            found[name] = words
+    return found
+
+
+def keys_read(function: ast.AST) -> Iterator[tuple[str, str]]:
+    """`x["key"]`, `x.get("key")` and `"key" in x`, as (x, key)."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+                yield name, key
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]
+            ):
+                yield name, key
+            case ast.Compare(
+                left=ast.Constant(value=str(key)), ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]
+            ):
+                yield name, key
+            case _:
+                pass
+
+
+def test_every_key_that_is_read_exists() -> None:
+    """mypy sees most of it; of `.get` with a key that no shape has it only says that the value is an object."""
+    wrong, looked_at = [], 0
+    for path, tree in TREES.items():
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            shapes = annotated(function)
+            for name, key in keys_read(function):
+                if name in shapes:
+                    looked_at += 1
+                    if key not in keys_of(shapes[name]):
+                        wrong.append(f"{path}: {function.name}: {shapes[name]} has no {key!r}")
+    assert wrong == []
+    assert looked_at > 150
+
+
+def test_every_kind_is_typed_by_its_shape() -> None:
+    """`Catalog.get`, `find` and `all` have an overload for each kind."""
+    tree = TREES["catalog/records.py"]
+    typed: dict[str, set[str]] = {"get": set(), "find": set(), "all": set()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in typed:
+            annotation = ast.unparse(node.args.args[1].annotation) if len(node.args.args) > 1 else ""  # type: ignore[arg-type]
+            if annotation.startswith("Literal["):
+                typed[node.name].add(ast.literal_eval(annotation.removeprefix("Literal[").removesuffix("]")))
+    assert typed == {method: set(shape.KINDS) for method in typed}
