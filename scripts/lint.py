@@ -11,6 +11,7 @@ CHECKS = (
     ("definitions of suite", ["-m", "callsheet", "suite", "definitions", "check"]),
     ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
+    ("architecture", ["scripts/architecture.py", "--check"]),
 )
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ def test_a_start_loads_nothing_slow(arguments: list[str]) -> None:
 
 
 def order() -> list[str]:
-    """The packages in the order of docs/decisions.md."""
-    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    """The packages in the order of docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     section = text.partition("## Packages and their order")[2].partition("\n## ")[0]
     listed = next(block for block in section.split("\n\n") if " · " in block)
     return re.findall(r"[a-z_]+", listed)
