@@ -214,3 +214,27 @@ def test_nothing_is_decided_by_the_words_of_an_error() -> None:
         if isinstance(node, ast.expr) and _judges_a_message(node)
     ]
     assert deciding == []
+
+
+UNUSUAL = re.compile(r"(?<!\bthere )\b(is|are) no (?!longer\b|more\b)[a-z(]|\bis none of\b|\bso many\b|\bleft away\b")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_messages_are_in_plain_english(path: Path) -> None:
+    """`x is not a valid address`, where a literal mind would write `x is no address`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+    ]
+    assert [text for text in texts if UNUSUAL.search(text)] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "definitions").rglob("*.toml")), ids=lambda path: path.name)
+def test_help_is_in_plain_english(path: Path) -> None:
+    if "operations" in path.parts:
+        return  # the facts of documents
+    said = re.findall(r'(?:help|fail|hint|about|title) *= *"([^"]*)"', path.read_text(encoding="utf-8"))
+    assert [text for text in said if UNUSUAL.search(text)] == []

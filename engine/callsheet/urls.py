@@ -42,7 +42,7 @@ def base_url_problem(text: str) -> str | None:
         return "a URL must not hold a user name or password"
     shown = repr(text)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _odd(text):
-        return f"{shown} is no http(s) URL"
+        return f"{shown} is not an http(s) URL"
     if parts.query or parts.fragment:
         return f"{shown} has a query or fragment"
     if parts.scheme == "http" and not is_loopback(parts.hostname):

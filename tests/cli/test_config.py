@@ -103,7 +103,7 @@ def test_set_reaches_services_and_quoted_names(sites: Shell) -> None:
         ("token", TOKEN, "no such key"),
         ("method", "basik", "no method 'basik' (one of: basic, pat, oauth2, none), did you mean 'basic'?"),
         ("site", "nowhere", "no site 'nowhere'"),
-        ("a b", "1", "'a b' is no key"),
+        ("a b", "1", "'a b' is not a valid key"),
     ],
 )
 def test_what_cannot_be_set_is_named_and_changes_nothing(sites: Shell, key: str, value: str, message: str) -> None:

@@ -78,8 +78,8 @@ def test_a_site_that_hides_itself_is_believed_when_the_credential_works(shell: S
         ),
         ("http://site.example.org", 2, "http is only for this machine"),
         ("https://user:pass@site.example.org", 2, "must not hold a user name"),
-        ("ftp://site.example.org", 2, "no http(s) URL"),
-        ("https://", 2, "no http(s) URL"),
+        ("ftp://site.example.org", 2, "not an http(s) URL"),
+        ("https://", 2, "not an http(s) URL"),
     ],
 )
 def test_an_unusable_address_is_named(shell: Shell, address: str, code: int, message: str) -> None:

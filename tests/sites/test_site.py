@@ -162,7 +162,7 @@ def test_another_path_of_the_same_host_is_allowed(at: At) -> None:
     [
         ({"SUITE_BASE_URL": "http://env.example.org"}, UsageError, "http is only for this machine"),
         ({"SUITE_BASE_URL": "http://0.0.0.0:1"}, UsageError, "http is only for this machine"),
-        ({"SUITE_BASE_URL": "env.example.org"}, UsageError, r"no http\(s\) URL"),
+        ({"SUITE_BASE_URL": "env.example.org"}, UsageError, r"not an http\(s\) URL"),
         ({"SUITE_BASE_URL": "https://u:p@env.example.org"}, UsageError, "must not hold a user name"),
         ({"SUITE_BASE_URL": "https://env.example.org/?a=b"}, UsageError, "has a query"),
         ({"SUITE_DEPLOYMENT": "clod"}, UsageError, "unknown deployment 'clod', did you mean 'cloud'"),

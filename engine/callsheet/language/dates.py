@@ -29,5 +29,7 @@ def parsed(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UsageError(f"{text!r} is no time", hint="expected 2026-01-31, 2026-01-31T09:30, now or today") from None
+        raise UsageError(
+            f"{text!r} is not a valid time", hint="expected 2026-01-31, 2026-01-31T09:30, now or today"
+        ) from None
     return moment if moment.tzinfo else moment.astimezone()

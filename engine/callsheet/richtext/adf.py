@@ -47,7 +47,7 @@ class Reader:
 
     def node(self, raw: Any, depth: int) -> list[Node]:
         if not isinstance(raw, dict):
-            self.losses.add("something that is no node was left out")
+            self.losses.add("something that is not a node was left out")
             return []
         form = self._form(raw, mark=False)
         if form is None:

@@ -92,7 +92,7 @@ def test_leaving_tls_is_refused(tmp_path: Path) -> None:
 
 def test_a_redirect_to_something_else_than_the_web_is_refused() -> None:
     with shop([exchange("GET", "/api/3/item/1", moved("file:///etc/passwd"))]) as here:
-        assert "that is no web address" in here.fail("getItem", {"id": "1"}).message
+        assert "that is not a web address" in here.fail("getItem", {"id": "1"}).message
 
 
 def test_a_ring_ends() -> None:

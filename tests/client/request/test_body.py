@@ -148,11 +148,11 @@ def test_a_body_that_is_missing_or_not_taken() -> None:
         ),
         (
             {"fields": {"summary": "s", "project": {}, "priority": "high"}},
-            "body.fields.priority: \"high\" is none of its values, did you mean 'High'?",
+            "body.fields.priority: \"high\" is not an allowed value, did you mean 'High'?",
         ),
         (
             {"fields": {"summary": "s", "project": {}, "priority": 3}},
-            'body.fields.priority: 3 is none of its values: "High", "Low"',
+            'body.fields.priority: 3 is not an allowed value: "High", "Low"',
         ),
         ({"fields": {"summary": "s", "project": {}, "sub": {}}}, 'body.fields.sub: "fields" is missing'),
         ({**GOOD, "update": 3}, "body.update: expected an object or null, not 3"),

@@ -333,18 +333,18 @@ def test_the_address_behind_a_proxy(tmp_path: Path) -> None:
 BAD_STARTS = {
     "--events grade_chnage": "did you mean 'grade_change'?",
     "--events x*y": "no event matches 'x*y'",
-    "--addr nonsense": "is no address",
+    "--addr nonsense": "is not a valid address",
     "--addr ::1:80": "brackets",
-    "--addr :99999": "is no address",
+    "--addr :99999": "is not a valid address",
     "--jwks-url http://example.org/k": "needs https",
     "--jwks-url http://0.0.0.0/k": "needs https",
-    "--jwks-url ftp://x": "is no address",
+    "--jwks-url ftp://x": "is not a valid address",
     "--secret-file /does/not/exist": "No such file",
     "--routes /does/not/exist": "no file",
     "--tls-key x": "needs --tls-cert",
-    "--max-body 0": "is no size",
+    "--max-body 0": "is not a valid size",
     "--source lsm": "did you mean 'lms'?",
-    "--trust-proxy nowhere": "is no address or network",
+    "--trust-proxy nowhere": "is not an address or network",
 }
 
 

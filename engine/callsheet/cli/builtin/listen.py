@@ -118,7 +118,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
 
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
-        raise UsageError(f"--max-body: {max_body} is no size")
+        raise UsageError(f"--max-body: {max_body} is not a valid size")
     return ListenOptions(
         wanted=Selection(
             tuple(dict.fromkeys(values.get("source") or ())),

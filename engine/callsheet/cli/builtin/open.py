@@ -31,7 +31,7 @@ def address_of(context: Context, word: str | None) -> str:
         return next(iter(addresses(context).values()))
     if is_url(word):
         if below_site(context, word) is None:
-            raise UsageError(f"{word} is no address of site {context.site().name!r}")
+            raise UsageError(f"{word} is not an address of site {context.site().name!r}")
         return word
     deployment = context.site().deployment
     for definition in context.catalog.all("address").values():
@@ -39,4 +39,4 @@ def address_of(context: Context, word: str | None) -> str:
         if re.fullmatch(here["pattern"], word):
             return context.site().address(here["service"]) + str(fill_text(here["url"], {"word": word}))
     known = ", ".join(definition["title"] for definition in context.catalog.all("address").values())
-    raise UsageError(f"{word!r} is nothing that can be opened", hint=f"expected one of: {known}, or an address")
+    raise UsageError(f"{word!r} cannot be opened", hint=f"expected one of: {known}, or an address")

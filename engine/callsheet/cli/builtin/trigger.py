@@ -138,7 +138,7 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
     except httpx.InvalidURL as error:
         raise UsageError(f"--to: {url!r}: {error}") from None
     except httpx.UnsupportedProtocol:
-        raise UsageError(f"--to: {url!r} is no http address") from None
+        raise UsageError(f"--to: {url!r} is not an http address") from None
     except httpx.RequestError as error:
         raise _unanswered(error, url) from None
     if not answer.is_success:

@@ -85,7 +85,7 @@ def trusted(bundle: str | None, environ: Mapping[str, str]) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ssl.SSLError) as error:
-        reason = getattr(error, "strerror", None) or "it holds no certificates"
+        reason = getattr(error, "strerror", None) or "it contains no certificates"
         raise UsageError(f"CA bundle {file or folder}: {str(reason).lower()}") from None
 
 

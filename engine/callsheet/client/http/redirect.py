@@ -57,7 +57,7 @@ def _target(url: str, location: str) -> str:
 def _problem(hop: Hop, status: int, target: str) -> str | None:
     scheme = urlsplit(target).scheme
     if scheme not in {"http", "https"}:
-        return "that is no web address"
+        return "that is not a web address"
     if scheme == "http" and urlsplit(hop.url).scheme == "https":
         return "not followed, because it leaves TLS"
     if hop.method in {"GET", "HEAD"} or status == 303:

@@ -112,7 +112,7 @@ def _enum(error: Fault) -> list[str]:
     allowed = [value for value in error.validator_value if isinstance(value, str)]
     guess = did_you_mean(error.instance, allowed) if isinstance(error.instance, str) else ""
     every = ", ".join(shown(value) for value in error.validator_value)
-    return [f"{shown(error.instance)} is none of its values{guess or ': ' + every}"]
+    return [f"{shown(error.instance)} is not an allowed value{guess or ': ' + every}"]
 
 
 def _alternatives(error: Fault) -> list[str]:

@@ -117,7 +117,7 @@ def _check_enum(text: str, param: OperationParam) -> None:
     allowed = [text_of(value) for value in param.get("enum", [])]
     if allowed and text not in allowed:
         guess = did_you_mean(text, allowed)
-        raise Unfit(f"{text!r} is none of its values{guess or ': ' + ', '.join(allowed)}")
+        raise Unfit(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")
 
 
 def _check_bounds(text: str, type_: str, param: OperationParam) -> None:

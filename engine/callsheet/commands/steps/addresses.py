@@ -22,7 +22,7 @@ def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> str:
     """The id that one of the lookup's `urls` finds in an address of the site; raises `UsageError`."""
     rest = below_site(context, url)
     if rest is None:
-        raise UsageError(f"{url} is no address of site {context.site().name!r}", hint="choose the site with --site")
+        raise UsageError(f"{url} is not an address of site {context.site().name!r}", hint="choose the site with --site")
     for pattern in lookup.get("urls", ()):
         match = re.search(pattern, rest)
         if match:

@@ -48,7 +48,7 @@ class Lookups:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
         if not word.strip():
-            raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
+            raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
         if keyword is not None:
             return self._of_keyword(lookup, keyword, word, scope)
@@ -58,7 +58,7 @@ class Lookups:
         if "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
             return Match(found.groupdict().get("id", word), word)
         if "call" not in lookup:
-            raise UsageError(f"{word!r} is no {lookup['title']}", hint=lookup.get("hint"))
+            raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
             return Match(_unknown(lookup.get("value", "@"), lookup, word), word)

@@ -128,7 +128,7 @@ class Action(Shape, total=False):
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
     files: Annotated[Value, Field(description="Paths of files to send.")]
     save: Annotated[Template, Field(description="Write the answer's bytes to this file.")]
-    most: Annotated[Value, Field(description="Read so many of its items; default: one page.")]
+    most: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
     batch: Batch
     reread: Reread
@@ -138,7 +138,7 @@ class StepDefinition(Bound, Action, total=False):
     """One thing a command does: a `call` or a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
-    tolerate: Annotated[Template, Field(description="A failure is no failure but this note; sees error.")]
+    tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
     fail: Annotated[Template, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code

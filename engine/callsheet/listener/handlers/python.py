@@ -78,6 +78,6 @@ def find(call: str, folder: str) -> Callable[[dict[str, Any]], Any]:
     except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
         raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
     if not callable(found):
-        raise UsageError(f"handler {call!r}: is no function")
+        raise UsageError(f"handler {call!r} is not a function")
     function: Callable[[dict[str, Any]], Any] = found
     return function

@@ -13,7 +13,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ClientAddresses:
-    """`trusted` proxies are believed about whom they speak for. Raises `UsageError` for what is no address."""
+    """`trusted` proxies are believed about whom they speak for. Raises `UsageError` for what is not a valid address."""
 
     def __init__(self, trusted: Sequence[str]) -> None:
         self.all = "*" in trusted
@@ -48,4 +48,4 @@ def _network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise UsageError(f"--trust-proxy: {text!r} is no address or network", hint="example: 10.0.0.0/8") from None
+        raise UsageError(f"--trust-proxy: {text!r} is not an address or network", hint="example: 10.0.0.0/8") from None

@@ -21,11 +21,11 @@ def tls_context(certificate: str, key: str | None) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     holds_certificate = b"-----BEGIN CERTIFICATE-----" in _read("--tls-cert", certificate)
     if not holds_certificate:
-        raise UsageError(f"--tls-cert: {certificate} holds no certificate", hint="a PEM file with the whole chain")
+        raise UsageError(f"--tls-cert: {certificate} contains no certificate", hint="a PEM file with the whole chain")
     option, place = ("--tls-key", key) if key else ("--tls-cert", certificate)
     if b"PRIVATE KEY-----" not in _read(option, place):
         hint = "a PEM file" if key else "give its key's file with --tls-key"
-        raise UsageError(f"{option}: {place} holds no private key", hint=hint)
+        raise UsageError(f"{option}: {place} contains no private key", hint=hint)
     try:
         context.load_cert_chain(certificate, key, _no_password)
     except _Encrypted:

@@ -25,9 +25,11 @@ def check_url(url: str, where: str) -> None:
         host = parts.hostname or ""
         _ = parts.port
     except ValueError:
-        raise UsageError(f"{where}: {url!r} is no address", hint="example: https://example.org/jwks.json") from None
+        raise UsageError(
+            f"{where}: {url!r} is not a valid address", hint="example: https://example.org/jwks.json"
+        ) from None
     if parts.scheme not in ("https", "http") or not host:
-        raise UsageError(f"{where}: {url!r} is no address", hint="example: https://example.org/jwks.json")
+        raise UsageError(f"{where}: {url!r} is not a valid address", hint="example: https://example.org/jwks.json")
     if parts.scheme == "http" and not is_loopback(host):
         raise UsageError(
             f"{where}: {host} needs https", hint="plain http is for this host only (127.0.0.1, [::1], localhost)"

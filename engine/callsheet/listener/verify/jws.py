@@ -84,7 +84,7 @@ class Tokens:
         if "crit" in header:
             raise not_genuine("token_malformed", "the token's header has critical extensions")
         if kid is not None and (not isinstance(kid, str) or len(kid) > _LONGEST_KID):
-            raise not_genuine("token_malformed", "the token's key id is no text")
+            raise not_genuine("token_malformed", "the token's key id is not a text")
         return kid, algorithm
 
     def _check_times(self, claims: dict[str, Any], now: float) -> None:
@@ -107,7 +107,7 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise not_genuine("token_malformed", f"claim {name} is no time")
+        raise not_genuine("token_malformed", f"claim {name} is not a valid time")
     try:
         return float(value)
     except OverflowError:

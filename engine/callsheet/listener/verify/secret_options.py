@@ -63,5 +63,5 @@ def _read(path: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"--secret-file: {path}: not text in UTF-8") from None
     if not _lines(text):
-        raise UsageError(f"--secret-file: {path}: holds no secret", hint="one secret a line")
+        raise UsageError(f"--secret-file: {path}: contains no secret", hint="one secret a line")
     return text

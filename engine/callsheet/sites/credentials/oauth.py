@@ -145,7 +145,7 @@ class PendingSignIn:
         except MismatchingStateError:
             raise NotAllowed("the answer does not belong to this sign-in (its state differs)", hint=_AGAIN) from None
         except MissingCodeError:
-            raise NotAllowed("the answer holds no authorisation code", hint=_AGAIN) from None
+            raise NotAllowed("the answer contains no authorisation code", hint=_AGAIN) from None
         except OAuth2Error as error:
             raise NotAllowed(f"the sign-in was refused: {_described(error)}", hint=_AGAIN) from None
         return self._authority.redeem(answer["code"], self._redirect, self._verifier)

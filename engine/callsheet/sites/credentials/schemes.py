@@ -60,7 +60,9 @@ def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     if not user:
         raise NotAllowed("this way of signing in needs an e-mail address or user name", hint=f"set {found.user}")
     if ":" in user:
-        raise NotAllowed(f"{user!r} is no e-mail address or user name: it holds a colon", hint=f"set {found.user}")
+        raise NotAllowed(
+            f"{user!r} is not an e-mail address or user name: it contains a colon", hint=f"set {found.user}"
+        )
     pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
     return Credential(f"Basic {pair}", (pair, secret))
 

@@ -142,7 +142,7 @@ def split_key(text: str) -> KeyPath:
     try:
         table: Any = tomllib.loads(f"{text} = 0")
     except tomllib.TOMLDecodeError:
-        raise UsageError(f"{text!r} is no key") from None
+        raise UsageError(f"{text!r} is not a valid key") from None
     keys: KeyPath = ()
     while isinstance(table, dict):
         ((key, table),) = table.items()
