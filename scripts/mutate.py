@@ -146,6 +146,8 @@ def unmutated(tree: ast.Module) -> set[int]:
                 found.add(id(node))
             case ast.ClassDef(bases=bases) if any(ast.unparse(base).startswith("Protocol") for base in bases):
                 parts.append(node)
+            case ast.ClassDef(decorator_list=[_, *_] as made):
+                parts += made
             case ast.Assign(targets=[ast.Name(id="__slots__")]):
                 parts.append(node)
             case _:

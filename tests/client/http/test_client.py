@@ -62,3 +62,22 @@ def test_an_error_body_becomes_one_message() -> None:
     assert error.message == f"GET {server.url}/api/2/item/7: 404: No such item."
     assert error.details == ("id: is bad",)
     assert (error.exit_code, error.status, error.trace_id) == (4, 404, "t1")
+
+
+def test_no_cookie_is_kept_or_sent() -> None:
+    """A session cookie is a credential that no site's settings name."""
+    answer = reply(json={}, headers={"Set-Cookie": "session=1; Path=/"})
+    with serve([exchange("GET", "/api/3/item/1", answer, repeat=2)]) as server:
+        site = FakeSite(server.url)
+        with Client(site, DEFINITIONS) as client:
+            for _ in range(2):
+                client.send(Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "1"}))
+    assert [request.headers.get("cookie") for request in server.requests] == [None, None]
+
+
+def test_an_address_that_the_library_refuses_is_an_error_of_ours() -> None:
+    with serve([]) as server:
+        site = FakeSite(server.url)
+        request = Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "1", "fields": ["x" * 70_000]})
+        with Client(site, DEFINITIONS) as client, pytest.raises(CallsheetError, match=r"^GET .*: .*too long"):
+            client.send(request)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound
 from support.places import CASES
 from support.server import exchange, reply
 from support.shop import DEFINITIONS, shop
@@ -30,6 +31,51 @@ def test_an_error_body_becomes_one_message(case: dict[str, Any]) -> None:
     assert error.trace_id == case.get("trace")
     if "hint" in case:
         assert error.hint == case["hint"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "hint"),
+    [
+        (400, CallsheetError, None),
+        (401, NotAllowed, "the credential was not accepted"),
+        (403, NotAllowed, "ask the shopkeeper"),
+        (404, NotFound, "it does not exist, or this account may not see it"),
+        (405, CallsheetError, "the site does not offer this call"),
+        (407, CallsheetError, "the proxy wants credentials"),
+        (409, Conflict, "it was changed meanwhile, or its state"),
+        (410, NotFound, "it was removed for good"),
+        (412, Conflict, "it was changed meanwhile, or the call"),
+        (413, CallsheetError, "the request is larger"),
+        (415, CallsheetError, "the site does not take this media type"),
+        (422, CallsheetError, "the values were understood and refused"),
+        (500, CallsheetError, "the failure is on the site's side"),
+    ],
+)
+def test_a_status_has_its_class_and_its_hint(status: int, kind: type[CallsheetError], hint: str | None) -> None:
+    with shop([exchange("GET", "/api/3/item/1", reply(status, text="no"), repeat=None)]) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert type(error) is kind
+    assert (error.hint or "").startswith(hint) if hint else error.hint is None
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "denied", "lacks_scope"),
+    [
+        (401, {}, "unauthorized", None, False),
+        (401, {}, '{"message": "scope does not match"}', None, True),
+        (401, {}, "scope, but not as JSON", None, False),
+        (401, {"X-Denied": "CAPTCHA"}, "{}", "CAPTCHA", False),
+        (403, {}, "{}", None, True),
+    ],
+)
+def test_a_refusal_tells_what_was_refused(
+    status: int, headers: dict[str, str], body: str, denied: str | None, *, lacks_scope: bool
+) -> None:
+    text = DEFINITIONS.replace('trace = "X-Trace"', 'trace = "X-Trace"\nlacks_scope = "contains(message, \'scope\')"')
+    with shop([exchange("GET", "/api/3/item/1", reply(status, text=body, headers=headers))], text=text) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert (error.denied, error.lacks_scope) == (denied, lacks_scope)
+    assert ("X-Denied: CAPTCHA" in error.details) == (denied is not None)
 
 
 def test_a_success_may_report_a_failure() -> None:

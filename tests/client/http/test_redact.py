@@ -26,6 +26,15 @@ def test_base64_of_a_secret_is_hidden_wherever_it_stands(before: bytes, after: b
         assert len(hidden) <= len(text) - len(secret) + len(before) * 2 + len(after) * 2 + 15
 
 
+@settings(max_examples=60, deadline=None)
+@given(before=st.binary(max_size=8), after=st.binary(max_size=8))
+def test_of_base64_the_characters_that_stand_for_the_secret_alone_are_hidden(before: bytes, after: bytes) -> None:
+    secret = b"a-long-enough-secret-value"
+    text = b64encode(before + secret + after).decode()
+    first, last = -(-len(before) * 8 // 6), (len(before) + len(secret)) * 8 // 6
+    assert Redactor([secret.decode()]).text(text) == f"{text[:first]}***{text[last:]}"
+
+
 @pytest.mark.parametrize("form", [SECRET, quote(SECRET, safe=""), quote_plus(SECRET)])
 def test_encoded_forms_are_hidden(form: str) -> None:
     assert Redactor([SECRET]).text(f"a {form} b") == "a *** b"

@@ -148,6 +148,11 @@ class TestRaw:
             "wiki",
         )
 
+    def test_a_url_belongs_to_the_service_whose_address_it_starts_with(self) -> None:
+        """Its path may start like a base of the other service, below another address."""
+        assert self.raw(CENTER, "https://h/wiki/api/2/x")[:2] == ("https://h/wiki/api/2/x?b=2%203", "wiki")
+        assert self.raw(CENTER, "https://h/shop/api/content")[:2] == ("https://h/shop/api/content?b=2%203", "shop")
+
     @pytest.mark.parametrize(
         "url",
         [
