@@ -91,7 +91,7 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     no_inboxes(tmp_path)
     for arguments, words in (
         (("list",), "LMS_INBOX"),
-        (("list", "--inbox", "empty"), "empty is no inbox"),
+        (("list", "--inbox", "empty"), "empty is not an inbox"),
         (("replay", "x", "--inbox", "other"), "other is a database, but no inbox"),
     ):
         done = run(tmp_path, "inbox", *arguments)

@@ -88,7 +88,7 @@ def _recognise(path: str, *, may_be_new: bool) -> None:
     if not magic and may_be_new:
         return
     if magic != b"SQLite format 3\0":
-        raise UsageError(f"{path} is no inbox: {'it is empty' if not magic else 'it is not a database'}")
+        raise UsageError(f"{path} is not an inbox: {'it is empty' if not magic else 'it is not a database'}")
     # The log beside the file may hold all of a young inbox; it is only read where there is one.
     how = "mode=ro" if _size(f"{path}-wal") else "immutable=1"
     try:
