@@ -55,7 +55,7 @@ def test_only_what_was_meant_is_served_unverified(
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_a_variable_that_is_set_and_empty_is_a_mistake(text: str) -> None:
-    with pytest.raises(UsageError, match="SHOP_SECRET is set, but holds no secret"):
+    with pytest.raises(UsageError, match="SHOP_SECRET is set, but contains no secret"):
         gather(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP")
     assert gather(["given"], (), (), "SHOP_SECRET", {}, "SHOP") == ["given"]
 
@@ -90,7 +90,7 @@ def test_a_second_source_without_its_secret_does_not_start(tmp_path: Path) -> No
     assert "set GITHUB_WEBHOOK_SECRET" in done.stderr
     empty = run(tmp_path, "listen", "--addr", ":0", LMS_SECRET="")
     assert empty.returncode == 2
-    assert "LMS_SECRET is set, but holds no secret" in empty.stderr
+    assert "LMS_SECRET is set, but contains no secret" in empty.stderr
     with listening(tmp_path, *two, "--insecure", environ={"LMS_SECRET": "x"}) as listener:
         assert "note: github: nothing is verified" in listener.err
         assert listener.post(b"{}", {"X-GitHub-Event": "star"}, path="/github").status == 200

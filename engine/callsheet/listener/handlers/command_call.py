@@ -7,13 +7,14 @@ line: a value cannot become an option, a file, or another command.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...catalog.catalog import open_catalog
 from ...errors import DefinitionError, did_you_mean
 from ...language.template import compile_template, fill
 
-Param = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ...language.shape.commands import Param
 
 
 class CommandCall(NamedTuple):

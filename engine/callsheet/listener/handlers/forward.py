@@ -51,7 +51,7 @@ class Forward(Base):
         self.address = AddressTemplate(table["url"])
         for name in table.get("headers", {}):
             if not _NAME.match(name):
-                raise DefinitionError(f"handler 'forward': headers: {name!r} is no name of a header")
+                raise DefinitionError(f"handler 'forward': headers: {name!r} is not the name of a header")
         self.client: httpx.AsyncClient | None = None
 
     async def run(self, event: Event, job: str) -> None:

@@ -41,7 +41,7 @@ def _of_variable(name: str, text: str) -> list[str]:
     refuse_byte_order_mark(text.encode("utf-8", "surrogateescape"), name)
     found = _lines(text)
     if not found:
-        raise UsageError(f"{name} is set, but holds no secret", hint=f"put the secret into it, or: unset {name}")
+        raise UsageError(f"{name} is set, but contains no secret", hint=f"put the secret into it, or: unset {name}")
     return found
 
 
