@@ -84,7 +84,7 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         (["grade_change", "--secret", " x"], 2, "whitespace"),
         (["grade_change", "--to", "x"], 2, "--to"),
         (["push", "--source", "github", "--jwt-key", "k.pem"], 2, "no signed tokens"),
-        (["grade_change", "--jwt-key", "k.pem", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is no address"),
+        (["grade_change", "--jwt-key", "k.pem", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is not a valid address"),
         (["grade_change", "--jwt-key", "marked.pem"], 2, "marked.pem begins with a byte-order mark"),
     ],
 )

@@ -43,7 +43,8 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
         raise UsageError(f"{option}: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
     if not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT or (not colon and host):
         raise UsageError(
-            f"{option}: {text!r} is no address", hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock"
+            f"{option}: {text!r} is not a valid address",
+            hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock",
         )
     return ListenAddress(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
 
