@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from callsheet import registry
 from callsheet.cli.main import run
 from callsheet.client.pagination.plan import PageKind
 from callsheet.client.pagination.walk import Walk
+from callsheet.errors import DefinitionError
 from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
 from callsheet.output.render import Layout, Renderer
@@ -222,3 +225,47 @@ def test_a_node_of_rich_text(suite: Suite) -> None:
     assert convert("adf", "markdown", json.dumps(document)) == "see {ticket:12}"
     assert convert("storage", "markdown", convert("markdown", "storage", "see {ticket:12}")) == "see {ticket:12}"
     assert convert("adf", "wiki", json.dumps(document)) == "see {ticket:number=12}"
+
+
+def handlers_of(table: str, directory: Path) -> Any:
+    """The handlers of a routes file with one route."""
+    from callsheet.catalog.catalog import open_catalog
+    from callsheet.listener.handlers import HandlerContext
+    from callsheet.listener.routing.route_set import Selection, read_rules
+
+    routes = directory / "routes.toml"
+    routes.write_text(f"[route.r]\n[[route.r.do]]\n{table}", encoding="utf-8")
+    context = HandlerContext(str(directory), {}, frozenset(), print, 1.0, lambda *_, **__: 0)
+    catalog = open_catalog("lms", {"CALLSHEET_HOME": str(directory / "home")})
+    try:
+        rules = read_rules(catalog, Selection(("lms",), (), (str(routes),), ()), context)
+    finally:
+        catalog.close()
+    return [job.handler for route in rules.routes for job in route.jobs]
+
+
+def test_a_kind_of_handler(tmp_path: Path, outside: Any) -> None:
+    """It runs for an event, and says itself which keys its table may have."""
+    from callsheet.listener.handlers.base_handler import Base
+
+    seen: list[str] = []
+
+    class Remember(Base):
+        keys = frozenset({"file"})
+        needs = "file"
+
+        async def run(self, event: Any, job: str) -> None:
+            seen.append(f"{self.table['file']}: {event.type} ({job})")
+
+    outside(registry.HANDLERS, "remember", Remember)
+    made = handlers_of('handler = "remember"\nfile = "a"\n', tmp_path)
+    event: Any = SimpleNamespace(type="ring")
+    asyncio.run(made[0].run(event, "r/0"))
+    assert seen == ["a: ring (r/0)"]
+    with pytest.raises(DefinitionError, match="url: not a key of handler 'remember'"):
+        handlers_of('handler = "remember"\nfile = "a"\nurl = "https://h"\n', tmp_path)
+    with pytest.raises(DefinitionError, match="handler 'remember' needs 'file'"):
+        handlers_of('handler = "remember"\n', tmp_path)
+    with pytest.raises(DefinitionError) as caught:
+        handlers_of('handler = "remembr"\nfile = "a"\n', tmp_path)
+    assert "no handler 'remembr', did you mean 'remember'?" in caught.value.details[0]

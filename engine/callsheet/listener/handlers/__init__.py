@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, cast
 
 from ... import registry
 from ...errors import DefinitionError, did_you_mean
@@ -75,32 +75,32 @@ class Handler(Protocol):
     async def close(self) -> None: ...
 
 
-# The keys of its table that each kind of handler understands, and those it cannot do without.
+class HandlerKind(Protocol):
+    """A class of the registry: the keys of its table beside those of all kinds, and the one it cannot do without."""
+
+    keys: frozenset[str]
+    needs: str
+
+    def __call__(self, table: shape.HandlerDefinition, context: HandlerContext) -> Handler: ...
+
+
 _COMMON = frozenset({"handler", "name", "timeout", "concurrency"})
-_KEYS: dict[str, tuple[frozenset[str], str]] = {
-    "exec": (frozenset({"run", "input", "dir", "env", "secrets"}), "run"),
-    "python": (frozenset({"call"}), "call"),
-    "forward": (frozenset({"url", "headers"}), "url"),
-    "append": (frozenset({"file", "input"}), "file"),
-    "command": (frozenset({"program", "run", "params", "input", "secrets"}), "run"),
-}
 
 
-def check_keys(table: Mapping[str, Any], where: str) -> None:
+def check_keys(kind: HandlerKind, table: Mapping[str, Any], where: str) -> None:
     """Raises `DefinitionError` for a key that this kind of handler has no use for, or one that is missing."""
-    kind = table["handler"]
-    allowed, needed = _KEYS[kind]
+    name = table["handler"]
     for key in table:
-        if key not in allowed | _COMMON:
-            raise DefinitionError(f"{where}: {key}: not a key of handler {kind!r}{did_you_mean(key, allowed)}")
-    if needed not in table:
-        raise DefinitionError(f"{where}: handler {kind!r} needs {needed!r}")
+        if key not in kind.keys | _COMMON:
+            raise DefinitionError(f"{where}: {key}: not a key of handler {name!r}{did_you_mean(key, kind.keys)}")
+    if kind.needs not in table:
+        raise DefinitionError(f"{where}: handler {name!r} needs {kind.needs!r}")
 
 
 def make_handlers(tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: str) -> list[Handler]:
     made: list[Handler] = []
     for number, table in enumerate(tables):
-        check_keys(table, f"{where}: do.{number}")
-        handler: Handler = registry.resolve(registry.HANDLERS[table["handler"]])(table, context)
-        made.append(handler)
+        kind = cast("HandlerKind", registry.resolve(registry.HANDLERS[table["handler"]]))
+        check_keys(kind, table, f"{where}: do.{number}")
+        made.append(kind(table, context))
     return made

@@ -19,6 +19,8 @@ class Base:
     """A handler with its time limit and its own cap."""
 
     kind = ""
+    keys: frozenset[str] = frozenset()
+    needs = ""
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]

@@ -21,6 +21,9 @@ MOST_OUTPUT = 4096
 class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
+    keys = frozenset({"program", "run", "params", "input", "secrets"})
+    needs = "run"
+
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         if "program" not in table:

@@ -46,6 +46,9 @@ _MOST_READ = 65536
 
 
 class Forward(Base):
+    keys = frozenset({"url", "headers"})
+    needs = "url"
+
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.address = AddressTemplate(table["url"])

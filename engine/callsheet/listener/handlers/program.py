@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 class Program(Base):
+    keys = frozenset({"run", "input", "dir", "env", "secrets"})
+    needs = "run"
+
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         if not isinstance(table["run"], list) or not table["run"]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
+    keys = frozenset({"call"})
+    needs = "call"
+
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.function = find(table["call"], context.folder)
