@@ -1,0 +1,39 @@
+"""The built-in views: each is what something is printed with."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import Any
+
+import pytest
+
+from callsheet.language.deployment import variants
+from callsheet.language.layers import layers
+from callsheet.language.load import load
+from support.places import ROOT
+
+BUILTINS = ROOT / "engine" / "callsheet" / "cli" / "builtin"
+
+
+def named_by_builtins() -> set[str]:
+    """Every text of the builtin commands: what they print has a view of that name, or not."""
+    return {
+        node.value
+        for path in BUILTINS.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+@pytest.mark.parametrize("program", ["suite", "lms"])
+def test_every_view_is_used(program: str) -> None:
+    definitions = load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False))
+    tables: list[dict[str, Any]] = []
+    for (kind, _), definition in definitions.items():
+        if kind in ("command", "operation"):
+            tables += [definition.table, *variants(definition.table).values()]
+    used = {table["view"] for table in tables if "view" in table} | named_by_builtins()
+    views = {id for kind, id in definitions if kind == "view"}
+    assert views
+    assert sorted(views - used) == []
