@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import DefinitionError
-from callsheet.language.layers import Layer, layers
+from callsheet.language.layers import Layer, layers, state_of
 from callsheet.language.load import load, merge
 
 MERGES = [
@@ -96,3 +96,27 @@ def test_layers_stand_in_order_and_the_current_directory_is_none_of_them(
     directories = [layer.directory for layer in found]
     assert directories[-2:] == [str(home / "definitions" / "demo"), str(tmp_path / "extra")]
     assert str(tmp_path / "definitions") not in directories
+
+
+def test_the_state_of_a_layer_changes_with_every_file(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.toml").write_text("[a.b]\n")
+    before = state_of(Layer(str(tmp_path)))
+    (tmp_path / "inner" / "b.toml").write_text("")
+    added = state_of(Layer(str(tmp_path)))
+    (tmp_path / "a.toml").write_text("[a.bc]\n")
+    changed = state_of(Layer(str(tmp_path)))
+    (tmp_path / "inner" / "b.toml").unlink()
+    assert len({before, added, changed, state_of(Layer(str(tmp_path)))}) == 4
+
+
+def test_an_installed_layer_is_judged_by_its_directories_alone(tmp_path: Path) -> None:
+    """Asking for each of its files would cost more than the rest of a start."""
+    (tmp_path / "inner").mkdir()
+    for name in ("a.toml", "inner/b.toml"):
+        (tmp_path / name).write_text("[a.b]\n")
+    before = state_of(Layer(str(tmp_path), frozen=True))
+    assert before.count("\n") == 1
+    assert ".toml" not in before
+    (tmp_path / "inner" / "c.toml").write_text("")
+    assert state_of(Layer(str(tmp_path), frozen=True)) != before

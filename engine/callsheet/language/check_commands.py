@@ -130,7 +130,8 @@ class Checker:
             yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
         yield from _unknown(names_in(rule["fail"]), names | {"who"}, (*at, "fail"))
         if "tell" in rule:
-            yield from self.arguments({"call": rule["tell"], **rule}, at)
+            for path, text in self.arguments({"call": rule["tell"], **rule}, at):
+                yield (*at, "tell") if path == (*at, "call") else path, text
 
     def arguments(self, step: dict[str, Any], at: Path) -> Problems:
         """What a call gives its operation: nothing it does not take, everything it must have."""
