@@ -74,7 +74,7 @@ def load(found: list[Layer]) -> Definitions:
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):
             try:
-                _lay(definitions, read(path, number, depth), problems)
+                _overlay(definitions, read(path, number, depth), problems)
             except DefinitionError as error:
                 problems.append(error.message)
     if problems:
@@ -82,7 +82,7 @@ def load(found: list[Layer]) -> Definitions:
     return definitions
 
 
-def _lay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:
+def _overlay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:
     for kind, id, table in _entries(file, problems):
         known = definitions.get((kind, id))
         if table.get("remove") is True:

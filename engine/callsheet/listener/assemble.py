@@ -172,14 +172,14 @@ class Assembly:
             paths["ready"]: lambda _: responses.READY if self.is_ready() else responses.NOT_READY,
         }
         if self.options.metrics:
-            self._start_figures()
+            self._start_metrics()
             pages[paths["metrics"]] = self._metrics if self.team is None else self._metrics_of_all
         return pages
 
     def is_ready(self) -> bool:
         return not self.app.draining and (self.inbox is None or self.inbox.problem is None)
 
-    def _start_figures(self) -> None:
+    def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
         gauges = self.metrics.gauges
         gauges["running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})

@@ -105,7 +105,7 @@ class Output:
         self._write(write(result, layout))
 
     def _write_results(self, results: Iterator[Any]) -> None:
-        self._stream.write((self._result_text(result) + "\n" for result in results), at_once=self._renderer.singly)
+        self._stream.write((self._result_text(result) + "\n" for result in results), flush=self._renderer.singly)
 
     def _result_text(self, result: Any) -> str:
         """A result as JSON; text out of jq stands without quotes."""
@@ -117,7 +117,7 @@ class Output:
     def _write(self, chunks: Iterable[str]) -> None:
         if self._stream.terminal and self._renderer.escapes:
             chunks = (escaped(chunk) for chunk in chunks)
-        self._stream.write(chunks, at_once=self._renderer.streams)
+        self._stream.write(chunks, flush=self._renderer.streams)
 
 
 def _filter(jq: str | None, query: str | None) -> Filter | None:

@@ -24,8 +24,8 @@ class Stream:
         self.width = width if width is not None or not self.terminal else _terminal_size(stream).columns
         _prepare(stream, self.terminal)
 
-    def write(self, chunks: Iterable[str], *, at_once: bool = False) -> None:
-        """Write everything; `at_once` lets a reader have each chunk as it comes.
+    def write(self, chunks: Iterable[str], *, flush: bool = False) -> None:
+        """Write everything; `flush` lets a reader have each chunk as it comes.
 
         Raises `BrokenPipeError` when nobody reads any more, `CallsheetError` when it cannot be written.
         """
@@ -34,7 +34,7 @@ class Stream:
         if self.terminal and self._stream is sys.stdout:
             chunks = self._paged(chunks)
         for chunk in chunks:
-            _put(self._stream, chunk, flush=at_once)
+            _put(self._stream, chunk, flush=flush)
         _put(self._stream, "", flush=True)
 
     def _paged(self, chunks: Iterable[str]) -> Iterator[str]:

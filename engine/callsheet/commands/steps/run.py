@@ -186,7 +186,7 @@ class Run:
     def request(self, step: StepDefinition, scope: Scope) -> Request:
         body = self.fill(step.get("body"), scope)
         for layer in step.get("over", ()):
-            body = lay(body, self.fill(layer, scope))
+            body = overlaid(body, self.fill(layer, scope))
         files = self.fill(step.get("files", []), scope) or []
         arguments = self.fill(step.get("args", {}), scope) or {}
         return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
@@ -229,7 +229,7 @@ def _true(value: Any) -> bool:
     return not (value is None or value is False or value in ("", [], {}))
 
 
-def lay(under: Any, over: Any) -> Any:
+def overlaid(under: Any, over: Any) -> Any:
     """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false."""
     if over is None or over is False:
         return under
@@ -239,4 +239,4 @@ def lay(under: Any, over: Any) -> Any:
 
 
 def _inside(under: Any, over: Any) -> Any:
-    return lay(under, over) if isinstance(under, dict) and isinstance(over, dict) else over
+    return overlaid(under, over) if isinstance(under, dict) and isinstance(over, dict) else over

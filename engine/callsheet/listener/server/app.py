@@ -46,7 +46,7 @@ class App:
         plans: RoutingTable,
         taker: Dispatcher,
         log: Log,
-        figures: Metrics,
+        metrics: Metrics,
         clients: ClientAddresses,
         pages: Mapping[str, Page],
     ) -> None:
@@ -54,7 +54,7 @@ class App:
         self.plans = plans
         self.taker = taker
         self.log = log
-        self.metrics = figures
+        self.metrics = metrics
         self.clients = clients
         self.pages = pages
         self.draining = False
