@@ -13,12 +13,12 @@ import ast
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -41,6 +41,7 @@ TESTS = {
 }
 SKIPPED = ("language/shape/",)  # declarations, which the type checker reads
 FIRST = 40  # tests that reach a line are tried in this number before all others
+MEMORY = 6 * 2**30
 PLUGIN = """
 import json, pathlib, coverage
 times = {}
@@ -178,6 +179,11 @@ def mutated(source: str, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def bounded() -> None:
+    """A mutant that collects for ever must not take the machine's memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
 class Copy:
     """The project in a directory of its own, where tests run with a changed module."""
 
@@ -204,7 +210,7 @@ class Copy:
         command = [str(self.python), *words]
         with subprocess.Popen(
             command, cwd=self.home, env=self.environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
+            stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=bounded,  # noqa: PLW1509 - nothing else runs in the new process
         ) as process:  # fmt: skip
             try:
                 return process.wait(limit) == 0
@@ -239,14 +245,22 @@ class Copy:
                 found[name, line] = sorted((test for test in tests if test), key=lambda test: times.get(test, 0.0))
         return found, times
 
-    def survives(self, mutant: Mutant, tests: list[str], limit: float, *, quick: bool) -> bool:
+    def _rounds(self, tests: list[str], times: dict[str, float], *, quick: bool) -> Iterator[tuple[list[str], float]]:
+        """What is run one after another, and how long each may take: a mutant that makes a loop endless dies too."""
+        first = tests[:FIRST]
+        if first:
+            yield first, 60 + 5 * sum(times.get(test, 0.0) for test in first)
+        if not (first and quick):
+            yield self.tests, 60 + 3 * sum(times.values())
+
+    def survives(self, mutant: Mutant, tests: list[str], times: dict[str, float], *, quick: bool) -> bool:
         path = self.home / "engine" / "callsheet" / mutant.path
         source = path.read_text(encoding="utf-8")
         path.write_text(mutated(source, mutant), encoding="utf-8")
         try:
-            every = [tests[:FIRST]] if quick and tests else [tests[:FIRST], self.tests] if tests else [self.tests]
             return all(
-                self.run("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *some, limit=limit) for some in every
+                self.run("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *some, limit=limit)
+                for some, limit in self._rounds(tests, times, quick=quick)
             )
         finally:
             path.write_text(source, encoding="utf-8")
@@ -269,9 +283,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutate-") as directory:
         copies: SimpleQueue[Copy] = SimpleQueue()
         first = Copy(python, Path(directory) / "0", TESTS[asked.package])
-        started = time.monotonic()
         reached, times = first.reach()
-        limit = 20 + 3 * (time.monotonic() - started)
         copies.put(first)
         for number in range(1, asked.jobs):
             copies.put(Copy(python, Path(directory) / str(number), TESTS[asked.package]))
@@ -280,7 +292,7 @@ def main() -> None:
         def tried(mutant: Mutant) -> bool:
             copy = copies.get()
             try:
-                survives = copy.survives(mutant, reached.get((mutant.path, mutant.line), []), limit, quick=asked.quick)
+                survives = copy.survives(mutant, reached.get((mutant.path, mutant.line), []), times, quick=asked.quick)
             finally:
                 copies.put(copy)
             if survives:
