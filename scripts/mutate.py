@@ -199,6 +199,7 @@ class Copy:
             "pyproject.toml",
             "README.md",
             "CONTRIBUTING.md",
+            "profiles.example.toml",
         ):
             source = ROOT / name
             leave = shutil.ignore_patterns("__pycache__")
