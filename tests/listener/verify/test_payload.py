@@ -1,0 +1,61 @@
+"""Bodies are read by a fast decoder where it can, and mean the same as what the standard library reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callsheet.listener.verify.payload import parse_payload
+from callsheet.listener.verify.rejection import Rejected
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), VALUES), st.booleans())
+def test_it_is_what_the_library_reads(payload: dict[str, Any], ascii_only: bool) -> None:
+    data = json.dumps(payload, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    try:
+        wanted = json.loads(data.decode())
+    except UnicodeDecodeError:
+        with pytest.raises(Rejected):
+            parse_payload(data)
+    else:
+        found = parse_payload(data)
+        assert json.dumps(found) == json.dumps(wanted)  # 1 is not 1.0, and -0.0 not 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a": 123456789012345678901234567890}', 123456789012345678901234567890),
+        (b'{"a": -9223372036854775809}', -9223372036854775809),
+        (b'{"a": "\\ud800"}', "\ud800"),
+        (b'{"a": 1, "a": 2}', 2),
+        (b' {"a": 1.10} \n', 1.1),
+        (b'{"a": 1e400}', float("inf")),
+    ],
+)
+def test_odd_but_valid(text: bytes, value: Any) -> None:
+    assert parse_payload(text) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"null", b"[]", b'"a"', b"{", b'{"a": NaN}', b'{"a": Infinity}', b'{"a": 01}', b'{"a": 1}x', b'{"a": 1,}',
+        b'{"a": "\xff"}', b"\xef\xbb\xbf{}", b'{"a": ' + b"9" * 5000 + b"}", b'{"a":' + b"[" * 500 + b"]" * 500 + b"}",
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", b"{'a': 1}", b'{"a": "\n"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_event_is_refused(text: bytes) -> None:
+    with pytest.raises(Rejected) as caught:
+        parse_payload(text)
+    assert caught.value.status == 400
