@@ -1,0 +1,41 @@
+"""The functions of expressions beyond JMESPath's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callsheet.language.template import TemplateError, evaluate
+
+THINGS = [{"id": "1", "n": "a"}, {"id": "2", "n": "b"}, {"id": 3, "n": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "expected"),
+    [
+        ("slug('Move Issues -- to Sprint!')", None, "move-issues-to-sprint"),
+        ("lower('AbC')", None, "abc"),
+        ("upper('AbC')", None, "ABC"),
+        ("add(version, `1`)", {"version": 3}, 4),
+        ("add(version, `1`)", {"version": None}, None),
+        ("add(`1`, version)", {}, None),
+        (r"""quoted('a "b" \ c')""", None, r'''"a \"b\" \\ c"'''),
+        ("split(' a, b ,,c ', ',')", None, ["a", "b", "c"]),
+        ('chosen(@, `["2", "3"]`)[].n', THINGS, ["b", "c"]),
+        ("chosen(@, `null`)[].n", THINGS, ["a", "b", "c"]),
+        ('chosen(`null`, `["2"]`)', THINGS, []),
+        ("filename('../etc/pass:wd. ')", None, "_etc_pass_wd"),
+        ("filename('...')", None, "unnamed"),
+        ("moment('2026-01-31', '%d.%m.')", None, "31.01."),
+        ("narrowed('a = 1 ORDER BY b', `[\"c = 2\"]`, 'ORDER BY')", None, "(a = 1) AND c = 2 ORDER BY b"),
+    ],
+)
+def test_what_it_makes(expression: str, value: Any, expected: Any) -> None:
+    assert evaluate(expression, value) == expected
+
+
+@pytest.mark.parametrize("expression", ["slug(`1`)", "lower(`null`)", "split('a', `1`)", "upper(`[]`)"])
+def test_another_type_is_refused(expression: str) -> None:
+    with pytest.raises(TemplateError):
+        evaluate(expression, None)
