@@ -33,7 +33,7 @@ TESTS = {
     "client": ["tests/client", "tests/cli/test_op.py"],
     "sites": ["tests/sites", "tests/cli/test_config.py", "tests/cli/test_auth.py", "tests/cli/test_init.py"],
     "listener": ["tests/listener"],
-    "language": ["tests/language", "tests/catalog", "tests/test_extension.py"],
+    "language": ["tests/language", "tests/catalog", "tests/listener/test_parts.py", "tests/test_extension.py"],
     "output": ["tests/output"],
     "catalog": ["tests/catalog", "tests/language"],
     "openapi": ["tests/openapi"],
