@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from support.canary import Watch, leaking_files, leaks, watching
 from support.fakesite import FakeSite
-from support.shell import Shell, leaks
+from support.shell import Shell
 
 # On CI the same examples every time: a change is judged by what it changed. Elsewhere new ones are tried.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# A shell starts what runs in its background with signals ignored, and children inherit that; the tests send them.
+for _name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"):
+    if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +30,32 @@ def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("SUITE_", "LMS_", "CALLSHEET_", "_SUITE", "_LMS")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def canary_watch() -> Iterator[Watch]:
+    with watching() as watch:
+        yield watch
+
+
+@pytest.fixture(autouse=True)
+def _canary(canary_watch: Watch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test writes the canary anywhere but where it was given, starts a program with it, or leaves this machine."""
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    canary_watch.reset()
+    yield
+    assert canary_watch.found() == []
+    assert folder is None or leaking_files(folder) == []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """What a test left in its captured output is searched too."""
+    report = yield
+    if report.passed and any(leaks(text.encode("utf-8", "surrogatepass")) for _, text in report.sections):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: a secret stands in the captured output"
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +84,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Compiled once for all tests; searched for secrets when they are over."""
     directory = tmp_path_factory.mktemp("cache")
     yield directory
-    assert [path for path in directory.rglob("*") if path.is_file() and leaks(path.read_bytes())] == []
+    assert leaking_files(directory) == []
 
 
 @pytest.fixture

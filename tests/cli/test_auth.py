@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.fakesite import CANARY, EMAIL, PAT, TOKEN, FakeSite, pair
+from support.canary import CANARY
+from support.fakesite import EMAIL, PAT, TOKEN, FakeSite, pair
 from support.shell import Shell
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.fakesite import CANARY, EMAIL, TOKEN, FakeSite
+from support.canary import CANARY
+from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell
 
 Rows = dict[str, dict[str, Any]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.fakesite import CANARY, CLOUD_ID, EMAIL, PAT, SCOPED, TOKEN, WIKI_PAT, FakeSite, pair
+from support.canary import CANARY
+from support.fakesite import CLOUD_ID, EMAIL, PAT, SCOPED, TOKEN, WIKI_PAT, FakeSite, pair
 from support.shell import Shell
 
 BASIC = ("--email", EMAIL, "--token-stdin")

@@ -16,7 +16,7 @@ from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.sites.credentials import encryption as sealed
 from callsheet.sites.credentials.encrypted import EncryptedFile
 from callsheet.sites.credentials.encryption import seal, unseal
-from support.fakesite import CANARY
+from support.canary import CANARY
 
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
 

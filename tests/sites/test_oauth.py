@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from callsheet.sites.credentials.encrypted import EncryptedFile
-from support.fakesite import CANARY, CLIENT_ID, CLIENT_SECRET, CLOUD_ID, FakeSite
+from support.canary import CANARY
+from support.fakesite import CLIENT_ID, CLIENT_SECRET, CLOUD_ID, FakeSite
 from support.shell import Done, Shell
 
 ANSWERED = b"Back to the terminal"

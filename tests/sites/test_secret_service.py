@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.fakesite import CANARY, EMAIL, TOKEN, FakeSite
+from support.canary import CANARY
+from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Done, Shell
 
 NEEDED = ("dbus-daemon", "gnome-keyring-daemon")

@@ -10,7 +10,8 @@ import tomllib
 import pytest
 
 from callsheet.sites.credentials.encrypted import EncryptedFile
-from support.fakesite import CANARY, EMAIL, TOKEN, FakeSite
+from support.canary import CANARY
+from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell
 
 COUNT = 20

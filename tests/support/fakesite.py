@@ -13,9 +13,9 @@ import threading
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
+from support.canary import CANARY
 from support.server import Received, Scripted, Server, reply
 
-CANARY = "canary-5f2e"
 TOKEN = f"{CANARY}-api-token"
 SCOPED = f"{CANARY}-scoped-token"
 PAT = f"{CANARY}-pat"
@@ -57,6 +57,8 @@ def pair(user: str, secret: str) -> str:
 
 
 class FakeSite(Server):
+    trusted = True  # it is whom the credentials are for
+
     def __init__(self) -> None:
         super().__init__([], None)
         self.lock = threading.RLock()

@@ -22,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from support.canary import nothing_leaked
+
 ABSENT: Any = object()
 
 
@@ -167,7 +169,9 @@ def load_exchanges(tables: Iterable[Mapping[str, Any]]) -> list[Exchange]:
 
 
 class Server:
-    """The script and what came; `url` is its address."""
+    """The script and what came; `url` is its address. The canary must not come, unless the server is `trusted`."""
+
+    trusted = False
 
     def __init__(self, exchanges: Iterable[Exchange], context: ssl.SSLContext | None) -> None:
         self.exchanges = list(exchanges)
@@ -209,6 +213,12 @@ class Server:
         ]
         problems = self.unexpected + owed
         assert not problems, "\n".join(problems)
+
+    def nothing_leaked(self) -> None:
+        """Fail when a server that is no site of a test was sent the canary."""
+        if not self.trusted:
+            told = (repr((r.method, r.target, r.headers)).encode() + r.body for r in self.requests)
+            nothing_leaked(told, f"a stranger at {self.url}")
 
     def start(self) -> None:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
@@ -303,5 +313,6 @@ def serve(
         yield server
     finally:
         server.stop()
+    server.nothing_leaked()
     if verify:
         server.verify()

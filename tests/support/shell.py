@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import os
@@ -14,14 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from callsheet.cli.main import run
-from support.fakesite import CANARY, FakeSite
-
-_FORMS = [CANARY.encode(), *(base64.b64encode(b"x" * n + CANARY.encode())[8:-4] for n in (0, 1, 2))]
-
-
-def leaks(data: bytes) -> bool:
-    """Whether the canary stands in some bytes, as it is or in base64."""
-    return any(form in data for form in _FORMS)
+from support.canary import CANARY, GIVEN, file_leaks, leaks
+from support.fakesite import FakeSite
 
 
 @dataclass
@@ -40,7 +33,7 @@ class Shell:
     def __init__(self, root: Path, definitions: Path, cache: Path) -> None:
         self.root = root
         self.home = root / "home"
-        self.given = root / "given"
+        self.given = root / GIVEN
         self.given.mkdir()
         self.environ: dict[str, str] = {
             "CALLSHEET_HOME": str(self.home),
@@ -104,7 +97,7 @@ class Shell:
 
     def check(self) -> None:
         """No file but those the test gave holds a secret that can be read."""
-        assert [path for path in self.files() if leaks(path.read_bytes())] == []
+        assert [path for path in self.files() if file_leaks(path)] == []
 
 
 __all__ = ["Done", "FakeSite", "Shell", "leaks"]
