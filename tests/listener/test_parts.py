@@ -23,7 +23,8 @@ from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turns
 from callsheet.listener.routing.route_index import Index
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
-from callsheet.listener.telemetry.line_writer import LineWriter, escape
+from callsheet.listener.telemetry.line_writer import LineWriter
+from callsheet.terminal import escape_line
 from support.listening import until
 
 VALUES = st.recursive(
@@ -192,7 +193,7 @@ def test_durations(text: str, wanted: float) -> None:
 @settings(max_examples=200)
 @given(st.text())
 def test_an_escaped_text_is_one_line_without_controls(text: str) -> None:
-    found = escape(text)
+    found = escape_line(text)
     assert len(found.splitlines()) <= 1
     assert not any(character < " " or "\x7f" <= character < "\xa0" for character in found)
     found.encode()

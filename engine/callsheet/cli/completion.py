@@ -7,10 +7,42 @@ whatever is broken completes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..commands.context import Context
 from ..errors import CallsheetError
+from ..terminal import escape_line
+
+if TYPE_CHECKING:
+    from click import Command
+    from click.shell_completion import CompletionItem
+
+
+def complete(context: Context, root: Command, variable: str, instruction: str) -> int:
+    """Answer the shell, which calls with `variable` set to `SHELL_source` or `SHELL_complete`; the exit code.
+
+    The words go to the shell through a pipe, and from there to the screen and into the line that is typed.
+    """
+    from click.shell_completion import get_completion_class
+
+    shell, _, wanted = instruction.partition("_")
+    made = get_completion_class(shell)
+    if made is None or wanted not in {"source", "complete"}:
+        return 1
+    asked = made(root, {"obj": context}, context.program, variable)
+    if wanted == "source":
+        context.streams.out.write(asked.source() + "\n")
+        return 0
+    items = asked.get_completions(*asked.get_completion_args())
+    words = [asked.format_completion(_explained(item)) for item in items if escape_line(str(item.value)) == item.value]
+    context.streams.out.write("\n".join(words) + "\n")
+    return 0
+
+
+def _explained(item: CompletionItem) -> CompletionItem:
+    if item.help:
+        item.help = escape_line(item.help)
+    return item
 
 
 def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:

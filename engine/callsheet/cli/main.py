@@ -15,6 +15,7 @@ from ..commands.context import Context, Streams
 from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.layers import COMMON
 from ..paths import shipped_definitions
+from ..terminal import guarded
 from .tree import root
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ def main() -> None:
         program, arguments = _named(arguments), arguments[1:]
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
+    if sys.stdout:
+        sys.stdout = guarded(sys.stdout)
+    if sys.stderr:
+        sys.stderr = guarded(sys.stderr, always=True)
     try:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
@@ -126,11 +131,11 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
     variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
-    if context.environ.get(variable):
-        from click.shell_completion import shell_complete
+    if asked := context.environ.get(variable):
+        from .completion import complete
 
         try:
-            return shell_complete(group, {"obj": context}, context.program, variable, context.environ[variable])
+            return complete(context, group, variable, asked)
         except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
             return 1
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
 from ..language.layers import Layer, layers
+from ..terminal import escape_line, guarded
 
 if TYPE_CHECKING:
     from ..client.http.client import Client
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class Streams:
-    """The three standard streams of one run; a run inside another process brings its own.
+    """The three standard streams of one run, with the gate before what goes out.
 
+    A run inside another process brings its own.
     One that was closed before the start takes and gives nothing.
     """
 
@@ -30,8 +32,13 @@ class Streams:
 
     def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.input = input or sys.stdin or _nothing()
-        self.out = out or sys.stdout or _nothing()
-        self.err = err or sys.stderr or _nothing()
+        self.out = guarded(out or sys.stdout or _nothing())
+        self.err = guarded(err or sys.stderr or _nothing(), always=True)
+
+
+def _indented(text: str) -> str:
+    """Lines after the first are set in, so that no text from elsewhere looks like another message."""
+    return text.replace("\n", "\n  ")
 
 
 def _nothing() -> TextIO:
@@ -152,7 +159,7 @@ class Context:
     def note(self, text: str) -> None:
         """A remark beside the result, on standard error."""
         if not self.option("quiet"):
-            self.say(f"note: {text}")
+            self.say(f"note: {_indented(text)}")
 
     def say(self, text: str) -> None:
         print(text, file=self.streams.err, flush=True)
@@ -167,11 +174,9 @@ class Context:
 
     def confirm(self, question: str) -> None:
         """Go on only when `--yes` was given or a person at a terminal agrees; raises `UsageError` otherwise."""
-        from ..output.clean import one_line
-
         if not self.will_confirm(question):
             return
-        self.streams.err.write(f"{one_line(question)} [y/N] ")
+        self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
         if self.streams.input.readline().strip().lower() not in ("y", "yes"):
             raise UsageError("not confirmed, nothing was sent")
@@ -179,6 +184,14 @@ class Context:
     def is_literal(self, word: str) -> bool:
         """Whether a word stands for itself, whatever it starts with."""
         return self.literal and not isinstance(word, Typed)
+
+    def ask(self, question: str, *, default: str | None = None, hidden: bool = False) -> str:
+        """What a person types at the terminal, without echo where it is `hidden`."""
+        import click
+
+        shown = default and escape_line(default)
+        answer: str = click.prompt(escape_line(question), default=shown, hide_input=hidden, err=True)
+        return default if default is not None and answer == shown else answer
 
     def read(self, source: str) -> bytes:
         """The bytes of `@file`, of standard input for `@-` and `-`, or the text itself."""

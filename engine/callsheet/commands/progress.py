@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..terminal import drawing
+
 if TYPE_CHECKING:
     from ..client.pagination.walk import Page
     from .context import Context
@@ -39,7 +41,7 @@ def _with_bar(context: Context, pages: Iterator[Page], done: int, length: int | 
         "show_percent": length is not None,
         "show_eta": length is not None,
     }
-    with click.progressbar(label="items", file=context.streams.err, show_pos=True, **settings) as bar:
+    with click.progressbar(label="items", file=drawing(context.streams.err), show_pos=True, **settings) as bar:
         bar.update(done)
         for page in pages:
             yield page

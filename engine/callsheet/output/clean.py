@@ -16,8 +16,6 @@ _SPACES = re.compile("[\t\v\f\x85\u2028\u2029]")
 # What is left of C0, DEL and C1; marks that reverse or isolate the direction of text; byte-order marks; annotations.
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# What JSON and YAML leave as it is although a terminal acts on it.
-_ACTIVE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
 _FORMULA = re.compile("[\\s\u200b-\u200d\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
@@ -37,14 +35,6 @@ def lines(text: str) -> str:
         return text
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub("", _SPACES.sub(" ", text)))
-
-
-def escaped(text: str) -> str:
-    r"""JSON or YAML text with the characters a terminal acts on written as `\uXXXX`; it stays the same value.
-
-    In YAML they must stand inside double quotes already.
-    """
-    return text if text.isascii() and "\x7f" not in text else _ACTIVE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def spreadsheet_cell(text: str) -> str:

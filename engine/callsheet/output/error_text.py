@@ -12,15 +12,20 @@ MOST = 25  # details that a person reads; the JSON form has them all
 
 def describe_error(error: CallsheetError) -> str:
     """`error: ...`, `  - detail` for each further fact, the trace id, `hint: ...`; no final line break."""
-    described = [f"error: {lines(error.message)}"]
+    described = [f"error: {_indented(error.message)}"]
     described += [f"  - {one_line(detail)}" for detail in error.details[:MOST]]
     if len(error.details) > MOST:
         described.append(f"  - and {len(error.details) - MOST} more")
     if error.trace_id:
         described.append(f"  - trace id: {one_line(error.trace_id)}")
     if error.hint:
-        described.append(f"hint: {lines(error.hint)}")
+        described.append(f"hint: {_indented(error.hint)}")
     return "\n".join(described)
+
+
+def _indented(text: str) -> str:
+    """Lines after the first are set in, so that no text from elsewhere looks like another message."""
+    return lines(text).replace("\n", "\n  ")
 
 
 def error_object(error: CallsheetError) -> dict[str, Any]:

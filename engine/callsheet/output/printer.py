@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import UsageError
 from ..jsontext import dump
-from .clean import escaped, lines
+from .clean import lines
 from .columns import Columns, split
 from .detail import detail, sections_of
 from .formats import FormatContext
@@ -111,12 +111,9 @@ class Output:
         """A result as JSON; text out of jq stands without quotes."""
         if self._raw and isinstance(result, str):
             return lines(result) if self._stream.terminal else result
-        text = dump(result, indent=None if self._renderer.singly else 2)
-        return escaped(text) if self._stream.terminal else text
+        return dump(result, indent=None if self._renderer.singly else 2)
 
     def _write(self, chunks: Iterable[str]) -> None:
-        if self._stream.terminal and self._renderer.escapes:
-            chunks = (escaped(chunk) for chunk in chunks)
         self._stream.write(chunks, flush=self._renderer.streams)
 
 

@@ -38,7 +38,6 @@ class Renderer(NamedTuple):
     streams: bool = False  # each chunk is worth handing on at once
     is_json: bool = False  # what a filter finds is printed as JSON too
     singly: bool = False  # a filter is given one item at a time, and each result is a line
-    escapes: bool = False  # on a terminal, characters it would act on are written as escapes
     for_readers: bool = False  # has the sections of a view, and the plain text that a filter finds
 
 
@@ -130,9 +129,9 @@ def id_one(value: Any, layout: Layout) -> Iterator[str]:
 
 
 TABLE = Renderer(table_items, table_one, for_readers=True)
-JSON = Renderer(json_items, json_one, is_json=True, escapes=True)
-NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True, escapes=True)
-YAML = Renderer(yaml_items, yaml_one, escapes=True)
+JSON = Renderer(json_items, json_one, is_json=True)
+NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True)
+YAML = Renderer(yaml_items, yaml_one)
 CSV = Renderer(csv_items, csv_one, streams=True)
 ID = Renderer(id_items, id_one, streams=True)
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TextIO
 
 from ..errors import CallsheetError
+from ..terminal import is_terminal, styled, unguarded
 
 
 class Stream:
@@ -18,8 +19,8 @@ class Stream:
     __slots__ = ("_stream", "bold", "terminal", "width")
 
     def __init__(self, stream: TextIO | None, *, color: bool = True, width: int | None = None) -> None:
-        self._stream = stream
-        self.terminal = _is_terminal(stream)
+        self._stream = stream if stream is None else unguarded(stream)
+        self.terminal = is_terminal(stream)
         self.bold = color and self.terminal and _understands_styles()
         self.width = width if width is not None or not self.terminal else _terminal_size(stream).columns
         _prepare(stream, self.terminal)
@@ -31,7 +32,9 @@ class Stream:
         """
         if self._stream is None:
             return
-        if self.terminal and self._stream is sys.stdout:
+        if self.terminal:
+            chunks = map(styled, chunks)
+        if self.terminal and sys.stdout and self._stream is unguarded(sys.stdout):
             chunks = self._paged(chunks)
         for chunk in chunks:
             _put(self._stream, chunk, flush=flush)
@@ -84,13 +87,6 @@ def _prepare(stream: TextIO | None, terminal: bool) -> None:
         reconfigure(errors="replace")
     else:
         reconfigure(encoding="utf-8")
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    try:
-        return stream is not None and stream.isatty()
-    except (ValueError, AttributeError):
-        return False
 
 
 def _understands_styles() -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..terminal import BOLD, PLAIN
+
 _GAP = "  "
 _LEAST = 8  # a column is not squeezed below this width
 # A joiner with nothing to join would reach into the padding beside it.
@@ -34,7 +36,7 @@ def table(
     widths = _widths(cells)
     for index, row in enumerate(cells):
         line = _GAP.join(_padded(row, widths)).rstrip()
-        yield f"\x1b[1m{line}\x1b[0m\n" if bold and header is not None and index == 0 else f"{line}\n"
+        yield f"{BOLD}{line}{PLAIN}\n" if bold and header is not None and index == 0 else f"{line}\n"
 
 
 def display_width(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from ..jsontext import ExactFloat
+from ..terminal import escape
 
 _NOT_PRINTED_BY_C = re.compile(r"\\U000")
 _QUOTED_LINES = re.compile("[\x85\u2028\u2029]")
@@ -27,19 +28,13 @@ class _Represent(yaml.representer.SafeRepresenter):
 
 def _text(dumper: yaml.representer.SafeRepresenter, value: str) -> yaml.Node:
     style = None
-    if _QUOTED_LINES.search(value) or _escaped_on_terminals(value):
+    if _QUOTED_LINES.search(value) or escape(value) != value:
         style = '"'
     elif "\n" in value and _fits_block(value):
         style = "|"
     elif _AMBIGUOUS.fullmatch(value):
         style = "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-def _escaped_on_terminals(value: str) -> bool:
-    from .clean import escaped
-
-    return escaped(value) != value
 
 
 def _fits_block(value: str) -> bool:

@@ -12,7 +12,7 @@ from ...listener.verify.named_secrets import KeptSecrets
 def put(context: Context, values: dict[str, Any]) -> None:
     from ...listener.verify.signature import check_plain
 
-    secret = _asked() if context.streams.input.isatty() else _piped(context)
+    secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _piped(context)
     check_plain(secret)
     kept = _kept(context)
     kept.put(values["name"], secret)
@@ -25,13 +25,6 @@ def delete(context: Context, values: dict[str, Any]) -> None:
 
 def _kept(context: Context) -> KeptSecrets:
     return KeptSecrets(context.definition["prefix"], context.environ)
-
-
-def _asked() -> str:
-    import click
-
-    answer: str = click.prompt("Secret", hide_input=True, err=True)
-    return answer
 
 
 def _piped(context: Context) -> str:

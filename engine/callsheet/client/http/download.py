@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
+from ...terminal import drawing, escape_line
 from ...written import written
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _shown(incoming: Incoming, label: str) -> Iterator[bytes]:
         return
     import click
 
-    with click.progressbar(length=incoming.length, label=label, file=sys.stderr) as bar:
+    with click.progressbar(length=incoming.length, label=escape_line(label), file=drawing(sys.stderr)) as bar:
         for chunk in incoming.chunks():
             yield chunk
             bar.update(len(chunk))

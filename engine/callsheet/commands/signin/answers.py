@@ -36,7 +36,7 @@ class Answers:
         """Raises `UsageError` where nobody can be asked."""
         found = self.option(name) or (self.variables.get(variable) if variable else "")
         if not found and self.interactive:
-            found = self._ask(prompt, default=default or None)
+            found = self._context.ask(prompt, default=default or None).strip()
         if not found and not default:
             raise UsageError(f"--{name} is needed", hint=f"it is the {prompt[:1].lower()}{prompt[1:]}")
         return str(found or default).strip()
@@ -53,7 +53,7 @@ class Answers:
             return self._context.read(given).decode("utf-8", "replace").strip()
         found = self.variables.get(variable)
         if not found and self.interactive:
-            found = self._ask(prompt, hidden=True)
+            found = self._context.ask(prompt, hidden=True).strip()
         if not found:
             ways = f"--{name} @FILE, {self.variables.name(variable)}"
             raise UsageError(f"the {prompt} is needed", hint=f"give it by {ways}, or run this at a terminal")
@@ -104,9 +104,3 @@ class Answers:
     def scopes(self, default: list[str]) -> list[str]:
         given = self.option("scopes")
         return given.replace(",", " ").split() if given else default
-
-    def _ask(self, prompt: str, *, default: str | None = None, hidden: bool = False) -> str:
-        import click
-
-        answer: str = click.prompt(prompt, default=default, hide_input=hidden, err=True)
-        return answer.strip()

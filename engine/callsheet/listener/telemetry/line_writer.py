@@ -5,27 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import threading
 import time
 from collections.abc import Callable
 from typing import TextIO
 
 from ...files import locked
+from ...terminal import escape, unguarded
 
 MOST_WAITING = 4 * 1024 * 1024
 PAUSE = 0.1
 _FOR_GOOD = (errno.EPIPE, errno.EBADF)
-
-# Controls of both kinds, line and paragraph separators, and what changes the direction of text.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
-
-
-def escape(text: str) -> str:
-    """Text that stays on its line and shows what is in it."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class LineWriter:
@@ -40,7 +30,7 @@ class LineWriter:
         self._missing = missing
         self._lost = 0
         self._torn = False
-        self._stream = stream
+        self._stream = unguarded(stream)
         self._turn = lock
         self._waiting: list[str] = []
         self._size = 0
@@ -52,14 +42,14 @@ class LineWriter:
         self._thread.start()
 
     def write(self, line: str) -> None:
-        """A whole line without its end; it must be escaped already."""
+        """A whole line without its end, in which others' text must not be able to begin another."""
         if self._size > MOST_WAITING or self._broken:
             self.dropped += 1
             self._lost += 1
             return
         with self._lock:
             self._waiting.append(line)
-            self._size += len(line)
+            self._size += len(line) + 1
         if len(self._waiting) == 1:
             self._wake.set()
 
@@ -75,7 +65,7 @@ class LineWriter:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
                 with self._in_turn():
-                    put(self._introduction() + "\n".join(lines) + "\n")
+                    put(escape(self._introduction() + "\n".join(lines) + "\n"))
 
     def _in_turn(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self._turn is None else locked(self._turn, patience=float("inf"))

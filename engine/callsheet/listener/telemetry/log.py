@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...jsontext import dump
 from ...language.template import to_text
-from .line_writer import LineWriter, escape
+from ...terminal import escape_line
+from .line_writer import LineWriter
 
 if TYPE_CHECKING:
     from ..verify.event import Event
@@ -37,7 +38,7 @@ class Log:
         return f"{self._stamp}.{int((moment - second) * 1000):03d}Z"
 
     def note(self, text: str) -> None:
-        self.err.write(f"{self.now()} {escape(text)}")
+        self.err.write(f"{self.now()} {escape_line(text)}")
 
     def delivery(self, status: int, word: str, client: str, event: Event, took: float, detail: str = "") -> None:
         """One line about an event: status, what became of it, whose it is, milliseconds."""
@@ -60,8 +61,8 @@ class Log:
         told = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
         mark = "" if word == "accepted" else f"\nNote: {word}"
         self.out.write(
-            f"Time: {escape(told)}\nType: {escape(event.type)}\nID: {escape(to_text(event.id))}{mark}\n"
-            f"Body: {escape(dump(event.payload))}"
+            f"Time: {escape_line(told)}\nType: {escape_line(event.type)}\nID: {escape_line(to_text(event.id))}{mark}\n"
+            f"Body: {escape_line(dump(event.payload))}"
         )
 
 
@@ -72,4 +73,4 @@ def field(value: Any) -> str:
     text = value if isinstance(value, str) else str(value)
     if _PLAIN.match(text):
         return text
-    return escape(json.dumps(text[:_LONGEST], ensure_ascii=False))
+    return escape_line(json.dumps(text[:_LONGEST], ensure_ascii=False))

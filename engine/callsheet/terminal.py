@@ -1,0 +1,97 @@
+r"""The gate to a terminal: all text for a screen passes it, and nothing in the text acts on the screen.
+
+What others wrote (answers, events, definitions, file names, arguments) may hold control characters: they move the
+cursor, hide text, turn its direction, set the window's title or the clipboard. Here they become visible, as `\u001b`,
+which also leaves JSON the same value. Standard error always passes, standard output where it is a terminal; a pipe gets
+the result as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TextIO, cast
+
+# C0, DEL and C1; line and paragraph separators; marks that turn the direction of text; byte-order marks, annotations;
+# halves of surrogate pairs, which are what Python makes of bytes that are no UTF-8.
+_ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+_IN_LINE = re.compile(f"[\x00-\x1f{_ACTIVE}]")
+_IN_TEXT = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
+# What the program itself says to a terminal: bold and its end, and how a progress bar draws over itself.
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+_STYLES = re.compile(r"(\x1b\[[01]m)")
+_DRAWING = re.compile(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
+
+
+def escape_line(text: str) -> str:
+    r"""The text with everything that acts, line breaks and tabs too, written as `\uXXXX`."""
+    return text if text.isascii() and text.isprintable() else _IN_LINE.sub(_visible, text)
+
+
+def escape(text: str) -> str:
+    """The same, with line breaks and tabs kept."""
+    return _IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def styled(text: str) -> str:
+    """The same, with bold kept: for text whose parts have been cleaned before they were made bold."""
+    return _but(_STYLES, text)
+
+
+def _but(own: re.Pattern[str], text: str) -> str:
+    return "".join(part if place % 2 else escape(part) for place, part in enumerate(own.split(text)))
+
+
+def _visible(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+class Gate:
+    """A text stream in front of another; there is no way to its bytes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(escape(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def write_styled(self, text: str) -> None:
+        self.stream.write(styled(text))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"buffer", "detach", "raw"}:
+            raise AttributeError(name)
+        return getattr(self.stream, name)
+
+
+class _Drawing(Gate):
+    def write(self, text: str) -> int:
+        self.stream.write(_but(_DRAWING, text))
+        return len(text)
+
+
+def guarded(stream: TextIO, *, always: bool = False) -> TextIO:
+    r"""The gate to a stream that is a terminal, to any stream with `always`; else the stream itself."""
+    if isinstance(stream, Gate) or not (always or is_terminal(stream)):
+        return stream
+    return cast("TextIO", Gate(stream))
+
+
+def drawing(stream: TextIO) -> TextIO:
+    """A gate that lets a progress bar draw; its label must be one line already."""
+    return cast("TextIO", _Drawing(unguarded(stream)))
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    return stream.stream if isinstance(stream, Gate) else stream
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except (ValueError, AttributeError):  # closed, or nothing but a writer
+        return False
