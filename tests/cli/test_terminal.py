@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from support.cases import environment, run_program
 from support.server import exchange, reply, serve
+from support.terminal import at_terminal, in_shell
 
-pty = pytest.importorskip("pty")
+pytest.importorskip("pty")
 
 SUITE = [sys.executable, "-m", "callsheet", "suite"]
-
-
-def in_shell(line: str, environ: dict[str, str]) -> tuple[int, str]:
-    return at_terminal(["/bin/sh", "-c", line], environ, "")
-
-
-def at_terminal(command: list[str], environ: dict[str, str], answer: str) -> tuple[int, str]:
-    """Run a program at a pseudo terminal, type `answer` at its question; its exit code and all it printed."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], command, {**os.environ, **environ})
-    shown, answered, deadline = b"", False, time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([terminal], [], [], 1)
-        try:
-            piece = os.read(terminal, 4096) if ready else b""
-        except OSError:
-            break
-        if ready and not piece:
-            break
-        shown += piece
-        if b"[y/N]" in shown and not answered:
-            os.write(terminal, answer.encode() + b"\n")
-            answered = True
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), shown.decode()
 
 
 @pytest.mark.parametrize(("answer", "code", "sent"), [("y", 0, 1), ("n", 2, 0), ("", 2, 0)])

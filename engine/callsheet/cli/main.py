@@ -117,6 +117,11 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
         return INTERRUPTED
     except BrokenPipeError:
         return 0
+    except UnicodeEncodeError as error:  # what was typed, or came from a file, can be sent to nobody
+        near = error.object[max(0, error.start - 20) : error.end + 20]
+        return _report(
+            context, UsageError(f"not a character of Unicode, U+{ord(error.object[error.start]):04X}: {near}")
+        )
     except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
         named = f"{error.filename}: " if error.filename else ""
         return _report(context, CallsheetError(f"{named}{error.strerror or error}"))
@@ -127,6 +132,7 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
 def _run(context: Context, arguments: list[str], values: LiteralValues | None) -> int:
     from .run_command import run_command
 
+    _check(arguments)
     group = root(context, run_command, values)
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
@@ -143,6 +149,18 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     if broken := _unsaid(context):
         raise broken
     return code if isinstance(code, int) else 0
+
+
+def _check(arguments: list[str]) -> None:
+    """Refuse what no file system, server or screen can take; it can come from a console or from an event."""
+    for place, argument in enumerate(arguments, 1):
+        try:
+            os.fsencode(argument)
+            argument.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise UsageError(f"argument {place}: half a character, U+{ord(argument[error.start]):04X}") from None
+        if "\0" in argument:
+            raise UsageError(f"argument {place}: a null character")
 
 
 def _unsaid(context: Context) -> CallsheetError | None:

@@ -1,0 +1,47 @@
+"""A terminal: a stream that says it is one, or a real pseudo terminal with a program at it."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import time
+from collections.abc import Mapping
+
+
+class Screen(io.StringIO):
+    """Takes text as a terminal would."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def at_terminal(
+    command: list[str], environ: Mapping[str, str], answer: str, question: bytes = b"[y/N]"
+) -> tuple[int, str]:
+    """Run a program at a pseudo terminal, type `answer` at its question; its exit code and all it printed."""
+    import pty
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(command[0], command, {**os.environ, **environ})
+    shown, answered, deadline = b"", False, time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([terminal], [], [], 1)
+        try:
+            piece = os.read(terminal, 4096) if ready else b""
+        except OSError:
+            break
+        if ready and not piece:
+            break
+        shown += piece
+        if question in shown and not answered:
+            os.write(terminal, answer.encode() + b"\n")
+            answered = True
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "surrogateescape")
+
+
+def in_shell(line: str, environ: Mapping[str, str]) -> tuple[int, str]:
+    return at_terminal(["/bin/sh", "-c", line], environ, "")
