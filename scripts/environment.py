@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MINIMUM = (3, 11)
+LOCKED = "CALLSHEET_LOCKED"  # set: exactly what the lock files name is installed, as CI and containers want it
 
 
 def ready(extra: str = "") -> Path:
@@ -20,7 +21,9 @@ def ready(extra: str = "") -> Path:
     home = ROOT / ".venv"
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = home / f"installed-{extra or 'plain'}"
-    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    lock = ROOT / ("requirements-dev.lock" if extra else "requirements.lock") if os.environ.get(LOCKED) else None
+    sources = [ROOT / "pyproject.toml", *([lock] if lock else [])]
+    wanted = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return python
     print("setting up .venv (once, about a minute) ...", file=sys.stderr, flush=True)
@@ -30,11 +33,18 @@ def ready(extra: str = "") -> Path:
     except (subprocess.CalledProcessError, OSError) as error:
         raise SystemExit(f"cannot make {home}: {error}\non Debian and Ubuntu: apt install python3-venv") from None
     target = f"{ROOT}[{extra}]" if extra else str(ROOT)
-    done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", target], check=False)
-    if done.returncode != 0:
-        raise SystemExit("pip could not install the project; the lines above say why")
+    if lock:
+        _pip(python, "--require-hashes", "--requirement", str(lock))
+        _pip(python, "--no-deps", "--no-build-isolation" if extra else "--no-deps", "--editable", str(ROOT))
+    else:
+        _pip(python, "--editable", target)
     stamp.write_text(wanted)
     return python
+
+
+def _pip(python: Path, *words: str) -> None:
+    if subprocess.run([python, "-m", "pip", "install", "--quiet", *words], check=False).returncode != 0:
+        raise SystemExit("pip could not install the project; the lines above say why")
 
 
 def run(python: Path, *arguments: str) -> int:

@@ -8,6 +8,9 @@ CHECKS = (
     ("ruff check", ["-m", "ruff", "check", "."]),
     ("ruff format", ["-m", "ruff", "format", "--check", "."]),
     ("mypy", ["-m", "mypy"]),
+    # What it says about SQL made of texts and about modes of files is judged line by line by ruff, which has its rules.
+    ("bandit", ["-m", "bandit", "-q", "-r", "engine", "-ll", "-s", "B608,B103"]),
+    ("known vulnerabilities", ["scripts/audit.py"]),
     ("definitions of suite", ["-m", "callsheet", "suite", "definitions", "check"]),
     ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
