@@ -23,7 +23,7 @@ from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turns
 from callsheet.listener.routing.route_index import Index
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
-from callsheet.listener.telemetry.line_writer import LineWriter
+from callsheet.listener.telemetry.line_writer import MOST_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
 from support.listening import until
 
@@ -233,3 +233,33 @@ def test_a_log_goes_on_after_a_full_disk(number: int, tmp_path: Path, monkeypatc
         lines.write("after")
         lines.close(30)
     assert path.read_text(encoding="utf-8") == "12345\n1 lines are missing\nafter\n"
+
+
+class Blocked(io.StringIO):
+    """A stream that nobody reads, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+        self.free = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.reached.set()
+        self.free.wait()
+        return super().write(text)
+
+
+@pytest.mark.parametrize("line", ["", "x", "x" * 10_000])
+def test_the_lines_that_wait_for_a_blocked_stream_are_bounded(line: str) -> None:
+    stream = Blocked()
+    lines = LineWriter(stream)
+    lines.write("first")
+    stream.reached.wait()
+    for _ in range(MOST_WAITING // (len(line) + OVERHEAD) + 1000):
+        lines.write(line)
+    held = sum(len(each) + OVERHEAD for each in lines._waiting)
+    assert held <= MOST_WAITING + len(line) + OVERHEAD
+    assert lines.dropped >= 999
+    stream.free.set()
+    lines.close(wait=30)
+    assert len(stream.getvalue()) <= held + len("first\n")

@@ -14,6 +14,7 @@ from ...files import locked
 from ...terminal import escape, unguarded
 
 MOST_WAITING = 4 * 1024 * 1024
+OVERHEAD = 64  # what a line costs beside its text
 PAUSE = 0.1
 _FOR_GOOD = (errno.EPIPE, errno.EBADF)
 
@@ -49,7 +50,7 @@ class LineWriter:
             return
         with self._lock:
             self._waiting.append(line)
-            self._size += len(line) + 1
+            self._size += len(line) + OVERHEAD
         if len(self._waiting) == 1:
             self._wake.set()
 
