@@ -92,11 +92,19 @@ def _quoted(text: str) -> str:
     return f": {line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}"
 
 
+_TEXT_CODECS = re.compile(
+    r"ascii|utf-8(-sig)?|utf-(16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-[a-z]+|tis-620"
+    r"|gb(k|2312|18030)|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+"
+)
+
+
 def _charset(content_type: str) -> str:
+    """What the text is decoded by; UTF-8 where nothing is said, or a codec that is none of texts (`rot13`, `idna`)."""
     import codecs
 
     match = re.search(r"charset=\"?([\w.:-]+)", content_type, re.IGNORECASE)
     try:
-        return codecs.lookup(match[1]).name if match else "utf-8"
+        name = codecs.lookup(match[1]).name if match else "utf-8"
     except LookupError:
         return "utf-8"
+    return name if _TEXT_CODECS.fullmatch(name) else "utf-8"
