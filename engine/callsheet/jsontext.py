@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from typing import Any, NoReturn, Self
 
 _MARK = os.urandom(9).hex()
@@ -78,8 +79,8 @@ def parse(text: str | bytes) -> Any:
         raise JSONError("nested too deeply") from None
     except JSONError:
         raise
-    except ValueError as error:  # an integer beyond sys.get_int_max_str_digits()
-        raise JSONError(str(error)) from None
+    except ValueError:
+        raise JSONError(f"an integer of more than {sys.get_int_max_str_digits()} digits") from None
 
 
 def _marked(value: Any) -> Any:
