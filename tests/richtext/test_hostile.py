@@ -29,8 +29,7 @@ HOSTILE = {
     "alerts": "> [!NOTE]\n" * 1000,
     "addresses": "https://a" * 10_000,
     "parentheses": "https://a/" + ")" * 50_000,
-    "carried": '<!-- callsheet {"kind":"panel","open":1} -->\n\n' * 1000,
-    "deep json": "<!-- callsheet " + '{"kind":"panel","content":[' * 3000 + "]}" * 3000 + " -->",
+    "carried": '<!-- callsheet {"kind":"panel","open":1} -->\n\n' * 15 + "x\n\n" + "<!-- /callsheet -->\n\n" * 15,
     "templates": "{status:" * MANY,
     "wide table": "|a" * 500 + "|\n" + "|-" * 500 + "|\n" + "|a\n" * 20,
 }
@@ -42,6 +41,30 @@ def test_markdown_is_converted(name: str) -> None:
     json.dumps(document)
     assert document["content"]
     to_markdown(document)
+
+
+DAMAGED = {
+    "never closed": ("a\n\n" + '<!-- callsheet {"kind":"panel","open":1} -->\n\n' * 1000, 3),
+    "never opened": ("a\n\nb\n\n<!-- /callsheet -->\n", 5),
+    "deep json": ("<!-- callsheet " + '{"kind":"panel","content":[' * 3000 + "]}" * 3000 + " -->", 1),
+    "cut off": ('a\n\n<!-- callsheet {"kind":"macro","attrs":{"na -->\n', 3),
+    "no known kind": ('<!-- callsheet {"kind":"nothing"} -->\n', 1),
+    "words for JSON": ("a\n<!-- callsheet my own words -->\n", 2),
+    "a span without an end": ('a\n\nb <span data-callsheet="{}">c\n', 3),
+    "a span of rubbish": ('a\n\n- b <span data-callsheet="x y">c</span>\n', 3),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_comments_are_refused_with_their_line(name: str) -> None:
+    source, line = DAMAGED[name]
+    with pytest.raises(UsageError, match=rf"line {line}: .* is damaged or lacks its other half"):
+        to_adf(source)
+
+
+def test_what_stands_for_a_part_of_a_document_means_nothing_without_it() -> None:
+    with pytest.raises(UsageError, match=r"line 3: .*toc 3f2a9c1d.* stands for a part of the document"):
+        to_adf("a\n\n<!-- callsheet toc 3f2a9c1d / -->\n")
 
 
 @pytest.mark.parametrize("name", ["quotes", "lists", "numbered", "details"])

@@ -17,8 +17,9 @@ Problems = Iterator[tuple[Path, str]]
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
+STEP_VERBS = ("call", "edit", "fail")
 ALWAYS = frozenset({"given", "named", "site", "output", "columns", "limit", "max", "all", "page_token"})
-_PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "hint", "fail", "tolerate")
+_PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "edit", "hint", "fail", "tolerate")
 
 
 def identifier(name: str) -> str:
@@ -108,8 +109,11 @@ class Checker:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
     def _step(self, step: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
-        if ("call" in step) == ("fail" in step):
-            yield at, "has both call and fail, expected one of them" if "call" in step else "needs one of: call, fail"
+        does = [verb for verb in STEP_VERBS if verb in step]
+        if len(does) != 1:
+            several = f"has {'both ' if len(does) == 2 else ''}{' and '.join(does)}, expected one of them"
+            given = several if does else f"needs one of: {', '.join(STEP_VERBS)}"
+            yield at, given
         inner = names | {"batch", "item"} if "batch" in step else names
         for key in _PLACEHOLDERS:
             yield from _unknown(

@@ -89,9 +89,13 @@ def _rules(nodes: Mapping[str, Any], *, literal: bool = False) -> Rules:
 
 
 def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) -> Node:
+    from .lossless_markers import refuse_references
     from .markdown.blocks import read
 
-    return read(source, rules, losses, soft_break=options.get("soft_break", "space"), cards=options.get("cards", False))
+    soft_break, cards = options.get("soft_break", "space"), options.get("cards", False)
+    tree = read(source, rules, losses, soft_break=soft_break, cards=cards)
+    refuse_references(source, tree.content)
+    return tree
 
 
 def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options) -> Node:

@@ -49,7 +49,7 @@ class Reader:
         if not isinstance(raw, dict):
             self.losses.add("something that is not a node was left out")
             return []
-        form = self._form(raw, mark=False)
+        form = self.form(raw, mark=False)
         if form is None:
             return self._unknown(raw, depth)
         if form.kind == "text":
@@ -66,7 +66,7 @@ class Reader:
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
         return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
 
-    def _form(self, raw: Json, *, mark: bool) -> NodeForm | None:
+    def form(self, raw: Json, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
         if len(forms) == 1 and not forms[0].fixed:
@@ -97,7 +97,7 @@ class Reader:
             return ()
         result = []
         for mark in found if isinstance(found, list) else ():
-            form = self._form(mark, mark=True) if isinstance(mark, dict) else None
+            form = self.form(mark, mark=True) if isinstance(mark, dict) else None
             if form is None or not _complete(form, mark.get("attrs") or {}):
                 self.losses.add(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
                 continue

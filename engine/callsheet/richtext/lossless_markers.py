@@ -4,23 +4,79 @@
     <!-- callsheet {...} --> blocks <!-- /callsheet -->   a container that Markdown has no construct for
     <span data-callsheet="{...}">words</span>   marks of the words, or one inline node in their place
 
+In the text of a document that is to be edited and given back, the document itself keeps what Markdown cannot say. What
+has a place of its own in the text stands there under its name and a hash of its source:
+
+    <!-- callsheet toc 3f2a9c1d / -->                  a block
+    <!-- callsheet layout 77ab01c2 --> blocks <!-- /callsheet -->
+    <span data-callsheet="status 9c1d3f2a"></span>       an inline node
+
+A comment or attribute of ours that is none of these is damaged, which is an error and never text.
+
 JSON here never holds `<`, `>`, `&` or two hyphens, so it can end neither a comment nor an attribute.
 """
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
+from collections.abc import Container
 from typing import Any
 
+from ..errors import UsageError
 from .rules import Rules
-from .tree import Mark, Node
+from .tree import Mark, Node, walk
 
 WORD = "callsheet"
 COMMENT = re.compile(rf"<!-- {WORD} (\{{[^\n]*\}}) -->\s*")
+LONGEST = 80  # characters of a damaged comment in its error
 END = f"<!-- /{WORD} -->"
-SPAN = re.compile(rf'<span data-{WORD}="([^"]*)">')
+SPAN = re.compile(rf'<span data-{WORD}="([^"]*)"\s*>')
+OURS = re.compile(rf"<!--\s*/?\s*{WORD}\b|<span[^>]*\sdata-{WORD}\b")
+LABEL = r"[^\s<>\"&{}](?:[^<>\"&{}\n]*[^\s<>\"&{}])? [0-9a-f]{8}"
+REFERENCE = re.compile(rf"<!-- {WORD} ({LABEL})( /)? -->\s*")
+NOT_IN_LABEL = re.compile(r"[<>\"&{}\s]+|-{2,}")
+
+
+class DamagedError(ValueError):
+    """A comment or attribute of ours that says nothing; the argument is its words in the text."""
+
+
+def damaged(words: str, source: str) -> UsageError:
+    """The error for a damaged comment, with its line."""
+    line = source.count("\n", 0, max(source.find(words.partition("\n")[0]), 0)) + 1
+    shown = words if len(words) <= LONGEST else words[:LONGEST] + "..."
+    return UsageError(
+        f"line {line}: {shown} is damaged or lacks its other half",
+        hint="put it back as it was, or take it out with what belongs to it",
+    )
+
+
+def label(words: str, source: str) -> str:
+    """The name under which a part of a document stands in its text."""
+    clean = " ".join(NOT_IN_LABEL.sub(" ", words).split())[:60].strip(" -") or "part"
+    return f"{clean} {hashlib.sha1(source.encode(errors='surrogatepass'), usedforsecurity=False).hexdigest()[:8]}"
+
+
+def reference(label: str, *, opens: bool = False) -> str:
+    return f"<!-- {WORD} {label}{'' if opens else ' /'} -->"
+
+
+def inline_reference(label: str) -> str:
+    return f'<span data-{WORD}="{label}"></span>'
+
+
+def from_reference(words: str) -> tuple[str, bool] | None:
+    """The label in such a comment, and whether blocks and an end follow."""
+    match = REFERENCE.fullmatch(words)
+    return (match[1], not match[2]) if match else None
+
+
+def from_inline_reference(tag: str) -> str | None:
+    match = SPAN.fullmatch(tag)
+    return match[1] if match and re.fullmatch(LABEL, match[1]) else None
 
 
 def packed(value: Any) -> str:
@@ -88,6 +144,15 @@ def restored(value: Any, rules: Rules, depth: int = 0) -> Node | None:
     )
 
 
+def meaning(words: str, rules: Rules) -> tuple[Node, bool] | None:
+    """The block that a comment carries or stands for, and whether what it holds and an end follow."""
+    if found := from_reference(words):
+        return Node("reference", {"label": found[0]}), found[1]
+    value = from_comment(words) or {}
+    node = restored(value, rules)
+    return (node, bool(value.get("open"))) if node else None
+
+
 def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
     found = value if isinstance(value, list) and not rules.literal else ()
     return tuple(
@@ -95,3 +160,21 @@ def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
         for mark in found
         if isinstance(mark, list) and len(mark) == 2 and isinstance(mark[1], dict) and mark[0] in rules.marks
     )
+
+
+def refuse_references(source: str, content: list[Node], known: Container[str] = ()) -> None:
+    """Raises UsageError with the line of the first name in a text that stands for no known part of a document."""
+    for node in (found for one in content for found in walk(one)):
+        name = node.attrs.get("label")
+        if node.kind in ("reference", "inlinereference") and name not in known:
+            words = (
+                reference(str(name), opens=bool(node.content))
+                if node.kind == "reference"
+                else inline_reference(str(name))
+            )
+            line = source.count("\n", 0, max(source.find(str(name)), 0)) + 1
+            raise UsageError(
+                f"line {line}: {words} stands for a part of the document that the text was taken from; "
+                "there is none here",
+                hint="it was removed meanwhile, its name was changed, or the text comes from another document",
+            )

@@ -99,7 +99,7 @@ class Fitter:
     # --- a node that may stand where it is ---
 
     def _settled(self, node: Node, parent: Node) -> list[Node]:
-        node = self._with_marks(node, parent)
+        node = self.with_marks(node, parent)
         if not self.rules.holds.get(node.kind):
             return [node.having([])] if node.content else [node]
         result: list[Node] = []
@@ -160,11 +160,11 @@ class Fitter:
     def _inline(self, node: Node) -> Node:
         form = self.rules.forms[node.kind][0]
         if node.kept:
-            return node.having([self._with_marks(child, node) for child in node.content])
+            return node.having([self.with_marks(child, node) for child in node.content])
         if form.table.get("plain"):
             words = "".join(child.text for child in node.content)
             return node.having([text(words)] if words else [])
-        content = [self._with_marks(child, node) for child in node.content]
+        content = [self.with_marks(child, node) for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
         return node.having(spaces_out(merged(content)) if changed else merged(content))
 
@@ -181,12 +181,18 @@ class Fitter:
 
     # --- marks ---
 
-    def _with_marks(self, node: Node, parent: Node) -> Node:
+    def _is_bare(self, mark: Mark) -> bool:
+        """Whether a mark lacks what it must say."""
+        if not mark.attrs and not any(field.needed for field in self.rules.forms[mark.kind][0].fields):
+            return False
+        return form_of(self.rules, mark.kind, mark.attrs) is None
+
+    def with_marks(self, node: Node, parent: Node) -> Node:
         if not node.marks:
             return node
-        if any(mark.attrs and not form_of(self.rules, mark.kind, mark.attrs) for mark in node.marks):
+        if any(self._is_bare(mark) for mark in node.marks):
             said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
-            return self._with_marks(Node(node.kind, node.attrs, node.content, node.text, said, node.kept), parent)
+            return self.with_marks(Node(node.kind, node.attrs, node.content, node.text, said, node.kept), parent)
         key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
         if key not in self._marks:
             self._marks[key] = self._allowed(node, parent)
@@ -197,7 +203,7 @@ class Fitter:
         for mark in dropped:
             self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
             if node.kind in self.rules.get(mark.kind, "insists", ()):
-                return self._with_marks(text(says(node, self.rules), node.marks), parent)
+                return self.with_marks(text(says(node, self.rules), node.marks), parent)
         return Node(node.kind, node.attrs, node.content, node.text, kept, node.kept)
 
     def _allowed(self, node: Node, parent: Node) -> tuple[bool, ...]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...errors import UsageError
 from ...richtext import convert
+from .unknown import Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..context import Context
+
+EDITED = ("storage", "adf")  # formats in which a text is put back into its source
 
 
 def adf(context: Context, text: str) -> Any:
@@ -27,9 +33,47 @@ def wiki_of_adf(context: Context, text: str) -> Any:
     return _converted(context, text, "wiki", source="adf")
 
 
+def markdown(context: Context, text: str) -> str:
+    """Markdown for an `edit` step; read here, so that nothing is asked of the service when it is damaged."""
+    from ...richtext.markdown.blocks import read
+    from ...richtext.rules import Rules
+    from ...richtext.tree import Losses
+
+    read(text, Rules(context.rich_text, literal=context.is_literal(text)), Losses())
+    return text
+
+
 def markdown_of_storage(context: Context, text: str) -> Any:
-    """To be edited and sent back: what Markdown cannot say is carried along."""
+    """To be kept: what Markdown cannot say is carried along."""
     return _converted(context, text, "markdown", source="storage", lossless=True).rstrip("\n")
+
+
+def edited(context: Context, step: Mapping[str, Any]) -> Any:
+    """What an `edit` step answers: the Markdown of its source, or the source with the changes of its text.
+
+    A source that is not known in a dry run makes the answer unknown.
+    """
+    source, form, text, section = step.get("of"), step["format"], step.get("text"), step.get("section")
+    if isinstance(source, Unknown) or isinstance(text, Unknown):
+        name = str(source).strip("<>")
+        return Unknown(name if text is None else f"{name}, edited")
+    if not source or form not in EDITED:
+        if section is not None:
+            raise UsageError(f"no heading {section!r}: there is no text yet" if not source else "it has no sections")
+        return _converted(context, text, form) if text is not None else _plain(context, source, form)
+    from ...richtext.editing import Editing
+
+    edit = Editing(source, form, context.rich_text, section)
+    if text is None:
+        return edit.markdown()
+    result = edit.edited(text, literal=context.is_literal(text))
+    for loss in edit.losses.list():
+        context.note(loss)
+    return result
+
+
+def _plain(context: Context, source: Any, form: str) -> str:
+    return str(_converted(context, source, "markdown", source=form)).rstrip("\n") if source else ""
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:

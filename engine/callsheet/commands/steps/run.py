@@ -16,6 +16,7 @@ from .field_columns import with_fields
 from .lookup import Lookups
 from .print_result import show, show_part
 from .reread import on_conflict
+from .rich_text import edited
 from .scope import convert_values, identifier, resolve_values, scope_of
 from .unknown import Unknown
 
@@ -68,7 +69,8 @@ class Run:
         convert_values(self.context, self.params, self.scope)
         first = next((place for place, step in enumerate(self.steps) if "call" in step), len(self.steps))
         for step in self.steps[:first]:
-            self._fail(step)
+            if "fail" in step:
+                self._fail(step)
         if "confirm" in self.command:
             self.context.will_confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
@@ -106,6 +108,9 @@ class Run:
     def _take(self, step: StepDefinition, following: list[StepDefinition]) -> None:
         if "fail" in step:
             self._fail(step)
+        elif "edit" in step:
+            if self.wanted(step):
+                self._bind(step, edited(self.context, self.fill(step["edit"])))
         elif self.wanted(step):
             final = not any("call" in later and self.wanted(later) for later in following)
             self._rehearse(step, following)

@@ -134,11 +134,25 @@ class Action(Shape, total=False):
     reread: Reread
 
 
+class Edit(Shape, total=False):
+    """Rich text as Markdown that can be edited and given back.
+
+    Without `text` the answer is the Markdown. With it, it is the source with the changes of that text: what the text
+    did not touch stays as it is in the source.
+    """
+
+    of: Required[Annotated[Value, Field(description="The source: a text or a document. Null or empty: none yet.")]]
+    format: Required[Annotated[str, Field(description="Its rich-text format: storage, adf or wiki.")]]
+    section: Annotated[Value, Field(description="Only the part below this heading.")]
+    text: Annotated[Value, Field(description="The edited Markdown.")]
+
+
 class StepDefinition(Bound, Action, total=False):
-    """One thing a command does: a `call` or a `fail`."""
+    """One thing a command does: a `call`, an `edit` or a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
+    edit: Edit
     fail: Annotated[Template, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code

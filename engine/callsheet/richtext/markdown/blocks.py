@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
 from .attributes import at_end
@@ -26,8 +27,12 @@ CONTAINER = re.compile(r"\s*\{?\.?([\w-]+)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|\"(
 
 
 def read(source: str, rules: Rules, losses: Losses, *, soft_break: str = "space", cards: bool = False) -> Node:
+    """The tree of a text; raises UsageError with the line where what a comment of ours carries is damaged."""
     reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
-    return reader.read(without(source.replace("\0", "\ufffd")))
+    try:
+        return reader.read(without(source.replace("\0", "\ufffd")))
+    except DamagedError as error:
+        raise damaged(str(error), source) from None
 
 
 class BlockReader:

@@ -6,6 +6,10 @@ their tags are markup only where they have attributes or come in pairs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
+from ..tree import Mark, Node
+
 
 def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -48,3 +52,14 @@ CLOSES: dict[str, frozenset[str]] = {
     "a": _names("a"),
 }
 STOPS = _names("ul ol dl table div section blockquote details menu dir") | {CARRY}
+
+
+@dataclass(slots=True)
+class Element:
+    """An open tag: a block with content of its own, marks for what it encloses, or neither."""
+
+    name: str
+    node: Node | None = None
+    marks: tuple[Mark, ...] = ()
+    around: tuple[Mark, ...] = ()  # put on the blocks it encloses
+    content: list[Node] = field(default_factory=list)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from .. import lossless_markers
@@ -18,24 +17,13 @@ from ..rules import Rules
 from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
-from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID
+from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, Element
 from .inline import tidied
 from .tags import Attrs, Tags
 
 MOST = 30  # elements in one another; what is deeper has no element of its own
 SPACE = re.compile(r"[ \t\n\r\f]+")
 LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
-
-
-@dataclass(slots=True)
-class Element:
-    """An open tag: a block with content of its own, marks for what it encloses, or neither."""
-
-    name: str
-    node: Node | None = None
-    marks: tuple[Mark, ...] = ()
-    around: tuple[Mark, ...] = ()  # put on the blocks it encloses
-    content: list[Node] = field(default_factory=list)
 
 
 class Assembler:
@@ -68,6 +56,7 @@ class _Builder(HTMLParser):
         self.tags = assembler.tags
         self.stack = [Element("", Node("doc"))]
         self.hidden: list[str] = []
+        self.carried: list[str] = []  # comments that wait for their end
 
     # --- input ---
 
@@ -77,13 +66,8 @@ class _Builder(HTMLParser):
                 self._block(node)
             return
         words = node.text.strip()
-        if words == lossless_markers.END:
-            self.handle_endtag(CARRY)
-        elif (value := lossless_markers.from_comment(words)) and (kept := lossless_markers.restored(value, self.rules)):
-            if value.get("open"):
-                self._open(Element(CARRY, kept))
-            else:
-                self._block(kept)
+        if not self.rules.literal and lossless_markers.OURS.match(words):
+            self._ours(words)
         elif re.fullmatch(r"<br\s*/?>", words, re.IGNORECASE):
             self._block(Node("paragraph"))
         else:
@@ -92,7 +76,23 @@ class _Builder(HTMLParser):
             self.reset()
             self.hidden = []
 
+    def _ours(self, words: str) -> None:
+        """A comment that carries something, stands for something, or ends one of these."""
+        found = lossless_markers.meaning(words, self.rules)
+        if words == lossless_markers.END and self.carried:
+            self.carried.pop()
+            self.handle_endtag(CARRY)
+        elif found is None:
+            raise lossless_markers.DamagedError(words)
+        elif found[1]:
+            self.carried.append(words)
+            self._open(Element(CARRY, found[0]))
+        else:
+            self._block(found[0])
+
     def ended(self) -> list[Node]:
+        if self.carried:
+            raise lossless_markers.DamagedError(self.carried[0])
         while len(self.stack) > 1:
             self._close_last()
         return self._blocks(self.stack[0])

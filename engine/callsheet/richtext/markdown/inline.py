@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from markdown_it.token import Token
 
 from .. import lossless_markers
+from ..plain_text import says
 from ..rules import Rules
 from ..tree import Mark, Node, merged, text
 from . import simple
@@ -60,13 +61,8 @@ class InlineReader:
 
         A tag that nobody knows is markup too when it is closed or has attributes; `<name>` alone is text.
         """
-        value = lossless_markers.from_span(source)
-        if value is not None:
-            return (
-                lossless_markers.restored(value, self.rules)
-                if "kind" in value
-                else lossless_markers.marks(value.get("marks"), self.rules)
-            )
+        if self.is_ours(source):
+            return self._carried(source)
         match = TAG.fullmatch(source)
         if match is None:
             return None
@@ -83,6 +79,29 @@ class InlineReader:
     @cached_property
     def _on_text(self) -> frozenset[str]:
         return frozenset(kind for form in self.rules.forms.get("text", ()) for kind in form.marks)
+
+    def is_ours(self, source: str) -> bool:
+        """Whether a tag or comment carries something, or is damaged."""
+        return not self.rules.literal and bool(lossless_markers.OURS.match(source))
+
+    def _carried(self, source: str) -> tuple[Mark, ...] | Node:
+        """What a span of ours carries."""
+        if label := lossless_markers.from_inline_reference(source):
+            return Node("inlinereference", {"label": label})
+        value = lossless_markers.from_span(source)
+        found: tuple[Mark, ...] | Node | None = None
+        if value is not None and "kind" in value:
+            found = lossless_markers.restored(value, self.rules)
+        elif value is not None:
+            found = lossless_markers.marks(value.get("marks"), self.rules)
+        if found is None:
+            raise lossless_markers.DamagedError(source)
+        return found
+
+    def shown(self, node: Node) -> list[str]:
+        """The words that stand between the tags of a carried node, piece by piece."""
+        words = html.escape(says(node, self.rules)).replace("\n", " ")
+        return [token.content for token in self.parser.inline(words)]
 
     def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
@@ -260,27 +279,32 @@ class _Run:
         if index in self.ends:
             self._close(self.ends[index])
             return index
+        ours = self.reader.is_ours(token.content)
+        if ours and index not in self.pairs:
+            raise lossless_markers.DamagedError(token.content)
         if token.content.startswith(("<!--", "<?", "<!")):
             return index  # comments are not shown
         closed = self.pairs.get(index)
         meaning = self.reader.tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):
-            self.found.append(
-                Node(
-                    meaning.kind,
-                    meaning.attrs,
-                    meaning.content,
-                    meaning.text,
-                    meaning.marks or (self.current if meaning.kind != "break" else ()),
-                    meaning.kept,
-                )
-            )
-            return index if closed is None else closed
+            return self._placed(index, meaning, ours=ours)
         if meaning is None:
             self.found.append(text(token.content, self.current))
         elif closed is not None:
             self._open(index, meaning)
         return index
+
+    def _placed(self, index: int, node: Node, *, ours: bool) -> int:
+        """A node in the place of its tag. Words that stand for a carried one and were changed win over it."""
+        end = self.pairs.get(index, index)
+        inner = [token.content for token in self.tokens[index + 1 : end]]
+        if node.kind == "inlinereference":
+            end = index
+        elif ours and inner != self.reader.shown(node):
+            return index
+        marks = node.marks or (self.current if node.kind != "break" else ())
+        self.found.append(Node(node.kind, node.attrs, node.content, node.text, marks, node.kept))
+        return end
 
 
 def _alt(tokens: list[Token]) -> list[str]:

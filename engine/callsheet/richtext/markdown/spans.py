@@ -63,7 +63,7 @@ class SpanWriter:
         """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
         if self.lossless:
             return node.kind, node.attrs, node.text, node.marks, [self._shape(child) for child in node.content]
-        marks = tuple((mark.kind, mark.attrs.get("href") and "link") for mark in node.marks)
+        marks = sorted((mark.kind, "link" if mark.attrs.get("href") else "") for mark in node.marks)
         return node.kind, node.text.strip(), marks
 
     # --- what readable Markdown can say ---
@@ -81,6 +81,8 @@ class SpanWriter:
                 self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
             elif mark.kind == "link" and set(mark.attrs) - {"href", "title"}:
                 self.losses.add("a link has attributes that Markdown cannot say")
+        if node.kind == "inlinereference":
+            return [node]
         if node.kind in ("text", "break", "image", "figure"):
             self._tell(node, {"url", "alt", "title", "text", "layout"})
             return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
@@ -162,6 +164,8 @@ class SpanWriter:
             if any(mark.kind == "codespan" for mark in node.marks):
                 return code_span(node.text)
             return escape(node.text, self.reader.patterns, linked=linked)
+        if node.kind == "inlinereference":
+            return lossless_markers.inline_reference(node.attrs["label"])
         if node.kind == "break" and (not node.attrs or level < CARRY_LEVEL):
             return "<br>" if single else "\\\n"
         if node.kind in ("image", "figure") and (level < CARRY_LEVEL):

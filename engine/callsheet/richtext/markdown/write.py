@@ -55,6 +55,7 @@ class BlockWriter:
             "table": self._table,
             "figure": self._figure,
             "image": self._figure,
+            "reference": self._reference,
             **dict.fromkeys(self.items, self._list),
         }
 
@@ -100,7 +101,7 @@ class BlockWriter:
         plain = _unmarked(node)
         fitted = fit(back, self.rules, Losses()).content
         kept = fit(Node("doc", content=[_unmarked(node, kept=True)]), self.rules, Losses()).content
-        same = fitted == [plain] or (back.content == [plain] and fitted == kept)
+        same = fitted == [plain] or (back.content == [plain] and (fitted == kept or kept != [plain]))
         return words if same else lossless_markers.comment(lossless_markers.flat(_unmarked(node)))
 
     def block(self, node: Node) -> str:
@@ -207,6 +208,11 @@ class BlockWriter:
         from .escape import target
 
         return f"[{words}]({target(linked[0].attrs.get('href', ''))})"
+
+    def _reference(self, node: Node) -> str:
+        """The place of something that only the document itself says, around what it holds."""
+        opening = lossless_markers.reference(node.attrs["label"], opens=bool(node.content))
+        return f"{opening}\n\n{self.blocks(node.content)}\n\n{lossless_markers.END}" if node.content else opening
 
     def _other(self, node: Node) -> str:
         """A node that Markdown has no construct for: what it holds, or what it says."""

@@ -9,7 +9,9 @@ from typing import Any
 from ..fields import Field, as_number, fields
 from ..rules import Rules
 from ..tree import Node
-from .xml import Element
+from .xml import Element, well_formed, written
+
+INSIDE, BESIDE, RICH = "inside", "beside", "rich"  # neutral names of elements that are kept as they are
 
 
 class StorageForm:
@@ -71,6 +73,8 @@ class StorageForm:
         inner = element.child(self.inner) if self.inner else None
         if inner is not None:
             _read(self.inner_attrs, inner.attrs, result)
+            _keep(INSIDE, inner.elements(), result)
+        _keep(BESIDE, [child for child in element.elements() if child.name in self.table.get("keep", ())], result)
         named = {field.outer for field in self.attrs} | set(self.fixed) | ({"style"} if self.styles else set())
         other = {key: value for key, value in element.attrs.items() if key not in named}
         return result | ({"attributes": other} if other else {})
@@ -85,6 +89,18 @@ class StorageForm:
     def said(self, among: list[Field], attrs: dict[str, Any]) -> dict[str, str]:
         found = {field.outer: _write(field, attrs) for field in among}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def _keep(name: str, elements: list[Element], result: dict[str, Any]) -> None:
+    """Elements that no field says, kept as they are."""
+    if words := "".join(written(child) for child in elements):
+        result[name] = words
+
+
+def kept(attrs: dict[str, Any], name: str) -> str:
+    """What was kept, where it is still well-formed."""
+    words = attrs.get(name)
+    return words if isinstance(words, str) and well_formed(words) else ""
 
 
 def _has(field: Field, attrs: dict[str, str]) -> bool:
@@ -153,8 +169,15 @@ class StorageForms:
             name for forms in self.by_kind.values() for form in forms for name in form.table.get("skip", ())
         )
 
+    def of_mark(self, element: Element) -> StorageForm | None:
+        """The form in which an element is a mark of the words in it."""
+        return next(
+            (form for form in self.by_element.get(element.name, ()) if self.rules.group(form.kind) == "mark"), None
+        )
+
     def reading(self, element: Element) -> StorageForm | None:
         return next((form for form in self.by_element.get(element.name, ()) if form.matches(element)), None)
 
     def writing(self, node: Node) -> StorageForm | None:
-        return next((form for form in self.by_kind.get(node.kind, ()) if form.says(node)), None)
+        saying = [form for form in self.by_kind.get(node.kind, ()) if form.says(node)]
+        return max(saying, key=lambda form: len(form.set), default=None)

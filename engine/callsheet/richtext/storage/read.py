@@ -6,9 +6,10 @@ import re
 
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, merged, text, trimmed
-from .forms import StorageForm, StorageForms
-from .xml import Element, parse, written
+from .forms import RICH, StorageForm, StorageForms
+from .xml import Element, inner, parse, written
 
+PLAIN = ("!", "div", "span")  # elements that say nothing without attributes
 SPACE = re.compile(r"[ \t\r\n]+")
 
 
@@ -58,6 +59,9 @@ class StorageReader:
         if form is None:
             return self._unknown(element, marks)
         attrs = form.read(element)
+        if form.table.get("says") and element.text() not in ("", attrs.get(form.table["says"])):
+            form = self.forms.of_mark(element) or form  # a card that has words of its own is a link
+            attrs = form.read(element)
         if self.rules.group(form.kind) == "mark":
             present = any(mark.kind == form.kind for mark in marks)
             return self.children(element, marks if present else (*marks, Mark(form.kind, attrs)))
@@ -104,7 +108,10 @@ class StorageReader:
     def _label(self, element: Element, form: StorageForm) -> dict[str, str]:
         body = next((found for name in form.table["label"].values() if (found := element.child(name))), None)
         words = body.text().strip() if body else ""
-        return {"label": words} if words else {}
+        if body is None or not words:
+            return {}
+        marked = {RICH: "".join(inner(child) for child in body.children)} if body.elements() else {}
+        return {"label": words} | marked
 
     def _body(self, element: Element, form: StorageForm) -> Element | None:
         if form.macro is not None:
@@ -116,6 +123,8 @@ class StorageReader:
     def _unknown(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         frame = self.forms.frame
         if ":" not in element.name or element.name in self.forms.skipped:
+            if element.name not in self.forms.skipped and (element.attrs or element.name not in PLAIN):
+                self.losses.add(f"<{element.name}> cannot be kept: only what it holds is")
             return self.children(element, marks)
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
         content = [node for body in bodies for node in self.blocks(body, "doc")]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
-from .forms import StorageForm, StorageForms
+from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
 from .xml import cdata, escaped, tag, well_formed
 
 
@@ -28,13 +29,25 @@ class StorageWriter:
         """The children; runs of inline nodes with their marks around them."""
         parts: list[str] = []
         run: list[Node] = []
-        for child in node.content:
+        for place, child in enumerate(node.content):
             if child.kind in self.rules.inline or (child.kind == "figure" and node.kind in ("paragraph", "heading")):
                 run.append(child)
             else:
-                parts += [self.inline(run), self.block(child)]
+                parts += [self.inline(run), self._with_neighbours(node.content, place)]
                 run = []
         return "".join([*parts, self.inline(run)])
+
+    def _with_neighbours(self, nodes: list[Node], place: int) -> str:
+        """A block, with the element that is around it and its neighbours of the same kind where it is the first."""
+        node = nodes[place]
+        form = self.forms.writing(node)
+        around = form.table.get("around") if form else None
+        if not around:
+            return self.block(node)
+        if place and nodes[place - 1].kind == node.kind:
+            return ""
+        run = takewhile(lambda other: other.kind == node.kind, nodes[place:])
+        return tag(around, {}, "".join(self.block(one) for one in run))
 
     def inline(self, nodes: list[Node]) -> str:
         parts: list[str] = []
@@ -47,13 +60,13 @@ class StorageWriter:
             same = 0
             while same < min(len(opened), len(marks)) and opened[same] == marks[same]:
                 same += 1
-            parts += [self._mark(mark, opening=False) for mark in reversed(opened[same:])]
-            parts += [self._mark(mark, opening=True) for mark in marks[same:]]
+            parts += [self.mark(mark, opening=False) for mark in reversed(opened[same:])]
+            parts += [self.mark(mark, opening=True) for mark in marks[same:]]
             opened = marks
             parts.append(escaped(node.text) if node.kind == "text" else self.block(node))
-        return "".join(parts + [self._mark(mark, opening=False) for mark in reversed(opened)])
+        return "".join(parts + [self.mark(mark, opening=False) for mark in reversed(opened)])
 
-    def _mark(self, mark: Mark, *, opening: bool) -> str:
+    def mark(self, mark: Mark, *, opening: bool) -> str:
         form = self.forms.by_kind[mark.kind][0]
         if not opening:
             return f"</{form.element}>"
@@ -83,9 +96,8 @@ class StorageWriter:
             return self._macro(node, form)
         attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **_others(node.attrs)}
         if form.inner:
-            return tag(
-                form.element, attrs, tag(form.inner, form.said(form.inner_attrs, node.attrs)) + self._label(node, form)
-            )
+            said = tag(form.inner, form.said(form.inner_attrs, node.attrs), kept(node.attrs, INSIDE))
+            return tag(form.element, attrs, said + self._label(node, form))
         if form.table.get("says"):
             return tag(form.element, attrs, escaped(str(node.attrs[form.table["says"]])))
         inner = self._inside(node, form)
@@ -102,7 +114,7 @@ class StorageWriter:
         inner = self._items(node) if node.kind in self.items else self.content(node)
         for wrapper in filter(None, [form.table.get("wrap"), body]):
             inner = tag(wrapper, {}, inner)
-        return self._fields(node, form) + inner
+        return kept(node.attrs, BESIDE) + self._fields(node, form) + inner
 
     def _fields(self, node: Node, form: StorageForm) -> str:
         parts = []
@@ -139,6 +151,8 @@ class StorageWriter:
     def _label(self, node: Node, form: StorageForm) -> str:
         caption = "".join(self.block(child) for child in node.content if child.kind == "caption")
         label = node.attrs.get("label")
+        if label and "label" in form.table and (rich := kept(node.attrs, RICH)):
+            return caption + tag(form.table["label"]["rich"], {}, rich)
         return caption + (
             tag(form.table["label"]["plain"], {}, cdata(label)) if label and "label" in form.table else ""
         )

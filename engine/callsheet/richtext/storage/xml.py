@@ -16,13 +16,44 @@ KNOWN_TO_XML = ("amp", "lt", "gt", "quot", "apos")
 ENTITY = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|&([A-Za-z][A-Za-z0-9]*);", re.DOTALL)
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 ROOT = "<fragment>"
+MARKUP = re.compile(
+    r"<!\[CDATA\[(?P<cdata>.*?)\]\]>|(?P<comment><!--.*?-->|<\?.*?\?>)|</(?P<close>[^\s>]+)\s*>"
+    r"|<(?P<open>[^\s/>]+)(?P<attrs>(?:[^>\"']|\"[^\"]*\"|'[^']*')*?)(?P<empty>/?)>|(?P<words>[^<]+)",
+    re.DOTALL,
+)
+ATTRIBUTE = re.compile(r"([^\s=]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+
+
+class Words(str):
+    """Text, and where in the source it stands."""
+
+    __slots__ = ("end", "start")
+
+    start: int
+    end: int
+
+    @classmethod
+    def at(cls, words: str, start: int, end: int) -> Words:
+        made = cls(words)
+        made.start, made.end = start, end
+        return made
 
 
 @dataclass(slots=True)
 class Element:
+    """An element, and where in the source it starts, its content starts and ends, and it ends.
+
+    A comment is an element of the name `!`.
+    """
+
     name: str
     attrs: dict[str, str] = field(default_factory=dict)
-    children: list[Element | str] = field(default_factory=list)
+    children: list[Element | Words] = field(default_factory=list)
+    start: int = 0
+    inner: int = 0
+    close: int = 0
+    end: int = 0
+    deep: bool = False  # it holds elements beyond the limit, of which only the text is here
 
     def elements(self) -> list[Element]:
         return [child for child in self.children if isinstance(child, Element)]
@@ -48,17 +79,12 @@ def parse(source: str) -> Element:
         line = source.count("\n", 0, bad.start()) + 1
         column = bad.start() - source.rfind("\n", 0, bad.start())
         raise UsageError(f"storage format: {line}:{column}: a character that XML does not have: U+{ord(bad[0]):04X}")
-    builder = _Builder()
     parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.words
     try:
         parser.Parse(ROOT + ENTITY.sub(_entity, source) + "</fragment>", True)  # noqa: FBT003 -- expat takes it by position
     except expat.ExpatError as error:
         raise UsageError(f"storage format: {_position(source, error)}: {expat.ErrorString(error.code)}") from None
-    return builder.root
+    return _Builder().built(source)
 
 
 def _position(source: str, error: expat.ExpatError) -> str:
@@ -75,31 +101,44 @@ def _position(source: str, error: expat.ExpatError) -> str:
 
 
 class _Builder:
-    """Elements deeper than the limit are left out around their text."""
+    """Elements of a source that is well-formed; those deeper than the limit are left out around their text."""
 
     def __init__(self) -> None:
-        self.root = Element("")
         self.stack: list[Element] = []
-        self.depth = 0
+        self.depth = 1
 
-    def start(self, name: str, attrs: dict[str, str]) -> None:
-        self.depth += 1
+    def built(self, source: str) -> Element:
+        root = Element("", end=len(source), close=len(source))
+        self.stack = [root]
+        for match in MARKUP.finditer(source):
+            if match["open"]:
+                self._start(match)
+            elif match["close"]:
+                self._end(match)
+            elif match["comment"]:
+                self.stack[-1].children.append(Element("!", start=match.start(), end=match.end()))
+            else:
+                words = html.unescape(match["words"]) if match["cdata"] is None else match["cdata"]
+                if words:
+                    self.stack[-1].children.append(Words.at(words.replace("\r\n", "\n"), *match.span()))
+        return root
+
+    def _start(self, match: re.Match[str]) -> None:
+        self.depth += not match["empty"]
         if self.depth > MAX_DEPTH:
+            self.stack[-1].deep = True
             return
-        element = Element(name, attrs)
-        if self.stack:
-            self.stack[-1].children.append(element)
-        else:
-            self.root = element
-        self.stack.append(element)
+        attrs = {m[1]: html.unescape(m[2] if m[3] is None else m[3]) for m in ATTRIBUTE.finditer(match["attrs"])}
+        element = Element(match["open"], attrs, [], match.start(), match.end(), match.end(), match.end())
+        self.stack[-1].children.append(element)
+        if not match["empty"]:
+            self.stack.append(element)
 
-    def end(self, _name: str) -> None:
+    def _end(self, match: re.Match[str]) -> None:
         if self.depth <= MAX_DEPTH:
-            self.stack.pop()
+            element = self.stack.pop()
+            element.close, element.end = match.span()
         self.depth -= 1
-
-    def words(self, words: str) -> None:
-        self.stack[-1].children.append(words)
 
 
 def escaped(words: str) -> str:
@@ -115,9 +154,14 @@ def tag(name: str, attrs: dict[str, str], inner: str = "") -> str:
     return f"<{name}{said}>{inner}</{name}>" if inner else f"<{name}{said} />"
 
 
+def inner(child: Element | Words) -> str:
+    return escaped(child) if isinstance(child, str) else written(child)
+
+
 def written(element: Element) -> str:
-    inner = "".join(escaped(child) if isinstance(child, str) else written(child) for child in element.children)
-    return tag(element.name, element.attrs, inner)
+    if element.name == "!":
+        return ""
+    return tag(element.name, element.attrs, "".join(map(inner, element.children)))
 
 
 def well_formed(source: str) -> bool:

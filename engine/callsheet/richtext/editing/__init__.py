@@ -1,0 +1,89 @@
+"""A document as Markdown that is edited and goes back: what was not touched stays as it is in the source.
+
+The text carries nothing of the document. When it comes back, the document is read again, compared with the text block
+by block and word by word, and only what differs is written anew. What Markdown has no words for has a place in the
+text, under a name that the document is asked for (see `lossless_markers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...jsontext import dump
+from ..adf import read as read_adf
+from ..lossless_markers import refuse_references
+from ..markdown.blocks import read as read_markdown
+from ..rules import Rules
+from ..tree import Losses
+from .document_edit import DocumentEdit
+from .document_parts import DocumentParts
+from .parts import Part, shape
+from .sayable import Sayable
+from .section import Section, section_of
+from .storage_edit import StorageEdit
+from .storage_parts import StorageParts
+from .verify import clean, settle
+
+
+class Editing:
+    """One document of a format, `storage` or `adf`; `section` is the heading of the part that is meant."""
+
+    def __init__(self, source: Any, format: str, nodes: Mapping[str, Any], section: str | None = None) -> None:
+        self.source = source
+        self.format = format
+        self.nodes = nodes
+        self.rules = Rules(nodes)
+        self.sayable = Sayable(self.rules)
+        self.losses = Losses()
+        if format == "storage":
+            self.root = StorageParts(source, self.rules, self.sayable).root()
+            self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
+        else:
+            read_adf(source, self.rules, Losses())
+            self._parts = DocumentParts(self.rules, self.sayable)
+            self.root = self._parts.root(source)
+            self._text = settle(self.root, self.sayable, lambda part: dump(part.source))
+        self.section: Section | None = section_of(self.root, section) if section is not None else None
+
+    def markdown(self) -> str:
+        """The text to edit."""
+        if self.section is None:
+            return self._text
+        return self.sayable.write([part.said() for part in self.section.parts])
+
+    def edited(self, text: str, *, literal: bool = False) -> Any:
+        """The source with the changes of the text. Raises UsageError where the text asks for what is not there.
+
+        In a `literal` text, which is not a person's own, only formatting is read.
+        """
+        rules = Rules(self.nodes, literal=True) if literal else self.rules
+        content = clean(read_markdown(text, rules, self.losses).content)
+        references = {label: part for part, label in labels(self.root)}
+        refuse_references(text, content, references)
+        if self.section is not None:
+            content = self.section.within(content)
+        if [shape(node) for node in content] == [shape(part.said()) for part in self.root.parts or ()]:
+            return self.source
+        if self.format == "storage":
+            return StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, content)
+        sources = {label: part.source for label, part in references.items()}
+        return DocumentEdit(self._parts, self.losses, sources, len(references)).edited(self.root, content)
+
+
+def labels(root: Part) -> list[tuple[Part, str]]:
+    """Every part that has a name in the text, the nodes in lines as parts of their own."""
+    found: list[tuple[Part, str]] = []
+    pending = [root]
+    while pending:
+        part = pending.pop()
+        if part.label:
+            found.append((part, part.label))
+        for token in part.line or ():
+            if token.node is not None and token.node.kind == "inlinereference":
+                name = token.node.attrs["label"]
+                source = token.pieces[0].source
+                source = source[0] if isinstance(source, tuple) else source
+                found.append((Part("inlinereference", {}, source, label=name), name))
+        pending += part.parts or ()
+    return found

@@ -1,0 +1,208 @@
+"""Edited documents: what was not touched stays as it was, and what is new fits where it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..adf import Writer, form_of
+from ..normalise import Fitter, Up
+from ..rules import Rules
+from ..tree import Losses, Node, text
+from .align import increasing
+from .blocks import Merger, MisfitError
+from .document_parts import DocumentParts, Json, wrapped
+from .parts import FRAMED, Part, Token, Wrapper, shape, tokens_of
+from .words import Output, merged
+
+
+class DocumentEdit:
+    def __init__(self, parts: DocumentParts, losses: Losses, references: dict[str, Any], count: int) -> None:
+        self.rules: Rules = parts.rules
+        self.parts = parts
+        self.reader = parts.reader
+        self.references = references
+        self.fitter = Fitter(self.rules, losses)
+        self.writer = Writer(self.rules)
+        self.writer.counts = dict.fromkeys(self.rules.nodes, count)
+        self.merger = Merger(self.rules, self)
+
+    def edited(self, root: Part, nodes: list[Node]) -> Json:
+        content = self.merger.blocks(root, nodes)
+        return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
+
+    # --- blocks ---
+
+    def kept(self, part: Part) -> list[Any]:
+        return [part.source]
+
+    def words(self, part: Part, node: Node) -> list[Any]:
+        if part.line is None:
+            words = "".join(child.text for child in node.content)
+            return self.around(part, node, respelt(part.source.get("content", []), words))
+        if self.reader.form(part.source, mark=False).kind == "figure":  # type: ignore[union-attr]
+            return self._figure(part, node)
+        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content)), node)
+        if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
+            inner = [{**around, "content": inner}]
+        return self.around(part, node, inner)
+
+    def around(self, part: Part, node: Node, inner: list[Any]) -> list[Any]:
+        raw: Json = part.source
+        if part.label or (node.kind == part.kind and node.attrs == part.attrs):
+            return [{**raw, "content": inner}]
+        form = self.reader.form(raw, mark=False)
+        own = self.reader.attrs(form, raw.get("attrs")) if form and form.kind == node.kind else {}
+        left = {name: value for name, value in own.items() if name not in part.attrs}
+        shell = self.writer.node(Node(node.kind, {**left, **node.attrs}))
+        if form is None or form.kind != node.kind:
+            kinds = {found.kind for child in inner if (found := self.reader.form(child, mark=False))}
+            if not kinds <= self.rules.holds.get(node.kind, frozenset()):
+                raise MisfitError
+        kept = {"marks": raw["marks"]} if "marks" in raw and form and form.kind == node.kind else {}
+        return [{**shell, **kept, "content": inner}]
+
+    def fresh(self, node: Node, parent: Part) -> list[Any]:
+        kind = parent.kind if parent.kind in self.rules.holds else "doc"
+        placed = self.fitter.place(self.resolved(node), Node(kind))
+        if kind != "doc" and any(isinstance(one, Up) for one in placed):
+            raise MisfitError
+        return [self.writer.node(one) for one in placed]
+
+    def resolved(self, node: Node) -> Node:
+        """A new node with what stands in it by reference, restored as it was."""
+        if node.kind in ("reference", "inlinereference"):
+            found = self.reader.node(self.references[node.attrs["label"]], 1)
+            restored = _kept(found[0]) if found else text("")
+            return restored.having([self.resolved(child) for child in node.content]) if node.content else restored
+        return node.having([self.resolved(child) for child in node.content])
+
+    def joined(self, parent: Part, written: list[tuple[Part | None, list[Any]]]) -> list[Any]:
+        """Blocks with those between them that nobody sees."""
+        content = list(parent.source.get("content", ()))
+        places = {id(child): place for place, child in enumerate(content)}
+        at = {id(part): places[id(part.source)] for part in parent.parts or ()}
+        seen = set(at.values())
+        own = [at.get(id(part), -1) for part, _ in written]
+        stayed = increasing(own)
+        result: list[Any] = []
+        reached = 0
+        for number, (_part, blocks) in enumerate(written):
+            if number in stayed:
+                result += [content[n] for n in range(reached, own[number]) if n not in seen]
+                reached = own[number] + 1
+            result += blocks
+        return [*result, *(content[n] for n in range(reached, len(content)) if n not in seen)]
+
+    def _figure(self, part: Part, node: Node) -> list[Any]:
+        """An image with another description or caption; anything more makes it new."""
+        line = tokens_of(node.content)
+        new = line[0].node if len(line) == 1 else None
+        old = (part.line or [Token()])[0].node
+        if node.kind != "paragraph" or new is None or old is None or new.kind != old.kind or new.marks != old.marks:
+            raise MisfitError
+        was, now = (one.content[0] if one.kind == "figure" else one for one in (old, new))
+        if was.attrs.get("url") != now.attrs.get("url"):
+            raise MisfitError
+        content = []
+        for child in part.source.get("content", ()):
+            form = self.reader.form(child, mark=False)
+            if form is not None and form.kind in FRAMED and was.attrs != now.attrs:
+                attrs = {name: value for name, value in child.get("attrs", {}).items() if name != "alt"}
+                child = {**child, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}  # noqa: PLW2901
+            elif form is not None and form.kind == "caption" and shape(old) != shape(new):
+                words = [text for part in new.content if part.kind == "caption" for text in part.content]
+                lead, line = self.parts.line(child.get("content", []))
+                inner = self._inline(merged(lead, line, tokens_of(words), marks=False), Node("caption"))
+                child = {**child, "content": inner}  # noqa: PLW2901
+            content.append(child)
+        return [{**part.source, "content": content}]
+
+    # --- words ---
+
+    def _inline(self, outputs: list[Output], parent: Node) -> list[Any]:
+        result: list[Any] = []
+        origin: list[Any] = []
+        for output in outputs:
+            raws, source = self._written(output, parent)
+            for raw in raws:
+                last = result[-1] if result else None
+                joins = (
+                    last is not None
+                    and raw.get("type") == "text" == last.get("type")
+                    and last.get("marks", []) == raw.get("marks", [])
+                    and (source is None or origin[-1] is None or source is origin[-1])
+                )
+                if joins and last is not None:
+                    result[-1] = {**last, "text": last["text"] + raw["text"]}
+                    origin[-1] = origin[-1] if origin[-1] is not None else source
+                    result[-1] = {**(source if source is not None else last), **_only(result[-1])}
+                else:
+                    result.append(raw)
+                    origin.append(source)
+        return result
+
+    def _written(self, output: Output, parent: Node) -> tuple[list[Any], Any]:
+        """Nodes of the document for one word or node, and the node they are a part of where nothing changed."""
+        if output.source is not None:
+            raw, words = output.source.source
+            if words is None:
+                return [self._relabelled(raw, output)], raw
+            if output.stack == output.source.stack:
+                return [{**raw, "text": words}], raw
+            return [self._text(words, output, parent)], None
+        token = output.token or Token()
+        if token.node is None and output.near is not None and output.near.source[1] is not None:
+            raw = output.near.source[0]
+            return [{**raw, "text": token.text}], raw
+        if token.node is None:
+            return [self._text(" " if token.blank else token.text, output, parent)], None
+        placed = self.fitter.place(self.resolved(token.node), Node(parent.kind))
+        if any(isinstance(one, Up) for one in placed):
+            raise MisfitError
+        return [self.writer.node(one) for one in placed], None
+
+    def _text(self, words: str, output: Output, parent: Node) -> Json:
+        marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
+        read = text(words, self.reader.marks({"marks": marks}))
+        fitted = self.fitter.with_marks(read, Node(parent.kind))
+        kept = [raw for raw, mark in zip(marks, read.marks, strict=False) if mark in fitted.marks]
+        return {"type": "text", "text": words, **({"marks": kept} if kept else {})}
+
+    def _mark(self, wrapper: Wrapper) -> Any:
+        if wrapper.mark is None:
+            return None
+        made = self.writer.mark(wrapper.mark)
+        old = wrapper.base.source if wrapper.base else {}
+        return {**old, **made, **({"attrs": {**old.get("attrs", {}), **made["attrs"]}} if "attrs" in made else {})}
+
+    def _relabelled(self, raw: Any, output: Output) -> Any:
+        """A node of which Markdown now says something else."""
+        old, new = output.old, output.token
+        if old is None or new is None or old.node is None or new.node is None or old.node.attrs == new.node.attrs:
+            return raw
+        form = self.reader.form(raw, mark=False)
+        own = self.reader.attrs(form, raw.get("attrs")) if form else {}
+        left = {name: value for name, value in own.items() if name not in old.node.attrs}
+        found = form_of(self.rules, new.node.kind, {**left, **new.node.attrs})
+        return {**raw, "attrs": found[1]} if found else raw
+
+
+def respelt(content: list[Json], words: str) -> list[Json]:
+    """Runs of plain text with other words in them: only those that differ are new."""
+    start, end = 0, len(content)
+    while start < end and words.startswith(content[start].get("text", "")):
+        words = words[len(content[start].get("text", "")) :]
+        start += 1
+    while end > start and words.endswith(content[end - 1].get("text", "")):
+        end -= 1
+        words = words[: len(words) - len(content[end].get("text", ""))]
+    first = content[start] if start < end else {"type": "text"}
+    return [*content[:start], *([{**first, "text": words}] if words else []), *content[end:]]
+
+
+def _only(raw: Json) -> Json:
+    return {"text": raw["text"]}
+
+
+def _kept(node: Node) -> Node:
+    return Node(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, kept=True)

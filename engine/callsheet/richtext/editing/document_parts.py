@@ -1,0 +1,158 @@
+"""The document format as parts that know their source, the JSON they were read from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..adf import Reader
+from ..lossless_markers import label
+from ..plain_text import says
+from ..rules import NodeForm, Rules
+from ..tree import MAX_DEPTH, Losses, Mark, Node
+from .parts import FRAMED, TOKEN, Part, Piece, Token, Wrapper, settled, tokens_of
+from .sayable import Sayable
+
+Json = dict[str, Any]
+LINES = ("paragraph", "heading", "task", "decision")
+NAMED = ("layout", "column", "bodied", "syncbody")  # what holds blocks and has no construct in Markdown
+SHOWN = ("extensionKey", "text", "url", "title", "shortName", "name", "resourceId", "id")
+
+
+class DocumentParts:
+    def __init__(self, rules: Rules, sayable: Sayable) -> None:
+        self.rules = rules
+        self.sayable = sayable
+        self.reader = Reader(rules, Losses())
+        self._wrappers: dict[str, Wrapper] = {}
+
+    def root(self, document: Json) -> Part:
+        """Raises UsageError when it is no document."""
+        return Part("doc", {}, document, self._blocks(document, 1))
+
+    def _blocks(self, raw: Json, depth: int) -> list[Part]:
+        return [part for child in _content(raw) for part in self._block(child, depth)]
+
+    def _block(self, raw: Any, depth: int) -> list[Part]:
+        form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+        if form is None or depth > MAX_DEPTH:
+            return [self._reference(raw)]
+        attrs = self.reader.attrs(form, raw.get("attrs"))
+        said = self.sayable.attrs(form.kind, attrs)
+        if form.kind in LINES:
+            inner = wrapped(raw, self.reader) if form.kind in ("task", "decision") else None
+            lead, line = self.line(_content(inner or raw))
+            seen = line or form.kind not in ("paragraph", "heading")
+            return [Part(form.kind, said, raw, line=line, lead=lead)] if seen else []
+        if form.kind == "figure":
+            return [self._figure(raw)]
+        if form.kind in ("code", "rule"):
+            words = "".join(str(child.get("text", "")) for child in _content(raw) if isinstance(child, dict))
+            return [Part(form.kind, said, raw, words=words)]
+        if not form.table.get("holds") or form.kind in ("gallery", "caption", "blocktask"):
+            return [self._reference(raw)]
+        return [self._container(raw, form, said, depth)]
+
+    def _container(self, raw: Json, form: NodeForm, said: Json, depth: int) -> Part:
+        parts = self._blocks(raw, depth + 1)
+        if form.kind in NAMED or (form.kind == "panel" and not said):
+            own = {key: value for key, value in raw.items() if key != "content"}
+            return Part(form.kind, {}, raw, parts, label=label(self._name(raw), _key(own)))
+        return Part(form.kind, said, raw, parts)
+
+    def _figure(self, raw: Json) -> Part:
+        """An image, which stands in a paragraph of its own in Markdown."""
+        found = self.reader.node(raw, 1)
+        image = next((child for child in found[0].content if child.kind == "image"), None) if found else None
+        nodes = None
+        if image is not None:
+            caption = "".join(says(c, self.rules) for c in found[0].content if c.kind == "caption").strip()
+            bare = Node("image", image.attrs)
+            nodes = self.sayable.nodes(self.sayable.captioned(bare, caption) if caption else bare)
+        if nodes is None or nodes[0].kind not in FRAMED or image is None:
+            return self._reference(raw)
+        marks = [
+            said
+            for mark in (*image.marks, *found[0].marks)
+            if mark.kind == "link" and (said := self.sayable.mark(mark))
+        ]
+        linked = tuple(marks[:1])
+        node = Node(nodes[0].kind, nodes[0].attrs, nodes[0].content, marks=linked)
+        return Part("paragraph", {}, raw, line=[Token(node=node, marks=linked, pieces=[Piece(raw)])])
+
+    def _reference(self, raw: Any) -> Part:
+        return Part("reference", {}, raw, label=label(self._name(raw), _key(raw)))
+
+    def _name(self, raw: Any) -> str:
+        """What a reader may know it by: its type, and what it says of itself."""
+        if not isinstance(raw, dict):
+            return "part"
+        attrs = raw.get("attrs")
+        attrs = attrs if isinstance(attrs, dict) else {}
+        words = [attrs[name] for name in SHOWN if isinstance(attrs.get(name), str)]
+        return " ".join([str(raw.get("type")), *words[:2]])
+
+    # --- words ---
+
+    def line(self, content: list[Any]) -> tuple[list[Piece], list[Token]]:
+        found: list[Token] = []
+        for raw in content:
+            form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+            stack = self._stack(raw) if isinstance(raw, dict) else ()
+            if form is not None and form.kind == "text" and isinstance(raw.get("text"), str):
+                marks = _marks(stack)
+                words = TOKEN.findall(raw["text"])
+                found += [Token(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
+            else:
+                found += self._atom(raw, form, stack)
+        return settled(found)
+
+    def _stack(self, raw: Json) -> tuple[Wrapper, ...]:
+        found = raw.get("marks")
+        return tuple(self._wrapper(mark) for mark in (found if isinstance(found, list) else ()))
+
+    def _wrapper(self, raw: Any) -> Wrapper:
+        key = _key(raw)
+        if key not in self._wrappers:
+            read = self.reader.marks({"marks": [raw]})
+            self._wrappers[key] = Wrapper(self.sayable.mark(read[0]) if read else None, raw)
+        return self._wrappers[key]
+
+    def _atom(self, raw: Any, form: NodeForm | None, stack: tuple[Wrapper, ...]) -> list[Token]:
+        piece = Piece((raw, None), stack)
+        nodes = None
+        if form is not None and self.rules.group(form.kind) == "inline":
+            nodes = self.sayable.nodes(Node(form.kind, self.reader.attrs(form, raw.get("attrs"))))
+        if nodes is None:
+            return [Token(node=Node("inlinereference", {"label": label(self._name(raw), _key(raw))}), pieces=[piece])]
+        if nodes[0].kind != "text":
+            return [Token(node=Node(nodes[0].kind, nodes[0].attrs, nodes[0].content), pieces=[piece])]
+        tokens = tokens_of(nodes)
+        for token in tokens:
+            token.whole = tokens
+        tokens[0].pieces = [piece]
+        return tokens
+
+
+def wrapped(raw: Json, reader: Reader) -> Json | None:
+    """The paragraph that holds the words of an item, which should hold them itself."""
+    content = _content(raw)
+    form = reader.form(content[0], mark=False) if len(content) == 1 and isinstance(content[0], dict) else None
+    return content[0] if form is not None and form.kind == "paragraph" else None
+
+
+def _content(raw: Json) -> list[Any]:
+    found = raw.get("content")
+    return found if isinstance(found, list) else []
+
+
+def _key(raw: Any) -> str:
+    return json.dumps(raw, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _marks(stack: tuple[Wrapper, ...]) -> tuple[Mark, ...]:
+    found: dict[str, Mark] = {}
+    for wrapper in stack:
+        if wrapper.mark is not None:
+            found.setdefault(wrapper.mark.kind, wrapper.mark)
+    return tuple(found.values())

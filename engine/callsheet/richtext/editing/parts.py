@@ -1,0 +1,196 @@
+"""A document as parts, each with what Markdown says of it and what its source is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tree import Mark, Node, text
+
+TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
+WORD = re.compile(r"[^\W_]+")
+SPACE = frozenset(" \t\r\n")
+Shape = tuple[Any, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Wrapper:
+    """An element or mark around words: the mark that Markdown can say, if any, and the source."""
+
+    mark: Mark | None
+    source: Any
+    plain: bool = False  # holds nothing but text
+    base: Wrapper | None = None  # what it is an edit of: the same with another address
+
+
+@dataclass(slots=True)
+class Piece:
+    """Source of inline content, and what is around it."""
+
+    source: Any
+    stack: tuple[Wrapper, ...] = ()
+    text: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Token:
+    """A word, a space, a sign or an inline node; `after` is source that nobody sees."""
+
+    text: str = ""
+    node: Node | None = None
+    marks: tuple[Mark, ...] = ()
+    pieces: list[Piece] = field(default_factory=list)
+    after: list[Piece] = field(default_factory=list)
+    whole: list[Token] | None = None  # the tokens that together stand for one piece of source
+    label: list[Token] | None = None  # the words inside of a node
+
+    @property
+    def blank(self) -> bool:
+        return self.node is None and self.text[:1] in SPACE
+
+    @property
+    def airy(self) -> bool:
+        """Whether it is white space of any sort, on which marks do not show."""
+        return self.node is None and self.text.isspace()
+
+    @property
+    def key(self) -> Shape:
+        """What must be equal for it to be the same word or node."""
+        if self.node is not None:
+            hidden = () if self.node.kind == "inlinereference" else LABELS
+            attrs = {**self.node.attrs, **(self.node.content[0].attrs if self.node.kind == "figure" else {})}
+            return (self.node.kind, *sorted((k, repr(v)) for k, v in attrs.items() if k not in hidden))
+        return ("", " " if self.blank else self.text)
+
+    @property
+    def shape(self) -> Shape:
+        if self.node is not None:
+            return shape(self.node)
+        kinds = {_said(mark) for mark in self.marks if not self.airy or mark.kind == "codespan"}
+        return (*self.key, frozenset(kinds))
+
+
+LABELS = ("label", "name", "text", "alt")
+
+
+def _said(mark: Mark) -> Shape:
+    return (mark.kind, *sorted((k, v) for k, v in mark.attrs.items() if isinstance(v, str)))
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """A block: `parts` where it holds blocks, `line` where it holds words, `words` where it is plain text."""
+
+    kind: str
+    attrs: dict[str, Any]
+    source: Any
+    parts: list[Part] | None = None
+    line: list[Token] | None = None
+    words: str = ""
+    lead: list[Piece] = field(default_factory=list)  # source before the words that nobody sees
+    label: str = ""  # the name it has in the text where Markdown has no construct for it
+    opaque: bool = False  # Markdown says nothing of what is in it
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it can only be kept, moved or left out."""
+        return self.opaque or (bool(self.label) and not self.parts)
+
+    def said(self) -> Node:
+        """What Markdown says of it."""
+        if self.opaque or self.label:
+            inner = [] if self.opaque else [part.said() for part in self.parts or ()]
+            return Node("reference", {"label": self.label}, inner)
+        if self.parts is not None:
+            return Node(self.kind, dict(self.attrs), [part.said() for part in self.parts])
+        if self.line is not None:
+            return Node(self.kind, dict(self.attrs), nodes_of(self.line))
+        return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
+
+
+def tokens_of(nodes: list[Node]) -> list[Token]:
+    """Inline content as it was read, in tokens."""
+    found: list[Token] = []
+    for node in nodes:
+        if node.kind == "text":
+            found += [Token(words, marks=node.marks) for words in TOKEN.findall(node.text)]
+        else:
+            marks = tuple(mark for mark in node.marks if mark.kind == "link") if node.kind in FRAMED else ()
+            found.append(Token(node=Node(node.kind, node.attrs, node.content, node.text, marks), marks=marks))
+    return settled(found)[1]
+
+
+FRAMED = ("image", "figure")  # nodes that can be a link
+
+
+def settled(tokens: list[Token]) -> tuple[list[Piece], list[Token]]:
+    """Tokens that are seen, and the source before them. No space stands at an edge, a line break or a space."""
+    lead: list[Piece] = []
+    result: list[Token] = []
+    for token in tokens:
+        last = result[-1] if result else None
+        if (not token.text and token.node is None) or (token.blank and (last is None or last.blank or _breaks(last))):
+            (last.after if last else lead).extend(token.pieces)
+        elif _breaks(token) and last is None:
+            lead.extend(token.pieces)
+        elif last and WORD.fullmatch(token.text) and WORD.fullmatch(last.text) and _joins(last, token):
+            last.text += token.text
+            last.pieces += [*last.after, *token.pieces]
+            last.after = []
+        else:
+            if _breaks(token) and last and last.blank:
+                _dropped(result, lead)
+            result.append(token)
+        (result[-1].after if result else lead).extend(token.after if not result or token is not result[-1] else ())
+    while result and (result[-1].blank or _breaks(result[-1])):
+        _dropped(result, lead)
+    return lead, result
+
+
+def _dropped(result: list[Token], lead: list[Piece]) -> None:
+    last = result.pop()
+    (result[-1].after if result else lead).extend([*last.pieces, *last.after])
+
+
+def _breaks(token: Token) -> bool:
+    return token.node is not None and token.node.kind == "break"
+
+
+def _joins(one: Token, other: Token) -> bool:
+    return one.whole is None is other.whole and {*map(_said, one.marks)} == {*map(_said, other.marks)}
+
+
+def nodes_of(tokens: list[Token]) -> list[Node]:
+    """Tokens as runs of text and nodes; spaces carry the marks that go on over them."""
+    result: list[Node] = []
+    for place, token in enumerate(tokens):
+        if token.node is not None:
+            result.append(token.node)
+            continue
+        marks = token.marks
+        if token.airy and not any(mark.kind == "codespan" for mark in marks):
+            around = [
+                next((t.marks for t in side if not t.airy), ())
+                for side in (reversed(tokens[:place]), tokens[place + 1 :])
+            ]
+            marks = tuple(mark for mark in marks if all(mark in other for other in around))
+        words = " " if token.blank else token.text
+        if result and result[-1].kind == "text" and result[-1].marks == marks:
+            result[-1] = text(result[-1].text + words, marks)
+        else:
+            result.append(text(words, marks))
+    return result
+
+
+def shape(node: Node) -> Shape:
+    """What is compared: everything that Markdown says, and nothing that it says by chance."""
+    attrs = tuple(sorted((k, repr(v)) for k, v in node.attrs.items()))
+    if node.kind == "code":
+        return (node.kind, attrs, "".join(child.text for child in node.content).replace("\r\n", "\n"))
+    if any(child.kind in ("paragraph", "item", "row", "cell", "header") for child in node.content):
+        return (node.kind, attrs, *(shape(child) for child in node.content))
+    if node.kind in ("paragraph", "heading", "task", "decision"):
+        return (node.kind, attrs, *(token.shape for token in tokens_of(node.content)))
+    marks = frozenset(_said(mark) for mark in node.marks)
+    return (node.kind, attrs, node.text, marks, *(shape(child) for child in node.content))

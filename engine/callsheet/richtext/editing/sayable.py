@@ -1,0 +1,124 @@
+"""What Markdown can say of marks and inline nodes, found out by reading it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..markdown.blocks import BlockReader
+from ..markdown.unsupported import LANGUAGE, SAID
+from ..markdown.write import BlockWriter
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, text
+
+LONG = 10**8  # numbers of items stay below it
+LINKED = ("href", "title")
+
+
+class Sayable:
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.reader = BlockReader(rules, Losses())
+        self.writer = BlockWriter(rules, Losses(), lossless=False)
+        self._marks: dict[str, Mark | None] = {}
+        self._nodes: dict[str, list[Node] | None] = {}
+        self.alerts = rules.with_key("alerts")
+
+    def mark(self, mark: Mark) -> Mark | None:
+        """The mark as it reads back; None where Markdown has none for it."""
+        key = repr(mark)
+        if key not in self._marks:
+            wanted = Mark(mark.kind, {k: v for k, v in mark.attrs.items() if mark.kind == "link" and k in LINKED})
+            self._marks[key] = self._read_mark(wanted)
+        return self._marks[key]
+
+    def _read_mark(self, mark: Mark) -> Mark | None:
+        if mark.kind == "link" and not (isinstance(mark.attrs.get("href"), str) and mark.attrs["href"].strip()):
+            return None
+        back = self._back([text("x", (mark,))])
+        fits = len(back) == 1 and back[0].text == "x" and [m.kind for m in back[0].marks] == [mark.kind]
+        return back[0].marks[0] if fits else None
+
+    def _back(self, nodes: list[Node]) -> list[Node]:
+        return self.reader.inline.read(self.writer.spans.write(nodes))
+
+    def nodes(self, node: Node) -> list[Node] | None:
+        """The nodes that its Markdown reads back as: itself without what Markdown leaves out, or words; else None."""
+        key = repr((node.kind, node.attrs, node.content))
+        if key not in self._nodes:
+            self._nodes[key] = self._said(node)
+        return self._nodes[key]
+
+    def _said(self, node: Node) -> list[Node] | None:
+        if node.kind == "break":
+            return [Node("break")]
+        if node.kind == "figure":
+            back = self._back([node])
+            return back if len(back) == 1 and _captions(back[0]) == _captions(node) else self.nodes(node.content[0])
+        for attrs in self._tries(node):
+            back = self._back([Node(node.kind, attrs)])
+            if len(back) == 1 and back[0].kind == node.kind and attrs.items() <= back[0].attrs.items():
+                return back
+        if node.kind == "card" and isinstance(node.attrs.get("url"), str):
+            return self._words(text(node.attrs["url"], (Mark("link", {"href": node.attrs["url"]}),)))
+        words = node.attrs.get("text") or f":{node.attrs.get('name', '')}:" if node.kind == "emoji" else ""
+        return self._words(text(words)) if words else None
+
+    def _words(self, said: Node) -> list[Node] | None:
+        back = self._back([said])
+        return back if len(back) == 1 and back[0].text == said.text else None
+
+    def _tries(self, node: Node) -> list[dict[str, Any]]:
+        """The sets of attributes that a construct of Markdown could say."""
+        if node.kind == "image":
+            return [{name: node.attrs[name] for name in ("url", "alt") if node.attrs.get(name)}]
+        link = self.rules.get(node.kind, "link", {})
+        sets = [[link["attr"], link["label"]]] if link and node.attrs.get(link["label"]) else []
+        sets += [one.fields for one in self.writer.spans.reader.patterns.templates if one.kind == node.kind]
+        sets += [[link["attr"]]] if link else []
+        html = self.rules.get(node.kind, "html")
+        tagged = html.get("attrs", {}) if isinstance(html, dict) else {}
+        sets += (
+            [[said if isinstance(said, str) else said.get("as", name) for name, said in tagged.items()]]
+            if tagged
+            else []
+        )
+        return [
+            {name: node.attrs[name] for name in names}
+            for names in sets
+            if all(isinstance(node.attrs.get(name), str) and node.attrs[name] for name in names)
+        ]
+
+    def captioned(self, image: Node, caption: str) -> Node:
+        """An image with its caption as Markdown has it."""
+        said = self.nodes(image) or [image]
+        return Node("figure", {}, [said[0], Node("caption", content=[text(caption)])])
+
+    def write(self, nodes: list[Node]) -> str:
+        """Blocks as Markdown."""
+        return self.writer.blocks(nodes)
+
+    def attrs(self, kind: str, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The attributes of a block that Markdown's construct for it says, as they read back."""
+        if kind == "panel":
+            return dict(self.alert(kind, attrs) or {})
+        if kind == "decision":
+            return dict(next(iter(self.rules.get(kind, "markers", {"": {}}).values())))
+        said = {name: attrs[name] for name in SAID.get(kind, ()) if attrs.get(name) is not None}
+        if kind == "numbers" and not (isinstance(said.get("start", 1), int) and 1 < said.get("start", 1) < LONG):
+            said.pop("start", None)
+        if "language" in said and not LANGUAGE.fullmatch(str(said["language"])):
+            del said["language"]
+        if "title" in said:
+            said["title"] = " ".join(str(said["title"]).split())
+        one = {name for name in ("colspan", "rowspan") if said.get(name) == 1} | (
+            {"title"} if said.get("title") == "" else set()
+        )
+        return {name: value for name, value in said.items() if name not in one}
+
+    def alert(self, kind: str, attrs: dict[str, Any]) -> dict[str, Any] | None:
+        """The attributes of the alert that says this panel."""
+        return next((a for a in self.alerts.get(kind, {}).values() if a.items() <= attrs.items()), None)
+
+
+def _captions(node: Node) -> list[str]:
+    return [child.content[0].text for child in node.content if child.kind == "caption" and child.content]

@@ -1,0 +1,155 @@
+"""The words and inline nodes of storage XHTML as tokens that know their source."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from ..lossless_markers import label
+from ..rules import Rules
+from ..storage.forms import StorageForm, StorageForms
+from ..storage.xml import Element, Words, escaped
+from ..tree import Mark, Node
+from .parts import FRAMED, Piece, Token, Wrapper, settled, tokens_of
+from .sayable import Sayable
+
+RAW = re.compile(r"[ \t\r\n]+|[^\W_]+|&#?\w+;|.", re.DOTALL)
+
+
+class StorageWords:
+    def __init__(self, source: str, rules: Rules, sayable: Sayable) -> None:
+        self.source = source
+        self.rules = rules
+        self.sayable = sayable
+        self.forms = StorageForms(rules)
+
+    def is_macro(self, element: Element) -> bool:
+        return bool(element.name == self.forms.frame["element"])
+
+    def name(self, element: Element) -> str:
+        """What a reader may know it by: its own name, and its first parameters."""
+        frame = self.forms.frame
+        words = [c.text() for c in element.elements() if c.name == frame["parameter"]]
+        name = element.attrs.get(frame["name"]) or element.name.rpartition(":")[2]
+        return " ".join([name, *words])
+
+    def line(self, children: list[Element | Words]) -> tuple[list[Piece], list[Token]]:
+        found: list[Token] = []
+        self._walk(children, (), found)
+        return settled(found)
+
+    def _walk(self, children: list[Element | Words], stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+        for child in children:
+            if isinstance(child, Words):
+                self._words(child, stack, found)
+            else:
+                self._inline(child, stack, found)
+
+    def _words(self, words: Words, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+        raw = self.source[words.start : words.end]
+        marks = marks_of(stack)
+        if raw.startswith("<![CDATA["):
+            plain = bool(stack) and stack[-1].plain
+            raw = str(words) if plain else escaped(words)
+        for piece in RAW.findall(raw):
+            seen = html.unescape(piece) if piece[0] == "&" and len(piece) > 1 else piece
+            found.append(Token(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
+
+    def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+        form = self.forms.reading(element)
+        whole = Piece(self.source[element.start : element.end], stack)
+        group = self.rules.group(form.kind) if form else ""
+        inside = element
+        if form is None and ":" in element.name and not self.is_macro(element):
+            worded = [c for c in element.elements() if c.text().strip()]
+            inside = worded[0] if len(worded) == 1 and not words_in(element) else element
+        if element.name == "!":
+            found.append(Token(pieces=[whole]))
+        elif (group == "mark" or (form and form.element == "a") or (form is None and not self.is_macro(element))) and (
+            not element.deep
+        ):
+            before = len(found)
+            wrapper = self._wrapper(element, inside, form)
+            self._walk(inside.children, (*stack, wrapper), found)
+            if not any(token.text or token.node for token in found[before:]):
+                del found[before:]
+                own = Token(pieces=[whole])
+                found += [own] if not self._says(element) else self._atom(element, None, whole)
+        else:
+            found += self._atom(element, form, whole)
+
+    def _says(self, element: Element) -> bool:
+        """Whether an element without words shows something: it is of the wiki's own, and not merely empty."""
+        return ":" in element.name
+
+    def _wrapper(self, element: Element, inside: Element, form: StorageForm | None) -> Wrapper:
+        mark = None
+        if form and form.element == "a":
+            form = self.forms.of_mark(element) or form
+        if form and self.rules.group(form.kind) == "mark":
+            mark = self.sayable.mark(Mark(form.kind, form.read(element)))
+        opening, closing = self.source[element.start : inside.inner], self.source[inside.close : element.end]
+        cdata = inside is not element and any(
+            isinstance(child, Words) and self.source.startswith("<![CDATA[", child.start) for child in inside.children
+        )
+        return Wrapper(mark, (opening + "<![CDATA[", "]]>" + closing) if cdata else (opening, closing), plain=cdata)
+
+    def _atom(self, element: Element, form: StorageForm | None, whole: Piece) -> list[Token]:
+        """A node that Markdown says by a construct or by words, else its place."""
+        nodes = None
+        body: Element | None = None
+        if form and self.rules.group(form.kind) == "inline" and not element.deep:
+            attrs = form.read(element)
+            if "label" in form.table:
+                body = next((b for name in form.table["label"].values() if (b := element.child(name))), None)
+                words = " ".join(body.text().split()) if body else ""
+                named = self.rules.get(form.kind, "link", {}).get("label", "label")
+                attrs = {k: v for k, v in attrs.items() if k != named} | ({named: words} if words else {})
+            node = Node(form.kind, attrs)
+            body = self._caption(element) if node.kind == "image" else body
+            caption = " ".join(body.text().split()) if body and node.kind == "image" else ""
+            nodes = self.sayable.nodes(self.sayable.captioned(node, caption) if caption else node)
+        if nodes is None:
+            name = label(self.name(element), whole.source)
+            return [Token(node=Node("inlinereference", {"label": name}), pieces=[whole])]
+        if nodes[0].kind != "text":
+            marks = marks_of(whole.stack)
+            linked = tuple(mark for mark in marks if mark.kind == "link" and nodes[0].kind in FRAMED)
+            node = Node(nodes[0].kind, nodes[0].attrs, nodes[0].content, marks=linked)
+            return [Token(node=node, marks=linked, pieces=[whole], label=self._label(body))]
+        tokens = tokens_of(nodes)
+        for token in tokens:
+            token.whole = tokens
+        tokens[0].pieces = [whole]
+        return tokens
+
+    def _caption(self, element: Element) -> Element | None:
+        """What holds the words of an image's caption."""
+        kinds = ((child, self.forms.reading(child)) for child in element.elements())
+        body = next((child for child, form in kinds if form and form.kind == "caption"), None)
+        while body is not None and len(body.elements()) == 1 and not words_in(body):
+            body = body.elements()[0]
+        return body
+
+    def _label(self, body: Element | None) -> list[Token] | None:
+        """The words in a link, which may stand in a section that holds nothing but text."""
+        if body is None:
+            return None
+        found: list[Token] = []
+        plain = any(isinstance(c, Words) and self.source.startswith("<![CDATA[", c.start) for c in body.children)
+        self._walk(body.children, (Wrapper(None, ("", ""), plain=True),) if plain else (), found)
+        return settled(found)[1]
+
+
+def words_in(element: Element) -> bool:
+    return any(isinstance(child, Words) and child.strip() for child in element.children)
+
+
+def marks_of(stack: tuple[Wrapper, ...]) -> tuple[Any, ...]:
+    """The marks that Markdown says, each kind once."""
+    found: dict[str, Any] = {}
+    for wrapper in stack:
+        if wrapper.mark is not None:
+            found.setdefault(wrapper.mark.kind, wrapper.mark)
+    return tuple(found.values())

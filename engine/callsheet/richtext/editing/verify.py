@@ -1,0 +1,95 @@
+"""Makes sure that the text of a document reads back as what it says; what would not has a place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lossless_markers import label
+from ..tree import Node
+from .parts import Part, Shape, shape, tokens_of
+from .sayable import Sayable
+
+ROUNDS = 20
+Own = Callable[[Part], str]
+
+
+def clean(nodes: list[Node]) -> list[Node]:
+    """Blocks as they were read, without those that say nothing."""
+    result: list[Node] = []
+    for node in nodes:
+        if node.kind in ("paragraph", "heading", "task", "decision", "code") or not node.content:
+            if node.kind not in ("paragraph", "heading") or tokens_of(node.content):
+                result.append(node)
+            continue
+        result.append(node.having(clean(node.content)))
+    return result
+
+
+def settle(root: Part, sayable: Sayable, own: Own) -> str:
+    """The text of a document, after all that would read back otherwise has become a place in it.
+
+    `own` is the source of a part.
+    """
+    for _round in range(ROUNDS):
+        words = sayable.write([part.said() for part in root.parts or ()])
+        wrong = _differing(root.parts or [], _read(words, sayable))
+        if not wrong:
+            return words
+        for part in wrong:
+            _reduced(part, sayable, own)
+    for part in root.parts or ():
+        _seal(part, own)
+    return sayable.write([part.said() for part in root.parts or ()])
+
+
+def _read(words: str, sayable: Sayable) -> list[Shape]:
+    return [shape(node) for node in clean(sayable.reader.read(words).content)]
+
+
+def _differing(parts: list[Part], back: list[Shape]) -> list[Part]:
+    wanted = [shape(part.said()) for part in parts]
+    if wanted == back:
+        return []
+    if len(wanted) == len(back):
+        return [part for part, one, other in zip(parts, wanted, back, strict=True) if one != other]
+    place = next((n for n, (one, other) in enumerate(zip(wanted, back, strict=False)) if one != other), len(wanted) - 1)
+    return [part for part in parts[max(place - 1, 0) : place + 1] if not part.opaque]
+
+
+def _faithful(part: Part, sayable: Sayable) -> bool:
+    node = part.said()
+    frame = FRAMES.get(node.kind, ())
+    for kind in frame:
+        node = Node(kind, {}, [node])
+    return _read(sayable.write([node]), sayable) == [shape(node)]
+
+
+FRAMES = {
+    "item": ("bullets",),
+    "task": ("tasks",),
+    "decision": ("decisions",),
+    "cell": ("row", "table"),
+    "header": ("row", "table"),
+    "row": ("table",),
+}
+
+
+def _reduced(part: Part, sayable: Sayable, own: Own) -> None:
+    """Seals the smallest parts that do not read back, and the whole where its parts do and it does not."""
+    if part.opaque or _faithful(part, sayable):
+        return
+    for inner in part.parts or ():
+        _reduced(inner, sayable, own)
+    if not _faithful(part, sayable):
+        _seal(part, own)
+
+
+def _seal(part: Part, own: Own) -> None:
+    if part.kind in FRAMES:
+        for inner in part.parts or ():
+            _seal(inner, own)
+        return
+    if not part.opaque:
+        part.opaque = True
+        words = " ".join(part.label.split()[:-1]) if part.label else part.kind
+        part.label = label(words, own(part))

@@ -1,0 +1,150 @@
+"""Words that were edited, put into the source of those that were there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from ..tree import Mark
+from .align import same
+from .parts import Piece, Token, Wrapper
+
+
+@dataclass(slots=True)
+class Output:
+    """What is written: source as it was, or a new token; `stack` is around it."""
+
+    stack: tuple[Wrapper, ...]
+    source: Piece | None = None
+    token: Token | None = None
+    old: Token | None = None
+    near: Piece | None = None  # what a new word came in the place of
+
+
+def merged(lead: list[Piece], old: list[Token], new: list[Token], *, marks: bool = True) -> list[Output]:
+    """The new tokens in order, each with the source of the old one it is. Without `marks` those of the old stay."""
+    source = {b: a for a, b in same([token.key for token in old], [token.key for token in new])}
+    _apart(old, source)
+    _lonely(new, source)
+    fresh: dict[str, Wrapper] = {}
+    result = [Output(piece.stack, piece) for piece in lead]
+    reached, replaced = 0, False
+    for place, token in enumerate(new):
+        if place not in source:
+            replaced = True
+            around, gone = _around(old, new, source, place)
+            stack = _stack(around, token.marks, fresh) if marks else around
+            result += _spliced(gone, token, stack) if gone else [Output(stack, token=token)]
+            continue
+        result += _unseen(old[reached : source[place]], replaced=replaced)
+        was = old[source[place]]
+        reached, replaced = source[place] + 1, False
+        kept = not marks or _kept(old, new, source, place)
+        for piece in was.pieces:
+            stack = piece.stack if kept else _stack(piece.stack, token.marks, fresh)
+            result.append(Output(stack, piece, token, was))
+        result += [Output(piece.stack, piece) for piece in was.after]
+    return result + _unseen(old[reached:], replaced=replaced)
+
+
+def _unseen(gone: list[Token], *, replaced: bool) -> list[Output]:
+    """What nobody saw beside words that are gone; space only where others came in their place."""
+    unseen = [(piece, replaced and token is gone[-1]) for token in gone for piece in token.after]
+    return [
+        Output(piece.stack, piece)
+        for piece, spaced in unseen
+        if spaced or not (isinstance(piece.source, str) and not piece.source.strip())
+    ]
+
+
+def _apart(old: list[Token], source: dict[int, int]) -> None:
+    """Tokens that stand for one piece of source together are that piece only when all of them are there."""
+    placed = {a: b for b, a in source.items()}
+    for place, token in enumerate(old):
+        if token.whole and token is token.whole[0]:
+            places = range(place, place + len(token.whole))
+            there = [placed.get(one, -1) for one in places]
+            if -1 in there or there != list(range(there[0], there[0] + len(there))):
+                for one in places:
+                    source.pop(placed.get(one, -1), None)
+
+
+def _lonely(new: list[Token], source: dict[int, int]) -> None:
+    """A space between words that are all new is new, too: no link and no colour stays for it alone."""
+    for place in [place for place in source if new[place].blank]:
+        if not any(source.get(place + step) == source[place] + step for step in (-1, 1)):
+            del source[place]
+
+
+def _kept(old: list[Token], new: list[Token], source: dict[int, int], place: int) -> bool:
+    """Whether its marks are those it had. A space has none of its own: it goes with its neighbours."""
+    if not new[place].blank:
+        return new[place].shape == old[source[place]].shape or new[place].node is not None
+    return any(
+        other in source and not new[other].blank and _kept(old, new, source, other)
+        for other in (place - 1, place + 1)
+        if 0 <= other < len(new)
+    )
+
+
+def _around(
+    old: list[Token], new: list[Token], source: dict[int, int], place: int
+) -> tuple[tuple[Wrapper, ...], Token | None]:
+    """What is around a new token: what is around all that it replaces, else around both of its neighbours.
+
+    With it the one token that it replaces, where as many came as went.
+    """
+    first = next((i for i in range(place, -1, -1) if i in source), -1)
+    last = next((i for i in range(place, len(new)) if i in source), len(new))
+    before, after = source.get(first, -1), source.get(last, len(old))
+    gone = old[before + 1 : after]
+    stacks = [piece.stack for token in gone for piece in token.pieces]
+    if not stacks:
+        beside = [old[before]] if before >= 0 else []
+        beside += [old[after]] if after < len(old) else []
+        stacks = [token.pieces[-1].stack if token.pieces else () for token in beside] if len(beside) > 1 else []
+    common = stacks[0] if stacks else ()
+    for stack in stacks:
+        common = tuple(a for a, b in takewhile(lambda pair: pair[0] is pair[1], zip(common, stack, strict=False)))
+    even = len(gone) == last - first - 1
+    return common, gone[place - first - 1] if even else None
+
+
+def _spliced(gone: Token, token: Token, stack: tuple[Wrapper, ...]) -> list[Output]:
+    """A new word in the place of another: of a word in several pieces, only those that differ are new."""
+    pieces = gone.pieces
+    near = pieces[0] if pieces else None
+    if len(pieces) < 2 or token.node is not None or gone.node is not None:
+        return [Output(stack, token=token, near=near if near and near.stack == stack else None)]
+    start, words = 0, token.text
+    while start < len(pieces) and words.startswith(pieces[start].text):
+        words = words[len(pieces[start].text) :]
+        start += 1
+    end = len(pieces)
+    while end > start and words.endswith(pieces[end - 1].text):
+        end -= 1
+        words = words[: len(words) - len(pieces[end].text)]
+    changed = pieces[start] if start < end else pieces[max(start - 1, 0)]
+    middle = [Output(changed.stack, token=Token(words, marks=token.marks), near=changed)] if words else []
+    return [
+        *(Output(piece.stack, piece) for piece in pieces[:start]),
+        *middle,
+        *(Output(piece.stack, piece) for piece in pieces[end:]),
+    ]
+
+
+def _stack(stack: tuple[Wrapper, ...], marks: tuple[Mark, ...], fresh: dict[str, Wrapper]) -> tuple[Wrapper, ...]:
+    """A stack that says these marks: without those that went, and new ones inside of the rest."""
+    wanted = {mark.kind: mark for mark in marks}
+    kept = []
+    for wrapper in stack:
+        if wrapper.mark is None or wrapper.mark in marks:
+            kept.append(wrapper)
+        elif mark := wanted.get(wrapper.mark.kind):
+            kept.append(fresh.setdefault(f"{id(wrapper)} {mark!r}", Wrapper(mark, None, base=wrapper)))
+    said = {wrapper.mark.kind for wrapper in kept if wrapper.mark}
+    for mark in marks:
+        if mark.kind not in said:
+            place = next((n for n, wrapper in enumerate(kept) if wrapper.plain), len(kept))
+            kept.insert(place, fresh.setdefault(repr(mark), Wrapper(mark, None)))
+    return tuple(kept)
