@@ -12,7 +12,11 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address always means this machine (`0.0.0.0` does not)."""
+    """Whether a host name or address means this machine (`0.0.0.0` does not).
+
+    For a name that is what it should mean: where one really leads is looked at when it is connected to.
+    """
+    host = host.lower().rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
     from ipaddress import ip_address
@@ -67,10 +71,19 @@ def _odd(text: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port in one form: what must be equal for a credential to be sent."""
-    parts = urlsplit(url)
-    return f"{parts.scheme.lower()}://{_host(parts)}:{parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), 0)}"
+    """Scheme, host and port in one form: what must be equal for a credential to be sent.
+
+    Raises `UsageError` where there is no reading a host and port out of it.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url!r} is not a valid address: {str(error).lower()}") from None
+    scheme = parts.scheme.lower()
+    return f"{scheme}://{_host(parts)}:{_DEFAULT_PORTS.get(scheme, 0) if port is None else port}"
 
 
 def _host(parts: SplitResult) -> str:
-    return (parts.hostname or "").lower().rstrip(".")
+    host = (parts.hostname or "").lower().rstrip(".")
+    return f"[{host}]" if ":" in host else host

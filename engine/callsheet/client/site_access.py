@@ -19,12 +19,16 @@ class NetworkSettings(Protocol):
 
 
 class SenderSite(NetworkSettings, Protocol):
-    """What sending asks; `headers` holds the credential of a service, `secrets` what must never be shown."""
+    """What sending asks; `secrets` is what must never be shown.
+
+    `headers` holds the credential of a service, and `base_url` is where that credential may go: no other origin.
+    """
 
     @property
     def rps(self) -> float | None: ...
     @property
     def deployment(self) -> str: ...
+    def base_url(self, service: str) -> str: ...
     def headers(self, service: str) -> dict[str, str]: ...
     def secrets(self) -> list[str]: ...
 

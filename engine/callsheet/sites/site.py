@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping
 from time import time
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
+from ..urls import base_url, origin
 from .credentials.schemes import Credential, scheme
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, pace
@@ -44,7 +46,7 @@ class Site:
         if access.get("cloud_id"):
             known = self._catalog.find("service", service)
             if known and "gateway" in known:
-                return str(fill(known["gateway"], {"cloudId": access["cloud_id"]}))
+                return _through(known["gateway"], str(access["cloud_id"]))
         return self.address(service)
 
     def address(self, service: str) -> str:
@@ -115,7 +117,7 @@ class Site:
             from .credentials.oauth import Authority
             from .credentials.unauthenticated_client import UnauthenticatedClient
 
-            web = UnauthenticatedClient(self, self._environ)
+            web = UnauthenticatedClient(self, self._environ, home=self.address(service))
             authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
             return authority.renew(record["refresh_token"])
 
@@ -158,6 +160,19 @@ class Site:
     def _path(self, key: str) -> str | None:
         path = self._settings.get(key)
         return absolute(path, self._environ) if path else None
+
+
+def _through(gateway: str, cloud_id: str) -> str:
+    """The gateway's address for one site; raises `UsageError`.
+
+    The id is what a site told at sign-in, so it is one segment of the path and has no say in the host.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", cloud_id):
+        raise UsageError(f"cloud_id: {cloud_id[:100]!r} is not an id: letters, digits, - and _ only")
+    found = base_url(str(fill(gateway, {"cloudId": cloud_id})), "gateway")
+    if origin(found) != origin(base_url(str(fill(gateway, {"cloudId": "x"})), "gateway")):
+        raise UsageError(f"gateway {gateway}: the id of a site must not stand in the host's name")
+    return found
 
 
 def current_site(

@@ -9,7 +9,8 @@ import pytest
 
 from callsheet.client.http.client import Client
 from callsheet.client.request.model import Request
-from callsheet.errors import UsageError
+from callsheet.errors import NetworkError, UsageError
+from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.fakes import Definitions, FakeSite
 from support.server import exchange, reply, serve
 from support.shop import DEFINITIONS, shop
@@ -84,6 +85,38 @@ def test_a_client_certificate_is_shown(authority: Authority) -> None:
         client_cert=certificate,
     ) as here:
         assert here.send("getItem", {"id": "1"}).status == 200
+
+
+def picky(authority: Authority) -> ssl.SSLContext:
+    """Of a server that answers nobody without a certificate."""
+    context = authority.server_context()
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(authority.bundle)
+    return context
+
+
+def test_a_client_certificate_is_not_shown_where_a_redirect_leads(authority: Authority) -> None:
+    settings = {"ca_bundle": str(authority.bundle), "client_cert": str(authority.certificate("robin"))}
+    with serve(context=picky(authority)) as other:
+        script = [exchange("GET", ITEM, reply(302, headers={"Location": f"{other.url}/x"}), repeat=None)]
+        with shop(script, context=picky(authority), **settings) as here:
+            assert here.fail("getItem", {"id": "1"}).exit_code == 7
+        assert len(here.server.requests) >= 1
+        assert other.requests == []
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_sign_in_shows_the_client_certificate_to_the_site_alone(authority: Authority, own: bool) -> None:
+    """Not to an authorisation server elsewhere, say."""
+    way = FakeSite(ca_bundle=str(authority.bundle), client_cert=str(authority.certificate("robin")))
+    with serve([exchange("GET", "/x", reply(json={}), repeat=None)], context=picky(authority)) as server:
+        web = UnauthenticatedClient(way, {}, home=server.url if own else "https://site.example")
+        if own:
+            assert web.get(f"{server.url}/x").status == 200
+        else:
+            with pytest.raises(NetworkError):
+                web.post(f"{server.url}/x", "a=b", [])
+            assert server.requests == []
 
 
 def test_an_unusable_client_certificate_is_named() -> None:

@@ -47,7 +47,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
 
 def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict[str, Any]) -> None:
     """Get the secret, see that it works, and only then keep it."""
-    web = UnauthenticatedClient(way_out(context, way), context.environ)
+    web = UnauthenticatedClient(way_out(context, way), context.environ, home=wanted.base_url)
     obtained = obtain(context, answers, wanted, web)
     if context.option("dry-run"):
         context.note(f"nothing was sent or saved; the site would be {obtained.wanted.base_url}")
@@ -83,7 +83,8 @@ def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
     deployment = answers.option("deployment")
     if answers.option("skip-login") or context.option("dry-run"):
         return Detected(deployment or context.catalog.ids("deployment")[0], address, None, None)
-    detector = Detector(context.catalog, UnauthenticatedClient(way_out(context, way), context.environ))
+    web = UnauthenticatedClient(way_out(context, way), context.environ, home=address)
+    detector = Detector(context.catalog, web)
     try:
         return detector.detect(address, deployment)
     except NetworkError as error:

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
@@ -14,6 +13,7 @@ import httpx
 from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
+from ...urls import origin
 from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
@@ -63,9 +63,10 @@ class Client:
         self._now = now
         self._closed = False
         self.changed = False  # whether a request was sent that may have changed something
-        self._http = _http_client(site, environ)
+        self._connections = Connections(site, environ)
         self._sender = Sender(
-            self._http,
+            _messages(site),
+            self._connections,
             Governor(site.rps, clock),
             policy or Policy(),
             Narrator(self.redactor, log, note, clock),
@@ -83,7 +84,7 @@ class Client:
     def close(self) -> None:
         """Also ends the waits of other threads."""
         self._closed = True
-        self._http.close()
+        self._connections.close()
 
     def send(self, request: Request) -> Reply:
         """The answer to a request that succeeded; every failure is a `CallsheetError` of the contract's class."""
@@ -146,10 +147,10 @@ class Client:
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
-        headers = self.headers(request)
+        headers, home = self.headers(request), origin(self.site.base_url(request.service))
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
-            return self._sender.open(request, headers, quota, read=read)
+            return self._sender.open(request, headers, quota, home=home, read=read)
         except httpx.InvalidURL as error:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
 
@@ -197,13 +198,9 @@ def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
         return False
 
 
-def _http_client(site: SenderSite, environ: Mapping[str, str]) -> httpx.Client:
-    """Cookies are neither kept nor sent: the credential travels with each request, and only to its own origin."""
-    client = httpx.Client(
-        transport=Connections(site, environ),
-        timeout=site.timeout or TIMEOUT,
-        headers={"User-Agent": f"callsheet/{__version__}"},
-        trust_env=False,
+def _messages(site: SenderSite) -> httpx.Client:
+    """Makes messages and sends none: redirects, proxies and cookies (there are none) are not the library's matter."""
+    headers = {"User-Agent": f"callsheet/{__version__}", "Accept-Encoding": "gzip, deflate"}
+    return httpx.Client(
+        transport=httpx.BaseTransport(), timeout=site.timeout or TIMEOUT, headers=headers, trust_env=False
     )
-    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return client

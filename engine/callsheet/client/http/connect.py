@@ -6,12 +6,15 @@ import os
 import ssl
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from ...errors import UsageError
+from ...urls import is_loopback
+from .transport import Pool
 
 if TYPE_CHECKING:
     from ..site_access import NetworkSettings
@@ -19,57 +22,86 @@ if TYPE_CHECKING:
 CA_FILES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
+# The extension of a message by which its connection may show the site's client certificate.
+OWN = "callsheet.own"
+
+
+class Way(NamedTuple):
+    """How a message leaves; each way has connections of its own. `certificate` shows the site's."""
+
+    secure: bool
+    proxy: str | None
+    certificate: bool
+
+
 class Connections(httpx.BaseTransport):
-    """One pool for each way out: with or without TLS, direct or through a proxy."""
+    """One pool for each way out: with or without TLS, direct or through a proxy, as a known client or as a stranger."""
 
     def __init__(self, site: NetworkSettings, environ: Mapping[str, str]) -> None:
         self._site = site
         self._environ = environ
         self._lock = threading.Lock()
-        self._pools: dict[tuple[bool, str | None], httpx.HTTPTransport] = {}
-        self._trusted: ssl.SSLContext | None = None
+        self._pools: dict[Way, Pool] = {}
+        self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._pool(request.url).handle_request(request)
+        return self._pool(request.url, own=bool(request.extensions.get(OWN))).handle_request(request)
 
     def close(self) -> None:
         for pool in self._pools.values():
             pool.close()
 
-    def _pool(self, url: httpx.URL) -> httpx.HTTPTransport:
-        proxy = self._proxy(url)
-        key = (url.scheme == "https", proxy)
+    def _pool(self, url: httpx.URL, *, own: bool) -> Pool:
+        secure = url.scheme == "https"
+        certificate = secure and own and self._site.client_cert is not None
+        way = Way(secure, proxy_for(url, self._site.proxy), certificate)
         with self._lock:
-            if key not in self._pools:
-                self._pools[key] = self._open(*key)
-            return self._pools[key]
+            if way not in self._pools:
+                self._pools[way] = self._open(way)
+            return self._pools[way]
 
-    def _open(self, secure: bool, proxy: str | None) -> httpx.HTTPTransport:
-        through_tls = secure or (proxy or "").startswith("https:")
-        context = self._context() if through_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        way = None if proxy is None else httpx.Proxy(proxy, ssl_context=context if proxy.startswith("https:") else None)
-        try:
-            return httpx.HTTPTransport(
-                verify=context, proxy=way, limits=httpx.Limits(max_connections=32), trust_env=False
-            )
-        except (ValueError, ImportError) as error:
-            raise UsageError(f"proxy {httpx.URL(proxy or '').host}: {error}") from None
+    def _open(self, way: Way) -> Pool:
+        context = self._context(own=way.certificate) if way.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return Pool(context, self._opened(way.proxy), local=not way.secure and way.proxy is None)
 
-    def _proxy(self, url: httpx.URL) -> str | None:
-        """The site's own proxy, else the environment's (or the system's) unless it exempts the host."""
-        if self._site.proxy:
-            return self._site.proxy
-        proxies = getproxies()
-        found = proxies.get(url.scheme) or proxies.get("all")
-        if not found or proxy_bypass(url.host):
+    def _opened(self, proxy: str | None) -> httpx.Proxy | None:
+        if proxy is None:
             return None
-        return found if "://" in found else f"http://{found}"
+        through_tls = proxy.lower().startswith("https:")
+        try:
+            if proxy.lower().startswith("socks"):
+                import_module("socksio")
+            return httpx.Proxy(proxy, ssl_context=self._context(own=False) if through_tls else None)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise UsageError(f"the proxy's address is not valid: {error}") from None
+        except ImportError:
+            hint = "install it with: pip install socksio"
+            raise UsageError("a SOCKS proxy needs the package socksio, which is not installed", hint=hint) from None
 
-    def _context(self) -> ssl.SSLContext:
-        if self._trusted is None:
-            self._trusted = trusted(self._site.ca_bundle, self._environ)
-            _add_client_certificate(self._trusted, self._site.client_cert)
-        return self._trusted
+    def _context(self, *, own: bool) -> ssl.SSLContext:
+        """With the site's client certificate only for its own hosts; a proxy, too, is somebody else."""
+        if own not in self._contexts:
+            context = trusted(self._site.ca_bundle, self._environ)
+            if own:
+                _add_client_certificate(context, self._site.client_cert)
+            self._contexts[own] = context
+        return self._contexts[own]
+
+
+def proxy_for(url: httpx.URL, own: str | None = None) -> str | None:
+    """The proxy to `url`: `own`, else the environment's (or the system's) unless it exempts the host.
+
+    This machine is never reached through another one: plain http to it may carry a credential.
+    """
+    if is_loopback(url.host):
+        return None
+    if own:
+        return own
+    proxies = getproxies()
+    found = proxies.get(url.scheme) or proxies.get("all")
+    if not found or proxy_bypass(url.host):
+        return None
+    return found if "://" in found else f"http://{found}"
 
 
 def trusted(bundle: str | None, environ: Mapping[str, str]) -> ssl.SSLContext:

@@ -11,17 +11,51 @@ from ...errors import CallsheetError
 from ..request.model import Request
 from .redact import Redactor
 from .reply import Reply
+from .transport import set_patience
+
+LARGEST = 128 * 1024 * 1024  # bytes of an answer that is held in memory
+_CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+
+
+def check_coding(response: httpx.Response, what: str) -> None:
+    """Raise `CallsheetError` for a compression that was not asked for, and for one inside another.
+
+    Each multiplies what a few bytes can become; the two that are asked for are read in small pieces.
+    """
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in _CODINGS:
+        raise CallsheetError(
+            f"{what}: the answer is compressed as {coding[:80]!r}, which was not asked for", status=response.status_code
+        )
+
+
+def read_whole(response: httpx.Response) -> bytes:
+    """The body, in memory; raises httpx's errors, and `CallsheetError` for one that is too large."""
+    content = bytearray()
+    for chunk in response.iter_bytes():
+        content += chunk
+        if len(content) > LARGEST:
+            raise CallsheetError(
+                f"the answer is larger than {LARGEST >> 20} MiB; only a download can be as large",
+                hint="--out FILE saves an answer of any length",
+                status=response.status_code,
+            )
+    return bytes(content)
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """`words` turns what goes wrong while reading into an error; the connection is freed by `close`."""
+    """`words` turns what goes wrong while reading into an error; the connection is freed by `close`.
+
+    `content` is the body where it was read at once.
+    """
 
     request: Request
     response: httpx.Response
     url: str
     words: Callable[[httpx.RequestError], CallsheetError]
     redactor: Redactor
+    content: bytes | None = None
 
     @property
     def status(self) -> int:
@@ -49,7 +83,8 @@ class Incoming:
 
     def whole(self) -> Reply:
         try:
-            content = self.response.read()
+            set_patience(self.response, patient=False)
+            content = read_whole(self.response) if self.content is None else self.content
         except httpx.RequestError as error:
             raise self.words(error) from None
         return Reply(self.request, self.status, self.headers, content, self.url, self.redactor)

@@ -6,27 +6,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from ...errors import CallsheetError
+from ...errors import CallsheetError, UsageError
 from ...urls import origin
 from ..request.model import Body, Request
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 LIMIT = 10
 _PLAIN = frozenset({"accept", "accept-encoding", "user-agent", "range"})
+_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One message of an exchange; the first is the request itself."""
+    """One message of an exchange; the first is the request itself.
+
+    `home` is the origin that the headers are meant for. `own` ends for good when another origin comes in between:
+    then neither the credential nor the client certificate is shown any more.
+    """
 
     method: str
     url: str
     headers: dict[str, str]
     body: Body | None
+    home: str
+    own: bool = True
 
 
-def first(request: Request, headers: Mapping[str, str]) -> Hop:
-    return Hop(request.method, request.url, {**dict(request.headers), **headers}, request.body)
+def first(request: Request, headers: Mapping[str, str], home: str) -> Hop:
+    return Hop(request.method, request.url, {**dict(request.headers), **headers}, request.body, home)
 
 
 def following(hop: Hop, status: int, location: str, shown: str) -> Hop:
@@ -34,17 +41,23 @@ def following(hop: Hop, status: int, location: str, shown: str) -> Hop:
 
     Another origin gets neither credentials nor any header but the most general ones.
     """
-    target = _target(hop.url, location)
+    what = f"{hop.method} {shown}: {status}: redirected to"
+    try:
+        target = _target(hop.url, location)
+        home = origin(target)
+    except (ValueError, UsageError):
+        cut = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
+        raise CallsheetError(f"{what} {cut}, which is not a valid address", status=status) from None
     problem = _problem(hop, status, target)
     if problem:
-        host = urlsplit(target).hostname or target
-        raise CallsheetError(f"{hop.method} {shown}: {status}: redirected to {host}; {problem}", status=status)
-    headers = hop.headers
-    if origin(target) != origin(hop.url):
-        headers = {name: text for name, text in headers.items() if name.lower() in _PLAIN}
+        raise CallsheetError(f"{what} {urlsplit(target).hostname or target}; {problem}", status=status)
+    onward = replace(hop, url=target)
+    if home != hop.home:
+        plain = {name: text for name, text in hop.headers.items() if name.lower() in _PLAIN}
+        onward = replace(onward, headers=plain, home=home, own=False)
     if status == 303 and hop.method != "HEAD":
-        return Hop("GET", target, headers, None)
-    return replace(hop, url=target, headers=headers)
+        return replace(onward, method="GET", body=None)
+    return onward
 
 
 def _target(url: str, location: str) -> str:
@@ -56,7 +69,7 @@ def _target(url: str, location: str) -> str:
 
 def _problem(hop: Hop, status: int, target: str) -> str | None:
     scheme = urlsplit(target).scheme
-    if scheme not in {"http", "https"}:
+    if scheme not in {"http", "https"} or not urlsplit(target).hostname:
         return "that is not a web address"
     if scheme == "http" and urlsplit(hop.url).scheme == "https":
         return "not followed, because it leaves TLS"
@@ -64,6 +77,6 @@ def _problem(hop: Hop, status: int, target: str) -> str | None:
         return None
     if status in {301, 302}:
         return f"not followed, because a {hop.method} must not turn into a GET: correct the site's base URL"
-    if origin(target) != origin(hop.url):
+    if origin(target) != hop.home:
         return f"not followed, because a {hop.method} is not sent to another host: correct the site's base URL"
     return None

@@ -12,11 +12,14 @@ from ...errors import CallsheetError, RateLimited
 from ...urls import origin
 from ..request.model import Request
 from . import network, redirect
+from .connect import OWN
 from .content import opened
-from .incoming import Incoming
+from .incoming import Incoming, check_coding, read_whole
+from .origins import check_origin
 from .quota import Governor, is_far, standing
 from .redact import Redactor
 from .retry import FAR, IDEMPOTENT, STATUSES, Policy
+from .transport import set_patience
 
 if TYPE_CHECKING:
     from ...language.shape.rest import Quota
@@ -33,7 +36,8 @@ class Watch(Protocol):
 class Sender:
     def __init__(
         self,
-        http: httpx.Client,
+        messages: httpx.Client,
+        connections: httpx.BaseTransport,
         governor: Governor,
         policy: Policy,
         watch: Watch,
@@ -42,7 +46,8 @@ class Sender:
         sleep: Callable[[float], None],
         now: Callable[[], float],
     ) -> None:
-        self._http = http
+        self._messages = messages
+        self._connections = connections
         self._governor = governor
         self._policy = policy
         self._watch = watch
@@ -51,14 +56,17 @@ class Sender:
         self._now = now
         self._reached: set[str] = set()
 
-    def open(self, request: Request, headers: Mapping[str, str], quota: Quota, *, read: bool) -> Incoming:
-        """The answer of the last try; with `read` its body is in memory, and a cut-off one was tried again."""
+    def open(self, request: Request, headers: Mapping[str, str], quota: Quota, *, home: str, read: bool) -> Incoming:
+        """The answer of the last try; with `read` its body is in memory, and a cut-off one was tried again.
+
+        `home` is the origin that the headers are meant for.
+        """
         attempt = 0
         while True:
             attempt += 1
             self._take_turn(request)
             try:
-                incoming = self._walk(request, headers, read=read)
+                incoming = self._walk(request, headers, home, read=read)
             except httpx.RequestError as error:
                 delay = self._after_error(request, error, attempt)
                 why = self._words(request, error).message
@@ -82,28 +90,38 @@ class Sender:
                 self._watch.waiting(wait, "little of the quota is left")
             self._sleep(wait)
 
-    def _walk(self, request: Request, headers: Mapping[str, str], *, read: bool) -> Incoming:
+    def _walk(self, request: Request, headers: Mapping[str, str], home: str, *, read: bool) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
-        hop = redirect.first(request, headers)
+        hop = redirect.first(request, headers, home)
         for _ in range(redirect.LIMIT + 1):
-            response = self._message(hop, request)
+            response = self._message(hop)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location:
-                if read:
-                    response.read()
-                return Incoming(request, response, hop.url, lambda error: self._words(request, error), self._redactor)
+                return self._incoming(request, response, hop.url, read=read)
             response.close()
             hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
         raise CallsheetError(
             f"{request.method} {self._redactor.url(request.url)}: redirected more than {redirect.LIMIT} times"
         )
 
-    def _message(self, hop: redirect.Hop, request: Request) -> httpx.Response:
-        self._watch.sending(hop, self._redactor.url(hop.url))
+    def _incoming(self, request: Request, response: httpx.Response, url: str, *, read: bool) -> Incoming:
+        try:
+            check_coding(response, f"{request.method} {self._redactor.url(url)}")
+            content = read_whole(response) if read else None
+            set_patience(response, patient=True)
+        except BaseException:
+            response.close()
+            raise
+        return Incoming(request, response, url, lambda error: self._words(request, error), self._redactor, content)
+
+    def _message(self, hop: redirect.Hop) -> httpx.Response:
         with opened(hop.body) as content:
             headers = {**content.pop("headers", {}), **hop.headers}
-            message = self._http.build_request(hop.method, hop.url, headers=headers, **content)
-            response = self._http.send(message, stream=True, follow_redirects=False)
+            message = self._messages.build_request(hop.method, hop.url, headers=headers, **content)
+            check_origin(message.url, hop.home)
+            message.extensions[OWN] = hop.own
+            self._watch.sending(hop, self._redactor.url(hop.url))
+            response = self._connections.handle_request(message)
         self._reached.add(origin(hop.url))
         self._watch.answered(response)
         return response
@@ -126,7 +144,7 @@ class Sender:
         return self._policy.delay(attempt, told.resets_in if status == 429 else told.wait)
 
     def _words(self, request: Request, error: httpx.RequestError) -> CallsheetError:
-        timeout = self._http.timeout.read or 0.0
+        timeout = self._messages.timeout.read or 0.0
         safe = request.method in IDEMPOTENT
         return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
 

@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
 
-from ...errors import CallsheetError
+from ...errors import CallsheetError, UsageError
 from ...urls import origin
 from ..request.model import Request
 
+_SHOWN = 80
 
-def linked(request: Request, link: str, reply_url: str, root: str | None) -> Request:
+
+def linked(request: Request, link: str, reply_url: str, root: Any) -> Request:
     """`link` is absolute or relative: to `root` where the reply gives one, else to the reply's own URL.
 
-    Of `root` only the path counts. Raises `CallsheetError`, before anything is sent, for another origin: a
-    reply does not decide who gets the credential.
+    Of `root` only the path counts. Raises `CallsheetError`, before anything is sent, for another origin and for what
+    is no link: a reply does not decide who gets the credential.
     """
-    absolute = urljoin(request.origin, link) if urlsplit(link).netloc else None
-    if absolute is not None:
-        if origin(absolute) != request.origin:
-            raise CallsheetError(
-                f"{request.name}: the next page would be on {origin(absolute)}, which is not this site",
-                hint="nothing was sent there",
-            )
-        path, query = urlsplit(absolute).path, urlsplit(absolute).query
-    elif root is not None and link.startswith("/"):
-        path, query = urlsplit(root).path.rstrip("/") + urlsplit(link).path, urlsplit(link).query
-    else:
-        parts = urlsplit(urljoin(reply_url, link))
-        path, query = parts.path, parts.query
+    try:
+        path, query = _place(request, link, reply_url, root)
+    except (ValueError, UsageError):
+        raise _no_link(request, link) from None
     inside = _below(path, urlsplit(request.root).path)
     return replace(request, path=inside, query=tuple(parse_qsl(query, keep_blank_values=True)))
+
+
+def _place(request: Request, link: str, reply_url: str, root: Any) -> tuple[str, str]:
+    """Path and query; `ValueError` or `UsageError` for what has none."""
+    parts = urlsplit(link)
+    if parts.netloc:
+        parts = _own(request, urljoin(request.origin, link))
+    elif parts.scheme:
+        raise _no_link(request, link)
+    elif isinstance(root, str) and link.startswith("/"):
+        parts = parts._replace(path=urlsplit(root).path.rstrip("/") + parts.path)
+    else:
+        parts = urlsplit(urljoin(reply_url, link))
+    if parts.path and not parts.path.startswith("/"):
+        raise _no_link(request, link)
+    return parts.path, parts.query
+
+
+def _own(request: Request, absolute: str) -> SplitResult:
+    if origin(absolute) != request.origin:
+        raise CallsheetError(
+            f"{request.name}: the next page would be on {origin(absolute)}, which is not this site",
+            hint="nothing was sent there",
+        )
+    return urlsplit(absolute)
+
+
+def _no_link(request: Request, link: str) -> CallsheetError:
+    shown = repr(link[:_SHOWN]) + "…" * (len(link) > _SHOWN)
+    return CallsheetError(
+        f"{request.name}: the service gave {shown} as the link to the next page, which is not a valid address",
+        hint="nothing was sent there",
+    )
 
 
 def _below(path: str, base: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import quote
 
+from ...errors import UsageError
 from ...urls import origin
 
 Safety = Literal["read", "write", "destroy", "local"]
@@ -62,7 +63,10 @@ Body = Json | Raw | File | Form | Multipart
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`root` is the service's base URL, `path` is percent-encoded and starts with `/`, `query` holds decoded pairs."""
+    """`root` is the service's base URL, `path` is percent-encoded and starts with `/`, `query` holds decoded pairs.
+
+    Raises `UsageError` for any other path: behind a host's name it would make another host or port of it.
+    """
 
     method: str
     root: str
@@ -75,6 +79,10 @@ class Request:
     service: str = ""
     safety: Safety = "read"
     reply: Literal["json", "binary", "none"] = "json"
+
+    def __post_init__(self) -> None:
+        if self.path and not self.path.startswith("/"):
+            raise UsageError(f"{self.name}: path {self.path!r} does not start with a slash", hint="nothing was sent")
 
     @property
     def url(self) -> str:

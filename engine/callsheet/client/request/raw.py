@@ -38,13 +38,14 @@ def raw_request(
     else:
         product, service = _of_path(products, target)
         root = site.base_url(service)
-    parts = urlsplit(target if target.startswith("/") else "/" + target)
-    _check_path(parts.path)
-    own = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    path, _, asked = target.partition("#")[0].partition("?")
+    path = path if path.startswith("/") else f"/{path}"
+    _check_path(path)
+    own = tuple(parse_qsl(asked, keep_blank_values=True))
     request = Request(
         method=method,
         root=root,
-        path=quote(parts.path, safe="/%:@!$&'()*+,;=~"),
+        path=quote(path, safe="/%:@!$&'()*+,;=~"),
         query=own + query,
         headers=headers,
         body=body,

@@ -50,8 +50,8 @@ def credential(context: Context) -> Iterator[Row]:
 def connection(context: Context) -> Iterator[Row]:
     """One request without a credential to each address: network, TLS and clock in one go."""
     site = context.site()
-    web = UnauthenticatedClient(site, context.environ)
     for address in dict.fromkeys(site.base_url(service) for service in addressed(context, site)):
+        web = UnauthenticatedClient(site, context.environ, home=address)
         started = time.monotonic()
         try:
             reply = web.get(f"{address}/")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
-from ...sites.profiles.choose import Variables
+from ...sites.profiles.choose import Variables, refuse_other_host
 from ...urls import SITE_NAME, base_url, proxy_problem
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class Answers:
         """The site's address; https is assumed where a person left the scheme away."""
         given = self.text("base-url", "Address of the site", variable="BASE_URL", default=default)
         return base_url(given if "://" in given else f"https://{given}", "--base-url")
+
+    def check_host(self, address: str) -> None:
+        """Refuse to take the environment's token for another host than the environment's; raises `UsageError`."""
+        if not (self.option("token") or self.option("token-stdin")) and self.variables.get("TOKEN"):
+            refuse_other_host(address, "the site's address", self.variables)
 
     def way(self) -> dict[str, Any]:
         """Keys of the profile that say how the host is reached."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ...catalog.catalog import Catalog
-from ...errors import CallsheetError
+from ...errors import CallsheetError, DefinitionError
 from ...language.template import TemplateError, evaluate
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 
@@ -62,6 +62,8 @@ class Detector:
 
     def _answer(self, base: str, path: str) -> Any:
         """The JSON at an address; None for anything else."""
+        if not path.startswith("/"):
+            raise DefinitionError(f"a path that an installation is known by does not start with a slash: {path!r}")
         url = base + path
         if url not in self._answers:
             reply = self._web.get(url)

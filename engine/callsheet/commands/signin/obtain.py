@@ -40,6 +40,7 @@ def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: Unaut
     if how.by_consent:
         return _agreed(context, answers, wanted, auth, web)
     name = auth.get("secret", "secret")
+    answers.check_host(wanted.base_url)
     if answers.interactive and "page" in auth and not answers.option("token"):
         context.say(f"{name}: make one at {auth['page']}")
     if how.takes_user:

@@ -62,7 +62,7 @@ class Verifier:
         if wanted.cloud_id or not gateways:
             return None
         site = candidate(wanted, secret, self._way, self._catalog, self._environ)
-        tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ)).tenant(
+        tenant = Detector(self._catalog, UnauthenticatedClient(site, self._environ, home=wanted.base_url)).tenant(
             wanted.base_url, wanted.deployment
         )
         return wanted._replace(cloud_id=tenant) if tenant else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...errors import UsageError
-from ...urls import base_url_problem
+from ...urls import base_url_problem, origin
 
 if TYPE_CHECKING:
     from ...client.http.reply import Reply
@@ -16,17 +16,23 @@ if TYPE_CHECKING:
 
 
 class WithoutCredential:
-    """A site without a credential; `hidden` are texts that must not be shown all the same."""
+    """A host without a credential; `hidden` are texts that must not be shown all the same."""
 
     deployment = ""
     rps = None
 
-    def __init__(self, network: NetworkSettings, hidden: Sequence[str]) -> None:
+    def __init__(self, network: NetworkSettings, root: str, hidden: Sequence[str], *, known: bool) -> None:
+        """`known`: the host is the site's own, so that it is shown the client certificate."""
+        self._root = root
         self.ca_bundle = network.ca_bundle
-        self.client_cert = network.client_cert
+        self.client_cert = network.client_cert if known else None
         self.proxy = network.proxy
         self.timeout = network.timeout
         self._hidden = [text for text in hidden if text]
+
+    def base_url(self, service: str) -> str:
+        del service
+        return self._root
 
     def headers(self, service: str) -> dict[str, str]:
         del service
@@ -39,9 +45,11 @@ class WithoutCredential:
 class UnauthenticatedClient:
     """Sends single requests. Network failures raise `NetworkError`; any status comes back as it is."""
 
-    def __init__(self, network: NetworkSettings, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, network: NetworkSettings, environ: Mapping[str, str] = os.environ, *, home: str = "") -> None:
+        """`home` is the address of the site that the client certificate is for; no other host is shown it."""
         self._network = network
         self._environ = environ
+        self._home = home
 
     def get(self, url: str, *, bearer: str = "") -> Reply:
         headers = (("Authorization", f"Bearer {bearer}"),) if bearer else ()
@@ -65,5 +73,7 @@ class UnauthenticatedClient:
         if problem:
             raise UsageError(problem)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-        with Client(WithoutCredential(self._network, hidden), None, environ=self._environ) as client:
+        known = bool(self._home) and origin(self._home) == origin(root)
+        host = WithoutCredential(self._network, root, hidden, known=known)
+        with Client(host, None, environ=self._environ) as client:
             return client.exchange(Request(method, root, parts.path, query, headers, body))

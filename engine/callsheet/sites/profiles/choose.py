@@ -84,28 +84,35 @@ def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _at_address(option: str | None, variables: Variables, profiles: ReadProfiles) -> ChosenSite:
-    """The environment's credential, or that of the active site when it lives at this very address."""
+    """The environment's credential, or that of the site in use when it lives at this very address.
+
+    A variable that names a site decides as the option does: the site's settings hold (`read_only` for one), and its
+    host is the only one. Without it the environment's address and token are enough, and the file is not read.
+    """
     where = _OPTION if option else variables.name("BASE_URL")
     address = base_url(option or variables.get("BASE_URL"), where)
     here = ChosenSite(ENVIRONMENT, _from_environment(address, variables), token=bool(variables.get("TOKEN")))
-    if here.token or here.settings.get("method") == "none":
-        _refuse_other_host(option, variables)
+    named = variables.get("SITE")
+    if here.token:
+        refuse_other_host(address, where, variables)
+    if not named and (here.settings.get("method") == "none" or (here.token and variables.get("BASE_URL"))):
         return here
-    active = variables.get("SITE") or profiles().get("site")
+    active = named or profiles().get("site")
     if not active:
         return here
     settings = site_settings(profiles(), active)
-    if option or variables.get("SITE") or _is_at(settings, address):
-        return ChosenSite(active, _moved(active, settings, address, where), token=False)
+    if option or named or _is_at(settings, address):
+        moved = _moved(active, settings, address, where)
+        return ChosenSite(active, _with_environment(moved, variables), token=here.token)
     return here
 
 
-def _refuse_other_host(option: str | None, variables: Variables) -> None:
-    """The environment's credential belongs to the environment's address, where it names one."""
+def refuse_other_host(address: str, where: str, variables: Variables) -> None:
+    """The environment's credential belongs to the environment's address, where it names one; raises `UsageError`."""
     own = variables.get("BASE_URL")
-    if option and own and origin(option) != origin(base_url(own, variables.name("BASE_URL"))):
+    if own and origin(address) != origin(base_url(own, variables.name("BASE_URL"))):
         raise UsageError(
-            f"{_OPTION} {option} is not the host of {variables.name('BASE_URL')}",
+            f"{where} {address} is not the host of {variables.name('BASE_URL')}",
             hint=f"{variables.name('TOKEN')} belongs to {own} and is not sent elsewhere",
         )
 

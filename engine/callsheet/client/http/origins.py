@@ -1,0 +1,27 @@
+"""The last look before a message leaves: whether it goes where its headers are meant for."""
+
+from __future__ import annotations
+
+import httpx
+
+from ...errors import UsageError
+from ...urls import origin
+
+
+def check_origin(url: httpx.URL, home: str) -> None:
+    """Raise `UsageError` unless a message to `url` goes to the origin `home`.
+
+    Whatever built the URL (definitions, a profile, a link of an answer), this compares what the library will really
+    connect to, so that two readings of one text cannot differ.
+    """
+    if _read(url) != _read(httpx.URL(home)):
+        there = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
+        raise UsageError(
+            f"this would go to {there}, and the credential belongs to {home}",
+            hint="nothing was sent; the path or base URL that leads there is wrong",
+        )
+
+
+def _read(url: httpx.URL) -> tuple[str, bytes, int | None]:
+    port = url.port if url.port is not None else {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.raw_host.lower().rstrip(b"."), port

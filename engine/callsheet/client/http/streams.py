@@ -1,0 +1,75 @@
+"""Connections that are checked where they lead to, and that wait for an answer only so long in all."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore
+
+from ...errors import NetworkError
+from ...urls import is_loopback
+
+Options = Iterable[tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]]
+
+
+class TimedStream(httpcore.NetworkStream):
+    """The time-out of a read counts from the last byte that was sent.
+
+    The library's own starts anew with each byte that comes, so a body of one byte a second, or endless interim
+    answers, would never end. `patient` gives a body that is streamed all the time it needs, until the next request.
+    """
+
+    def __init__(self, inner: httpcore.NetworkStream) -> None:
+        self._inner = inner
+        self._asked = time.monotonic()
+        self.patient = False
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if timeout is not None and not self.patient:
+            timeout += self._asked - time.monotonic()
+            if timeout <= 0:
+                raise httpcore.ReadTimeout("the whole answer takes too long")
+        return self._inner.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._asked, self.patient = time.monotonic(), False
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return TimedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class Backend(httpcore.SyncBackend):
+    """With `local`, a name that should mean this machine is refused when it leads elsewhere."""
+
+    def __init__(self, *, local: bool) -> None:
+        self._local = local
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Options | None = None,
+    ) -> httpcore.NetworkStream:
+        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        address = str(stream.get_extra_info("server_addr")[0]).partition("%")[0]
+        if self._local and is_loopback(host) and not is_loopback(address):
+            stream.close()
+            raise NetworkError(
+                f"{host} leads to {address}, not to this machine, and http would send the credential in the clear",
+                hint="nothing was sent; use https",
+            )
+        return TimedStream(stream)
