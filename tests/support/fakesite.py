@@ -72,6 +72,7 @@ class FakeSite(Server):
         self.hidden = False  # detection is answered 403
         self.headers: dict[str, str] = {}  # of every answer of the site
         self.closed: dict[str, int] = {}  # path → status instead of the answer
+        self.public: set[str] = set()  # paths that are answered to strangers too
         self.site_accepts = {pair(EMAIL, TOKEN)}
         self.gateway_accepts = {pair(EMAIL, TOKEN), pair(EMAIL, SCOPED)}
         self.scopes = True  # the scoped token has the scopes it needs
@@ -112,7 +113,7 @@ class FakeSite(Server):
             return detected
         if path in self.closed:
             return reply(self.closed[path], json={"errorMessages": ["not for you"]})
-        if request.headers.get("authorization") not in self.site_accepts:
+        if request.headers.get("authorization") not in self.site_accepts and path not in self.public:
             return reply(401, json={"message": "who are you?"})
         return reply(json=ANSWERS[path]) if path in ANSWERS else reply(404, json={"errorMessages": ["no such path"]})
 

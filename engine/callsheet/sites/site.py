@@ -26,13 +26,12 @@ class Site:
 
     def __init__(self, choice: ChosenSite, catalog: Catalog, variables: Variables, environ: Mapping[str, str]) -> None:
         self.name = choice.name
-        self._settings = choice.settings
         self._catalog = catalog
         self._environ = environ
-        self._secrets = Secrets(choice.name, choice.settings, variables, environ, token=choice.token)
-        self._credentials: dict[str, Credential | CallsheetError] = {}
+        self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
         self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
-        catalog.get("deployment", self.deployment)
+        self._settings = self._with_methods(choice.settings)
+        self._secrets = Secrets(choice.name, self._settings, variables, environ, token=choice.token)
 
     def __repr__(self) -> str:
         return f"Site({self.name!r})"
@@ -87,17 +86,28 @@ class Site:
 
     def method(self, service: str) -> str:
         """The id of the auth definition in use."""
-        access = self.access(service)
-        given = access.get("method")
-        if given:
-            return str(given)
-        if access.get("email"):
-            return next(id for id, auth in self._catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
-        return str(self._catalog.get("deployment", self.deployment)["method"])
+        return str(self.access(service)["method"])
+
+    def _with_methods(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings with the method of the site and of each service said, so that they can be compared."""
+        usual = str(self._catalog.get("deployment", self.deployment)["method"])
+        named = next((id for id, auth in self._catalog.all("auth").items() if scheme(auth["scheme"]).takes_user), usual)
+
+        def method(access: Mapping[str, Any]) -> str:
+            return str(access.get("method") or (named if access.get("email") else usual))
+
+        known = {**settings, "method": method(settings)}
+        if "services" in settings:
+            known["services"] = {
+                name: {**own, "method": method({**settings, **own})} for name, own in settings["services"].items()
+            }
+        return known
 
     def _credential(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
-        key = account(self.name, self._settings, service)
+        access = self.access(service)
+        home = origin(access.get("base_url", ""))
+        key = (account(self.name, self._settings, service), home, access["method"], access.get("email", ""))
         found = self._credentials.get(key)
         if found is None or (isinstance(found, Credential) and found.ends < time()):
             try:
@@ -121,7 +131,9 @@ class Site:
             authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
             return authority.renew(record["refresh_token"])
 
-        return scheme(auth["scheme"]).present(access, lambda: self._secrets.find(service, renew))
+        return scheme(auth["scheme"]).present(
+            access, lambda: self._secrets.find(service, origin(self.base_url(service)), renew)
+        )
 
     @property
     def ca_bundle(self) -> str | None:

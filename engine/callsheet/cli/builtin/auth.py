@@ -8,7 +8,7 @@ from typing import Any
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
-from ...commands.signin.verify import Asker, most_telling
+from ...commands.signin.verify import Asker, refusal
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.schemes import scheme
 from ...sites.profiles.choose import site_settings
@@ -100,10 +100,14 @@ def status(context: Context, values: dict[str, Any]) -> None:
         row |= {"method": site.method(service), "email": access.get("email"), "credential": site.place(service)}
         rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
     context.output(context.catalog.get("view", "sign-in")).items(rows)
-    errors = [verdict.error for verdict in verdicts if verdict.error]
-    if errors and len(errors) == len(verdicts):
-        told = most_telling(errors)
+    told = refusal(verdicts, stranger=all(row["method"] in _public(context) for row in rows))
+    if told is not None:
         raise told if isinstance(told, NotAllowed) or told.status is None else NotAllowed(told.message, hint=told.hint)
+
+
+def _public(context: Context) -> list[str]:
+    """The methods that present no credential."""
+    return [id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "none"]
 
 
 def _route(site: Any, service: str) -> str:

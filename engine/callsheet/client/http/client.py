@@ -109,6 +109,7 @@ class Client:
             try:
                 if not incoming.ok:
                     self.check(incoming.whole())
+                self._check_known(request, incoming.headers, incoming.url, incoming.status)
                 yield incoming
             finally:
                 incoming.close()
@@ -117,12 +118,28 @@ class Client:
         """Raise what a failed answer means, also one that reports its failure with a success status."""
         product, service = self._product(reply.request), self._service(reply.request)
         with self._redacting():
-            if reply.ok and not _reports_failure(reply, product):
-                return
+            if reply.ok:
+                self._check_known(reply.request, reply.headers, reply.url, reply.status)
+                if not _reports_failure(reply, product):
+                    return
             from .failure import failure_of
 
             told = standing(reply.headers, service.get("quota", {}), self._now())
             raise failure_of(reply, product, service, url=self.shown(reply.url), told=told)
+
+    def _check_known(self, request: Request, headers: Mapping[str, str], url: str, status: int) -> None:
+        """Raise `NotAllowed` where a success tells by a header that it did not accept the credential.
+
+        Else an expired token would be an empty list, as strangers see it.
+        """
+        names = self._service(request).get("refused", {})
+        if not names or origin(url) != request.origin or not self.site.headers(request.service):
+            return
+        from .failure import refused_credential
+
+        error = refused_credential(request, headers, names, self._product(request), url=self.shown(url), status=status)
+        if error is not None:
+            raise error
 
     def shown(self, url: str) -> str:
         """A URL as it may be printed."""

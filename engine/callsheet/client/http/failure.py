@@ -14,6 +14,7 @@ from .retry import IDEMPOTENT, STATUSES
 
 if TYPE_CHECKING:
     from ...language.shape.rest import ProductDefinition, ServiceDefinition
+    from ..request.model import Request
 
 _CLASSES: dict[int, type[CallsheetError]] = {
     401: NotAllowed,
@@ -64,6 +65,30 @@ def failure_of(
         error.denied = denied
         error.lacks_scope = reply.status == 403 or _true_of(reply, service.get("lacks_scope"))
     return error
+
+
+def refused_credential(
+    request: Request,
+    headers: Mapping[str, str],
+    names: Mapping[str, list[str]],
+    product: ProductDefinition,
+    *,
+    url: str,
+    status: int,
+) -> NotAllowed | None:
+    """The failure that a header of a success tells; `names` are the headers and the values that do."""
+    for name, values in names.items():
+        told = {word.strip().casefold() for word in headers.get(name.lower(), "").split(",")}
+        found = [value for value in values if value.casefold() in told]
+        if found:
+            changed = request.method not in IDEMPOTENT and request.safety != "read"
+            return NotAllowed(
+                f"{request.method} {url}: {status}: the credential was not accepted ({name}: {found[0]})",
+                hint=_hint(401, product),
+                details=["it was answered as to a stranger" + ", and may have been carried out" * changed],
+                status=status,
+            )
+    return None
 
 
 def trace_of(reply: Reply, service: ServiceDefinition) -> str | None:

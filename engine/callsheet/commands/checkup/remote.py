@@ -33,9 +33,9 @@ def addressed(context: Context, site: Site) -> list[str]:
 
 def credential(context: Context) -> Iterator[Row]:
     site = context.site()
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for service in addressed(context, site):
-        key = (site.place(service), site.access(service)["base_url"])
+        key = (site.place(service), site.method(service), site.access(service)["base_url"])
         if key in seen:
             continue
         seen.add(key)
@@ -44,7 +44,9 @@ def credential(context: Context) -> Iterator[Row]:
         except CallsheetError as error:
             yield failed("credential", error)
         else:
-            yield Row("credential", "ok", f"{site.method(service)}, from {site.place(service)}")
+            needs_none = context.catalog.get("auth", site.method(service))["scheme"] == "none"
+            place = "no credential needed" if needs_none else f"from {site.place(service)}"
+            yield Row("credential", "ok", f"{site.method(service)}, {place}")
 
 
 def connection(context: Context) -> Iterator[Row]:

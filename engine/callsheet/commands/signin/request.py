@@ -33,10 +33,13 @@ class SignInRequest(NamedTuple):
         own = {key: value for key, value in self._asdict().items() if value and key not in ("name", "service")}
         return {**{key: way[key] for key in _WAY if key in way}, **own}
 
-    def profile(self, store: str | None) -> dict[str, Any]:
-        """The keys of the profile, those to be taken away as None."""
+    def profile(self, store: str | None, *, secret: bool = True) -> dict[str, Any]:
+        """The keys of the profile, those to be taken away as None.
+
+        `store` is where the credential is now; None leaves what was said about that, unless the method needs none.
+        """
         access: dict[str, Any] = {"base_url": self.base_url, "method": self.method, "email": self.email}
-        access |= {"token_env": None, "token_file": None, "store": store} if store else {}
+        access |= {"token_env": None, "token_file": None, "store": store} if store or not secret else {}
         site = {"deployment": self.deployment, "client_id": self.client_id, "cloud_id": self.cloud_id}
         site["scopes"] = list(self.scopes) or None  # type: ignore[assignment]
         if self.service:

@@ -10,7 +10,8 @@ from ...errors import CallsheetError
 from ...sites.credentials.stores import Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.edit import editing, put, put_site
-from .request import SignInRequest
+from ...urls import origin
+from .request import SignInRequest, candidate
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -29,7 +30,7 @@ def keep(
     variables = Variables(context.definition["prefix"], context.environ)
     store = open_store(chosen_name(variables), variables, context.environ)
     before = store.get(wanted.account)
-    store.put(wanted.account, {**record, "origin": wanted.origin})
+    store.put(wanted.account, {**record, "origin": wanted.origin, "gateways": gateways(context, wanted)})
     try:
         _write(context, wanted, store.name, extra)
     except BaseException:
@@ -37,6 +38,13 @@ def keep(
             _restore(store, wanted.account, before)
         raise
     return store.name
+
+
+def gateways(context: Context, wanted: SignInRequest) -> list[str]:
+    """The origins besides the site's own that this sign-in was tried with; only they will get the credential."""
+    site = candidate(wanted, "", {}, context.catalog, context.environ)
+    routes = {origin(site.base_url(service)) for service in context.catalog.ids("service")}
+    return sorted(routes - {wanted.origin})
 
 
 def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:
@@ -47,6 +55,7 @@ def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:
 
 
 def _write(context: Context, wanted: SignInRequest, store: str | None, extra: Mapping[str, Any]) -> None:
+    secret = context.catalog.get("auth", wanted.method)["scheme"] != "none"
     with editing(context.catalog, context.environ) as document:
-        put_site(document, wanted.name, {**wanted.profile(store), **extra})
+        put_site(document, wanted.name, {**wanted.profile(store, secret=secret), **extra})
         put(document, ("site",), wanted.name)

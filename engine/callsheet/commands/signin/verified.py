@@ -11,7 +11,8 @@ from ...errors import CallsheetError, NetworkError, NotAllowed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
 from .request import SignInRequest, candidate
-from .verify import Asker, ProbeResult, verify
+from .verify import Asker, ProbeResult, refusal
+from .verify import refused as is_refused
 
 
 class Verified(NamedTuple):
@@ -41,7 +42,7 @@ class Verifier:
                 return Verified(wanted, self._ask(wanted, secret))
             except CallsheetError as error:
                 refused = error
-        may_route = mode == "gateway" or (mode == "auto" and refused is not None and refused.status == 401)
+        may_route = mode == "gateway" or (mode == "auto" and is_refused(refused))
         routed = self._routed(wanted, secret) if may_route else None
         if routed is None:
             raise self._explained(refused or CallsheetError("this site has no gateway"), wanted)
@@ -54,7 +55,12 @@ class Verifier:
     def _ask(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
         site = candidate(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
-            return verify(asker, {wanted.service} if wanted.service else None)
+            verdicts = list(asker.verdicts({wanted.service} if wanted.service else None))
+        stranger = self._catalog.get("auth", wanted.method)["scheme"] == "none"
+        error = refusal(verdicts, stranger=stranger)
+        if error is not None:
+            raise error
+        return verdicts
 
     def _routed(self, wanted: SignInRequest, secret: str) -> SignInRequest | None:
         """The same by way of the gateway, where there is one that is not in use yet."""

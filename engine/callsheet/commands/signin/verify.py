@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...catalog.catalog import Catalog
 from ...client.http.client import Client
@@ -14,17 +14,19 @@ from ...language.template import TemplateError, evaluate
 from ...sites.site import Site
 
 if TYPE_CHECKING:
-    from ...language.shape.access import Question
+    from ...client.http.reply import Reply
+    from ...language.shape.access import Probe, Question
     from ...language.shape.rest import ProductDefinition
 
 
 class ProbeResult(NamedTuple):
-    """`answer` is what the probe's `value` makes of the reply; `error` is why there is none."""
+    """`answer` is the reply in words; `error` is why there is none. `tells` is true where it says who is signed in."""
 
     product: str
     title: str
     answer: str | None
     error: CallsheetError | None
+    tells: bool
 
 
 class Asker:
@@ -48,35 +50,60 @@ class Asker:
                 yield self._verdict(id, here)
 
     def _verdict(self, id: str, product: ProductDefinition) -> ProbeResult:
+        probe = product["probe"]
+        tells = "person" in probe
         try:
-            return ProbeResult(id, product["title"], self.ask(product["probe"]), None)
+            answer = self._person(probe) if tells else self.ask(probe)
         except CallsheetError as error:
-            return ProbeResult(id, product["title"], None, error)
+            return ProbeResult(id, product["title"], None, error, tells)
+        return ProbeResult(id, product["title"], answer, None, tells)
 
     def ask(self, question: Question) -> str:
         """A question's answer in words; raises what the client raises."""
-        request = self._builder.build(question["call"], question.get("args", {}))
-        answer = self._client.send(request).json()
-        try:
-            found = evaluate(question["value"], answer) if "value" in question else None
-        except TemplateError:
-            found = None
+        found = _evaluated(question.get("value"), self._reply(question).json())
         return ", ".join(map(str, found)) if isinstance(found, list) else str(found or "yes")
 
+    def _person(self, probe: Probe) -> str:
+        reply = self._reply(probe)
+        found = _evaluated(probe["person"], reply.json())
+        if not found:
+            raise NotAllowed(
+                f"{reply.request.name} answers as it does to strangers: the site does not know this credential",
+                status=reply.status,
+            )
+        return str(found)
 
-def verify(asker: Asker, services: set[str] | None) -> list[ProbeResult]:
-    """What each product says. Raises when none accepts the credential, with the error that tells most."""
-    verdicts = list(asker.verdicts(services))
-    errors = [verdict.error for verdict in verdicts if verdict.error is not None]
-    if not verdicts or len(errors) < len(verdicts):
-        return verdicts
-    raise most_telling(errors)
+    def _reply(self, question: Question) -> Reply:
+        return self._client.send(self._builder.build(question["call"], question.get("args", {})))
+
+
+def _evaluated(expression: str | None, answer: Any) -> Any:
+    try:
+        return evaluate(expression, answer) if expression else None
+    except TemplateError:
+        return None
+
+
+def refusal(verdicts: list[ProbeResult], *, stranger: bool = False) -> CallsheetError | None:
+    """Why the credential counts as refused, in the error that tells most, or None.
+
+    Where a product can say who is signed in, one that can must do so: lists may answer everybody. Without a credential
+    (`stranger`) any answer will do.
+    """
+    deciding = verdicts if stranger else [each for each in verdicts if each.tells] or verdicts
+    errors = [verdict.error for verdict in deciding if verdict.error is not None]
+    return most_telling(errors) if errors and len(errors) == len(deciding) else None
+
+
+def refused(error: CallsheetError | None) -> bool:
+    """Whether an error says that the credential is not known; one that is known and lacks a right is another matter."""
+    return isinstance(error, NotAllowed) and error.status != 403
 
 
 def most_telling(errors: list[CallsheetError]) -> CallsheetError:
     """A refused credential says more than a network failure, and that more than a product that is not there."""
     ranked = [
-        *(error for error in errors if error.status == 401),
+        *(error for error in errors if refused(error)),
         *(error for error in errors if isinstance(error, NetworkError)),
         *(error for error in errors if isinstance(error, NotAllowed)),
         *errors,

@@ -17,6 +17,18 @@ class Question(Shape, total=False):
     value: Annotated[Expression, Field(description="The answer in words: a text or a list of texts.")]
 
 
+class Probe(Question, total=False):
+    """Asked to find out whether a credential works for a product."""
+
+    person: Annotated[
+        Expression,
+        Field(
+            description="Who is signed in; null or false for a stranger. Where a product of a site has such a probe, "
+            "these decide whether a credential is accepted: a list may answer everybody."
+        ),
+    ]
+
+
 class Fact(Question, total=False):
     """A question whose answer is worth knowing when something does not work."""
 
@@ -29,6 +41,10 @@ class QuestionHere(Shape, total=False):
     call: Annotated[str, reference("operation", description="The operation that answers.")]
     args: dict[str, Value]
     value: Expression
+
+
+class ProbeHere(QuestionHere, total=False):
+    person: Expression
 
 
 class FactHere(QuestionHere, total=False):

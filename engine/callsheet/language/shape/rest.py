@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .access import Fact, FactHere, Question, QuestionHere
+from .access import Fact, FactHere, Probe, ProbeHere
 from .base import Expression, Name, Shape, Template, reference
 
 Safety = Annotated[
@@ -39,6 +39,13 @@ class ServiceDefinition(Shape, total=False):
     lacks_scope: Annotated[
         Expression, Field(description="True of the body of a 401 to a credential that is good but lacks a scope.")
     ]
+    refused: Annotated[
+        dict[str, list[str]],
+        Field(
+            description="Response header → values by which a success says that it did not accept the credential, "
+            "and so answered as to a stranger."
+        ),
+    ]
     quota: Quota
     gateway: Annotated[Template, Field(description="Base URL for credentials that the site itself refuses.")]
 
@@ -53,7 +60,7 @@ class ProductHere(Shape, total=False):
     headers: dict[str, str]
     docs: Template
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
-    probe: Annotated[QuestionHere, Field(description="Asked to find out whether a credential works for the product.")]
+    probe: Annotated[ProbeHere, Field(description="Asked to find out whether a credential works for the product.")]
     facts: Annotated[list[FactHere], Field(description="Asked by a check-up.")]
 
 
@@ -79,7 +86,7 @@ class ProductDefinition(Shape, Imported, total=False):
     hints: Annotated[dict[str, str], Field(description="HTTP status → what to do about it.")]
     headers: Annotated[dict[str, str], Field(description="Headers sent with every request.")]
     docs: Annotated[Template, Field(description="Page of an operation at the vendor; sees id, tag, method, path.")]
-    probe: Annotated[Question, Field(description="Asked to find out whether a credential works for the product.")]
+    probe: Annotated[Probe, Field(description="Asked to find out whether a credential works for the product.")]
     facts: Annotated[list[Fact], Field(description="Asked by a check-up.")]
     on: Annotated[dict[str, ProductHere], Field(description="Deployment → what differs there.")]
 

@@ -18,9 +18,14 @@ Record = dict[str, Any]
 
 
 def own_access(settings: Mapping[str, Any], service: str) -> bool:
-    """Whether a service of the site has a credential of its own: it says so, or it is on another host."""
+    """Whether a service of the site has a credential of its own.
+
+    It says so, signs in by another method (an API token is no personal access token), or is on another host.
+    """
     own: Mapping[str, Any] = settings.get("services", {}).get(service, {})
     if any(place in own for place in PLACES):
+        return True
+    if "method" in own and own["method"] != settings.get("method", own["method"]):
         return True
     site: str = settings.get("base_url", "")
     return bool(site) and "base_url" in own and origin(site) != origin(own["base_url"])
@@ -54,10 +59,11 @@ class Secrets:
         self._environ = environ
         self._token = token
 
-    def find(self, service: str, renew: Callable[[Record], Record]) -> Secret:
+    def find(self, service: str, route: str, renew: Callable[[Record], Record]) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
-        `renew` asks for a new access token in exchange for a record whose token has ended.
+        `route` is the origin that requests go to: the service's own or its gateway's. `renew` asks for a new access
+        token in exchange for a record whose token has ended.
         """
         access = access_to(self._settings, service)
         if self._token and not own_access(self._settings, service):
@@ -69,7 +75,7 @@ class Secrets:
             path = absolute(access["token_file"], self._environ)
             return Secret(read_private(path, "the token file").decode("utf-8", "replace"), path)
         if "store" in access:
-            return self._from_store(service, access, renew)
+            return self._from_store(service, access, route, renew)
         raise self._missing(service)
 
     def place(self, service: str) -> str:
@@ -94,18 +100,15 @@ class Secrets:
             raise NotAllowed(f"site {self._name!r} takes its token from {variable}, which is not set")
         return Secret(value, variable)
 
-    def _from_store(self, service: str, access: Mapping[str, Any], renew: Callable[[Record], Record]) -> Secret:
+    def _from_store(
+        self, service: str, access: Mapping[str, Any], route: str, renew: Callable[[Record], Record]
+    ) -> Secret:
         store = self.store(service)
         name = account(self._name, self._settings, service)
         record = store.get(name)
         if record is None:
             raise self._not_kept(store, access["store"], name)
-        kept_for, now = record.get("origin"), origin(access.get("base_url", ""))
-        if kept_for != now:
-            raise NotAllowed(
-                f"the credential of site {self._name!r} was given for {kept_for}, not for {now}",
-                hint=f"sign in again: auth login --site {self._name}",
-            )
+        self._check_hosts(record, origin(access.get("base_url", "")), route)
         place = f"the credential of {name!r}"
         if "access_token" not in record:
             return Secret(str(record.get("token", "")), place)
@@ -113,6 +116,18 @@ class Secrets:
 
         record = current(store, name, record, renew, config_directory(self._environ))
         return Secret(record["access_token"], place, ends(record))
+
+    def _check_hosts(self, record: Record, address: str, route: str) -> None:
+        """The record names the hosts it was given for; no profile and no definition can add one."""
+        kept_for = record.get("origin")
+        known = (kept_for, *record.get("gateways", ()))
+        if address == kept_for and route in known:
+            return
+        wrong = route if address == kept_for else address
+        raise NotAllowed(
+            f"the credential of site {self._name!r} was given for {kept_for}, not for {wrong}",
+            hint=f"sign in again: auth login --site {self._name}",
+        )
 
     def _not_kept(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:
