@@ -1,17 +1,21 @@
-"""Files that several processes write and that other people must not read."""
+"""Files that several processes write, and that other people must not read, or must not have written."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from .errors import CallsheetError, NotAllowed
 
 PRIVATE = 0o600
 _OTHERS = 0o077
+_LARGEST = 8 * 1024 * 1024  # bytes of a file of secrets
 _PATIENCE = 30.0
 _NAP = 0.02
 
@@ -38,10 +42,20 @@ def write_atomically(path: str, data: bytes, mode: int = PRIVATE) -> None:
 
 
 def make_private_directory(path: str) -> None:
+    """Parents that are missing are private too, whatever the umask says."""
+    missing = []
+    while path and not os.path.isdir(path) and path not in missing:
+        missing.append(path)
+        path = os.path.dirname(path)
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        for each in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(each, 0o700)
+        if missing and not os.path.isdir(missing[0]):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), missing[0])
     except OSError as error:
-        raise CallsheetError(f"cannot make the directory {path}: {error.strerror}") from None
+        where = missing[0] if missing else path
+        raise CallsheetError(f"cannot make the directory {where}: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -89,19 +103,97 @@ else:
 
 
 def read_private(path: str, what: str) -> bytes:
-    """The content of a file that holds a secret; refused when other people can read it."""
+    """The content of a file that holds a secret; refused when other people can read it, or put another in its place."""
     try:
         with open(path, "rb") as file:
-            if shared(os.fstat(file.fileno())):
+            status = os.fstat(file.fileno())
+            if shared(status):
                 raise NotAllowed(f"{what} {path} can be read by others", hint=f"chmod 600 {_quoted(path)}")
-            return file.read()
+            if stat.S_ISREG(status.st_mode):  # a pipe, as of a shell's <(...), has no place that others could change
+                refuse_changeable(path, what)
+            content = file.read(_LARGEST + 1)
     except OSError as error:
         raise NotAllowed(f"cannot read {what} {path}: {error.strerror}") from None
+    if len(content) > _LARGEST:
+        raise NotAllowed(f"{what} {path} is larger than {_LARGEST >> 20} MiB: that is no secret")
+    return content
 
 
 def shared(status: os.stat_result) -> bool:
     """Whether people other than the owner may use the file; the platform's own lists of rights are not looked at."""
     return sys.platform != "win32" and bool(status.st_mode & _OTHERS)
+
+
+class Doubt(NamedTuple):
+    """Why what lies at `path` may not be this person's doing, and what to do about it."""
+
+    path: str
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.problem}"
+
+
+def refuse_changeable(path: str, what: str) -> None:
+    """Raise `NotAllowed` where others could have written what the program is about to obey."""
+    doubt = changeable(path)
+    if doubt is not None:
+        raise NotAllowed(f"{what} {doubt}", hint=doubt.remedy)
+
+
+def changeable(path: str) -> Doubt | None:
+    """How people other than its owner and the system's could change a file or directory, or put another in its place.
+
+    Looked at are owner and mode of the thing itself and of the directory that it is in, and the modes of those above.
+    In a directory such as /tmp, where only owners remove what is theirs, a thing of one's own is safe. A group counts
+    as others unless it is the person's own. Windows keeps such rights elsewhere; there nothing is looked at.
+    """
+    if sys.platform == "win32":
+        return None
+    named, real = os.path.abspath(path), os.path.realpath(path)
+    for start in dict.fromkeys((named, real)):
+        for depth, each in enumerate(_upwards(start)):
+            doubt = _doubt(each, near=depth < 2)
+            if doubt is not None:
+                return doubt
+    return None
+
+
+def _upwards(path: str) -> Iterator[str]:
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        path = above
+        yield path
+
+
+def _doubt(path: str, *, near: bool) -> Doubt | None:
+    try:
+        status = os.stat(path)
+    except OSError:  # not there, which others cannot change unless they can change what is above
+        return None
+    safe = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    if near and status.st_uid not in (0, os.geteuid()):
+        return Doubt(path, "belongs to another user", f"chown {os.geteuid()} {_quoted(path)}")
+    by_group = status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid)
+    if (by_group or status.st_mode & stat.S_IWOTH) and not safe:
+        return Doubt(path, "can be changed by others", f"chmod go-w {_quoted(path)}")
+    return None
+
+
+def _own_group(group: int) -> bool:
+    """Whether a group is the system's, or has no member but this person (as where everybody has a group)."""
+    if group == 0:
+        return True
+    import grp
+    import pwd
+
+    try:
+        person = pwd.getpwuid(os.geteuid())
+        members = grp.getgrgid(group)
+    except KeyError:
+        return False
+    return person.pw_gid == group and members.gr_name == person.pw_name and set(members.gr_mem) <= {person.pw_name}
 
 
 def _quoted(path: str) -> str:

@@ -142,3 +142,45 @@ def test_a_file_sealed_with_other_costs_still_opens(monkeypatch: pytest.MonkeyPa
     monkeypatch.undo()
     assert unseal(cheap, "password") == {"work": SECRET}
     assert json.loads(seal({}, "password", cheap))["kdf"]["memory"] == 65536
+
+
+ODD: list[Any] = [None, True, False, 0, -1, 2, 3.5, "", "x", "65536", "argon2id", [], [1], {}, 1 << 70, "AAAA", "ä"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("format",), ("version",), ("kdf",), ("check",), ("nonce",), ("data",), ("sum",)]
+    + [("kdf", name) for name in ("name", "memory", "iterations", "lanes", "salt")],
+    ids=".".join,
+)
+def test_odd_types_are_the_clear_error(keys: tuple[str, ...]) -> None:
+    """Also where whoever wrote them also computed the sum, and without more work than reading one of our own."""
+    asked: list[tuple[int, int, int]] = []
+
+    def derived(_password: str, memory: int, iterations: int, lanes: int, salt: str) -> tuple[bytes, bytes]:
+        asked.append((memory, iterations, lanes))
+        return bytes(32), bytes(16)
+
+    for odd in ODD:
+        table = json.loads(SEALED)
+        table.pop("sum")
+        holder = table if len(keys) == 1 else table["kdf"]
+        holder[keys[-1]] = odd
+        if keys != ("sum",):
+            table["sum"] = sealed._sum(table)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sealed, "_derive", derived)
+            with pytest.raises(CallsheetError):
+                unseal(json.dumps(table).encode(), "password")
+    assert all(memory <= 65536 and passes <= 3 and lanes <= 4 for memory, passes, lanes in asked)
+
+
+def test_a_file_that_asks_for_more_work_than_ours_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    for name, value in (("memory", 65537), ("iterations", 4), ("lanes", 5), ("memory", 1 << 20), ("iterations", 64)):
+        table = json.loads(SEALED)
+        table.pop("sum")
+        table["kdf"][name] = value
+        table["sum"] = sealed._sum(table)
+        with pytest.raises(CallsheetError, match="changed or damaged"):
+            unseal(json.dumps(table).encode(), "password")

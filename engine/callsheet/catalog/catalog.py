@@ -12,7 +12,9 @@ from typing import Any
 from zlib import crc32
 
 from .. import __version__
-from ..language.layers import Layer, layers, state_of
+from ..errors import CallsheetError, DefinitionError
+from ..files import PRIVATE, changeable, make_private_directory
+from ..language.layers import Layer, entries_of, layers, state_of
 from ..paths import cache_directory
 from .records import Records
 
@@ -38,6 +40,7 @@ class Catalog(Records):
     def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
         self.program = program
         self.layers = layers(program, environ, own=own)
+        _refuse_changeable(self.layers)
         self._directory = cache_directory(environ)
         self._fingerprint = _fingerprint(self.layers)
         self._connection = self._open()
@@ -95,6 +98,8 @@ class Catalog(Records):
 
     def _open(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
+        if os.path.exists(self.path) and changeable(self.path) is not None:
+            return self._compile()  # somebody else may have written it
         try:
             connection = _read_only(self.path)
             row = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()
@@ -107,13 +112,17 @@ class Catalog(Records):
         return self._compile()
 
     def _compile(self) -> sqlite3.Connection:
-        """Compile beside the old file and put the new one in its place; into memory where nothing can be written."""
+        """Compile beside the old file and put the new one in its place.
+
+        Into memory where nothing can be written, and where others could put something else in that place.
+        """
         fresh = f"{self.path}.{os.getpid()}.{time_ns()}"
         try:
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            with open(fresh, "xb"):
-                pass
-        except OSError:
+            make_private_directory(self._directory)
+            if changeable(self._directory) is not None:
+                raise PermissionError(self._directory)
+            os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+        except (OSError, CallsheetError):
             return self._fill(sqlite3.connect(":memory:", check_same_thread=False))
         try:
             self._fill(sqlite3.connect(fresh)).close()
@@ -147,6 +156,20 @@ class Catalog(Records):
 def open_catalog(program: str, environ: Mapping[str, str] = os.environ, *, own: bool = True) -> Catalog:
     """Without `own` only of the built-in definitions."""
     return Catalog(program, environ, own=own)
+
+
+def _refuse_changeable(found: list[Layer]) -> None:
+    """Raise `DefinitionError` where others could have written a person's definitions.
+
+    They decide what the words of the command line do. The shipped ones are as safe as the program itself.
+    """
+    for layer in found:
+        if not (layer.optional or layer.variable):
+            continue
+        for path in (layer.directory, *entries_of(layer)):
+            doubt = changeable(path)
+            if doubt is not None:
+                raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
 
 
 def _read_only(path: str) -> sqlite3.Connection:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping
 
 from ..errors import UsageError
+from ..files import refuse_changeable
 from ..paths import config_directory
 
 _NAME = re.compile(r"[A-Za-z][\w-]*\Z")
@@ -19,10 +20,11 @@ def aliases_path(environ: Mapping[str, str]) -> str:
 
 
 def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
-    """Name → command line; raises `UsageError` when the file is broken."""
+    """Name → command line; raises `UsageError` for a broken file, `NotAllowed` for one that others could change."""
     path = aliases_path(environ)
     if not os.path.exists(path):
         return {}
+    refuse_changeable(path, "the aliases")
     import tomllib
 
     try:

@@ -54,6 +54,11 @@ def files_of(layer: Layer) -> list[tuple[str, int]]:
     return sorted(found, key=lambda file: (-file[1], file[0]))
 
 
+def entries_of(layer: Layer) -> list[str]:
+    """The definition files of a layer and the directories they lie in."""
+    return [entry.path for entry, _ in _entries(layer)]
+
+
 def state_of(layer: Layer) -> str:
     """A text that changes whenever a file of the layer is added, removed, replaced or edited.
 

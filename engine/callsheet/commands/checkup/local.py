@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
-import sys
 from collections.abc import Iterator
 
-from ...files import shared
+from ...files import changeable, shared
 from ...language.layers import files_of
-from ...paths import config_directory
+from ...paths import cache_directory, config_directory
 from ...sites.credentials.stores import FILE, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.read import profiles_path, read_profiles
@@ -30,15 +28,20 @@ def configuration(context: Context) -> Iterator[Row]:
 def permissions(context: Context) -> Iterator[Row]:
     """Secrets that others can read, and files by which others could lead requests elsewhere."""
     directory = config_directory(context.environ)
+    aliases_path = os.path.join(directory, "aliases.toml")
     problems = 0
     for path in [os.path.join(directory, "credentials.enc"), *_password_files(context)]:
         if os.path.exists(path) and shared(os.stat(path)):
             problems += 1
             yield Row("permissions", "fail", f"{path} can be read by others", f"chmod 600 {path}")
-    for path in (directory, profiles_path(context.environ), os.path.join(directory, "definitions")):
-        if os.path.exists(path) and _writable_by_others(path):
-            problems += 1
-            yield Row("permissions", "fail", f"{path} can be changed by others", f"chmod go-w {path}")
+    obeyed = (profiles_path(context.environ), aliases_path, os.path.join(directory, "definitions"))
+    for doubt in dict.fromkeys(filter(None, map(changeable, obeyed))):
+        problems += 1
+        yield Row("permissions", "fail", str(doubt), doubt.remedy)
+    cache = changeable(cache_directory(context.environ))
+    if cache is not None:
+        problems += 1
+        yield Row("permissions", "warn", f"{cache}, so what is kept there is not used", cache.remedy)
     if not problems:
         there = os.path.exists(directory)
         yield Row("permissions", "ok", f"{directory} {'is yours alone to change' if there else 'does not exist yet'}")
@@ -50,13 +53,11 @@ def _password_files(context: Context) -> list[str]:
     return [file] if file else []
 
 
-def _writable_by_others(path: str) -> bool:
-    return sys.platform != "win32" and bool(os.stat(path).st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-
-
 def definitions(context: Context) -> Iterator[Row]:
     if context.broken is not None:
-        yield failed("definitions", context.broken)._replace(remedy="mend the file, or move it away")
+        yield failed("definitions", context.broken)._replace(
+            remedy=context.broken.hint or "mend the file, or move it away"
+        )
         return
     files = sum(len(files_of(layer)) for layer in context.layers)
     kinds = context.catalog.kinds()

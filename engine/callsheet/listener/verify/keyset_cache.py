@@ -14,6 +14,9 @@ from ...files import locked
 
 TURN = 1.5
 
+from ...errors import CallsheetError
+from ...files import changeable, make_private_directory
+
 
 class KeySetCache:
     """`is_shared`: several processes of one listener use it, and only one of them fetches at a time."""
@@ -36,10 +39,9 @@ class KeySetCache:
     def load(self) -> tuple[bytes, float] | None:
         """The text of the key set and when it was fetched. A copy that others could have written is not used."""
         try:
+            if changeable(self.path) is not None:
+                return None
             with open(self.path, "rb") as file:
-                status = os.fstat(file.fileno())
-                if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-                    return None
                 kept = json.load(file)
             if kept["url"] != self.url:
                 return None
@@ -50,8 +52,8 @@ class KeySetCache:
     def save(self, text: bytes, fetched_at: float) -> None:
         """Where nothing can be written there is no copy; that costs a later restart at most a fetch."""
         fresh = f"{self.path}.{os.getpid()}"
-        with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        with contextlib.suppress(OSError, CallsheetError):
+            make_private_directory(os.path.dirname(self.path))
             with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 json.dump({"url": self.url, "fetched_at": fetched_at, "text": text.decode()}, file)
             os.replace(fresh, self.path)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 
-from ...errors import NotAllowed, UsageError
-from ...files import shared
+from ...errors import UsageError
+from ...files import read_private
 from ..byte_order_mark import refuse_byte_order_mark
 
 
@@ -51,15 +50,11 @@ def _lines(text: str) -> list[str]:
 
 def _read(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            if shared(os.fstat(file.fileno())):
-                hint = f"chmod 600 {shlex.quote(path)}"
-                raise NotAllowed(f"--secret-file: {path} can be read by others", hint=hint)
-            data = file.read()
+        if not os.path.exists(path):
+            raise UsageError(f"--secret-file: {path}: No such file or directory")
+        data = read_private(path, "--secret-file:")
         refuse_byte_order_mark(data, f"--secret-file: {path}")
         text = data.decode()
-    except OSError as error:
-        raise UsageError(f"--secret-file: {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"--secret-file: {path}: not text in UTF-8") from None
     if not _lines(text):

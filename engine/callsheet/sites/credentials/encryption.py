@@ -21,8 +21,7 @@ FORMAT = "callsheet-credentials"
 VERSION = 1
 # RFC 9106's second recommended setting: 64 MiB, three passes, four lanes.
 _COST = {"memory": 65536, "iterations": 3, "lanes": 4}
-# What a file may ask for; more would only serve to wear the reader out.
-_MOST = {"memory": 1 << 20, "iterations": 64, "lanes": 64}
+_SALT, _NONCE = 16, 12
 _CHANGED = "it was changed or damaged since it was written"
 
 
@@ -31,10 +30,10 @@ def seal(table: dict[str, Any], password: str, before: bytes | None) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     cost: dict[str, Any] = dict(_COST)
-    cost["salt"] = _parsed(before)["kdf"]["salt"] if before else _text(os.urandom(16))
+    cost["salt"] = _parsed(before)["kdf"]["salt"] if before else _text(os.urandom(_SALT))
     key, check = _derive(password, **cost)
     head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _text(check)}
-    nonce = os.urandom(12)
+    nonce = os.urandom(_NONCE)
     data = AESGCM(key).encrypt(nonce, json.dumps(table).encode(), _canonical(head))
     whole = {**head, "nonce": _text(nonce), "data": _text(data)}
     return json.dumps({**whole, "sum": _sum(whole)}, indent=2).encode() + b"\n"
@@ -65,15 +64,21 @@ def _parsed(content: bytes) -> dict[str, Any]:
         newer = head["format"] == FORMAT and head["version"] > VERSION
         if newer:
             raise CallsheetError("a newer version of this program wrote it", hint="install that version")
-        if head["format"] != FORMAT or head.pop("sum") != _sum(head):
-            raise CallsheetError(_CHANGED)
-        cost = head["kdf"]
-        if cost["name"] != "argon2id" or any(not 1 <= int(cost[name]) <= most for name, most in _MOST.items()):
+        known = head["format"] == FORMAT and head["version"] == VERSION
+        if not known or head.pop("sum") != _sum(head) or not _is_ours(head["kdf"]):
             raise CallsheetError(_CHANGED)
         raw = {name: b64decode(head[name], validate=True) for name in ("check", "nonce", "data")}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise CallsheetError(_CHANGED) from None
-    return {"head": head, "kdf": cost, **raw}
+    if len(raw["nonce"]) != _NONCE:
+        raise CallsheetError(_CHANGED)
+    return {"head": head, "kdf": head["kdf"], **raw}
+
+
+def _is_ours(cost: dict[str, Any]) -> bool:
+    """Whether reading costs what writing did at most; more would only serve to wear the reader out."""
+    fits = all(type(cost[name]) is int and 1 <= cost[name] <= most for name, most in _COST.items())
+    return fits and cost["name"] == "argon2id" and len(b64decode(cost["salt"], validate=True)) >= _SALT
 
 
 @lru_cache(maxsize=4)

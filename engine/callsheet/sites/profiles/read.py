@@ -16,7 +16,7 @@ from zlib import crc32
 from ... import __version__
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
-from ...files import write_atomically
+from ...files import changeable, refuse_changeable, write_atomically
 from ...paths import cache_directory, config_directory
 
 FILE = "profiles.toml"
@@ -30,13 +30,14 @@ def profiles_path(environ: Mapping[str, str]) -> str:
 def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> dict[str, Any]:
     """`{"site": active, "sites": {name: settings}}`, both keys optional; empty when there is no file.
 
-    Raises `UsageError` when the file is broken.
+    Raises `UsageError` when the file is broken, `NotAllowed` when others could have written it.
     """
     path = profiles_path(environ)
     try:
         status = os.stat(path)
     except OSError:
         return {}
+    refuse_changeable(path, "the profiles file")
     key = [_FORMAT, __version__, path, status.st_size, status.st_mtime_ns, status.st_ino]
     cache = os.path.join(cache_directory(environ), f"profiles-{crc32(path.encode()):08x}.json")
     found = _cached(cache, key)
@@ -56,6 +57,8 @@ def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
 
 
 def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
+    if changeable(cache) is not None:  # somebody else may have written it
+        return None
     try:
         with open(cache, "rb") as file:
             kept = json.load(file)
