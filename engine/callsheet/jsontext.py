@@ -1,7 +1,8 @@
 """JSON text to values and back without changing a number.
 
 Integers keep every digit, and a float that Python would write differently (`1e5`, `1.10`, `0.1000000000000000055`)
-keeps its own text. `NaN` and `Infinity`, which are not JSON, are refused both ways.
+keeps its own text. `NaN` and `Infinity`, which are not JSON, are refused both ways, as is what is nested so deeply that
+no program wrote it for another.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NoReturn, Self
 _MARK = os.urandom(9).hex()
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
 _OPEN_STRING = re.compile(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
+DEEPEST = 200  # levels of objects and lists
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -70,7 +72,7 @@ def parse(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = _decode(text)
     try:
-        return json.loads(text.removeprefix("\ufeff"), parse_float=_float, parse_constant=_constant)
+        value = json.loads(text.removeprefix("\ufeff"), parse_float=_float, parse_constant=_constant)
     except json.JSONDecodeError as error:
         at_end = error.pos >= len(error.doc.rstrip()) or _OPEN_STRING.match(error.doc, error.pos) is not None
         what = "the text ends too early" if at_end else error.msg[:1].lower() + error.msg[1:]
@@ -81,6 +83,24 @@ def parse(text: str | bytes) -> Any:
         raise
     except ValueError:
         raise JSONError(f"an integer of more than {sys.get_int_max_str_digits()} digits") from None
+    if text.count("[") + text.count("{") > DEEPEST and _deeper(value, DEEPEST):
+        raise JSONError("nested too deeply")
+    return value
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    """Level by level: whatever walks the value afterwards calls itself for each, and must not run out of stack."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer if type(outer) is list else ())
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _marked(value: Any) -> Any:

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -41,8 +42,13 @@ def follow(url: str) -> httpx.Response:
     return httpx.get(url, follow_redirects=True, timeout=20, trust_env=False)
 
 
-def sign_in(shell: Shell, options: list[str], pasted: str | None = None) -> tuple[Done, httpx.Response | None]:
-    """`init --no-browser`, with this process as the person's browser; `pasted` goes to standard input instead."""
+def sign_in(
+    shell: Shell, options: list[str], pasted: str | None = None, first: Callable[[str], None] = lambda _page: None
+) -> tuple[Done, httpx.Response | None]:
+    """`init --no-browser`, with this process as the person's browser; `pasted` goes to standard input instead.
+
+    `first` happens before, with the page that is to be opened.
+    """
     with shell.start(*options, "--no-browser") as process:
         assert process.stderr is not None
         assert process.stdin is not None
@@ -52,6 +58,7 @@ def sign_in(shell: Shell, options: list[str], pasted: str | None = None) -> tupl
         else:
             _, err = process.communicate(timeout=30)
             raise AssertionError(err)
+        first(line.strip())
         answer = None
         if pasted is None:
             answer = follow(line.strip())
@@ -101,18 +108,40 @@ def test_the_address_can_be_pasted(shell: Shell, options: list[str]) -> None:
     assert done.code == 0, done.err
 
 
-def test_a_forged_state_is_refused(shell: Shell, site: FakeSite, options: list[str]) -> None:
-    site.wrong_state = True
-    done, _ = sign_in(shell, options)
-    assert done.code == 3
-    assert "does not belong to this sign-in (its state differs)" in done.err
-    assert not shell.profiles
+@pytest.mark.parametrize(
+    "query", ["code=stolen&state=forged", "code=stolen", "error=access_denied&state=forged", "state=a&state=b", ""]
+)
+def test_a_stray_answer_ends_nothing(query: str, shell: Shell, site: FakeSite, options: list[str], port: str) -> None:
+    """Any page can send the browser to the redirect URL; the sign-in goes on until its own answer comes."""
+
+    def strays(_page: str) -> None:
+        answer = httpx.get(f"http://127.0.0.1:{port}/callback?{query}", trust_env=False)
+        assert answer.status_code == 400
+        assert b"does not belong to the sign-in" in answer.content
+        assert httpx.get(f"http://127.0.0.1:{port}/other?{query}", trust_env=False).status_code == 404
+
+    done, answer = sign_in(shell, options, first=strays)
+    assert done.code == 0, done.err
+    assert answer is not None
+    assert ANSWERED in answer.content
 
 
-def test_a_pasted_address_of_another_sign_in_is_refused(shell: Shell, options: list[str]) -> None:
-    done, _ = sign_in(shell, options, pasted="{redirect_uri}?code=stolen&state=other")
-    assert done.code == 3
-    assert "its state differs" in done.err
+def test_an_answer_of_the_server_with_another_state_is_not_taken(
+    shell: Shell, site: FakeSite, options: list[str]
+) -> None:
+    def forged(page: str) -> None:
+        site.wrong_state = True
+        assert follow(page).status_code == 400
+        site.wrong_state = False
+
+    done, _ = sign_in(shell, options, first=forged)
+    assert done.code == 0, done.err
+
+
+def test_a_pasted_address_of_another_sign_in_is_asked_for_again(shell: Shell, options: list[str]) -> None:
+    done, _ = sign_in(shell, options, pasted="{redirect_uri}?code=stolen&state=other\n{redirect_uri}?code=x\n{sent}")
+    assert done.code == 0, done.err
+    assert done.err.count("that address does not belong to this sign-in") == 2
 
 
 def test_a_person_who_says_no(shell: Shell, site: FakeSite, options: list[str]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus
 
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.client.http.redact import Redactor
+from callsheet.errors import CallsheetError
 from support.server import exchange, reply
 from support.shop import shop
 
@@ -47,6 +49,56 @@ def test_credentials_in_a_url_are_hidden_by_their_names() -> None:
         == "https://h/x?access_token=***&a=1&client_secret=***#f"
     )
     assert redactor.url("https://h/x?nextPageToken=abc&page_token=d") == "https://h/x?nextPageToken=abc&page_token=d"
+
+
+SIGNED = "https://files.example/x?X-Amz-Credential=canary-1&X-Amz-Signature=canary-2&X-Amz-Security-Token=canary-3"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://h/x?sig=canary&se=2026", "https://h/x?sig=***&se=2026"),
+        ("https://h/cb?code=canary#access_token=canary", "https://h/cb?code=***#access_token=***"),
+        ("</x?jwt=canary>; rel=next, </y?cursor=1>", "</x?jwt=***>; rel=next, </y?cursor=1>"),
+        ("/login?to=https%3A%2F%2Fh%2Fx%3Fsig%3Dcanary%26b%3D1", "/login?to=https%3A%2F%2Fh%2Fx%3Fsig%3D***%26b%3D1"),
+        ("https://robin:canary@h/x?key=DEMO&projectKey=D", "https://***@h/x?key=DEMO&projectKey=D"),
+        ("0; url=https://h/x?GoogleAccessId=me&Signature=canary", "0; url=https://h/x?GoogleAccessId=me&Signature=***"),
+        ("https://h/x?a=1;token=canary", "https://h/x?a=1;token=***"),
+        ("https://h/x?nextPageToken=abc", "https://h/x?nextPageToken=abc"),
+    ],
+)
+def test_what_opens_an_address_is_hidden_in_it(text: str, shown: str) -> None:
+    redactor = Redactor()
+    assert redactor.url(text) == shown
+    assert redactor.header("location", text) == shown
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="?&#;=%3F26tokensig:/@ a", max_size=200))
+def test_hiding_ends_and_is_done_once(text: str) -> None:
+    redactor = Redactor()
+    assert redactor.url(redactor.url(text)) == redactor.url(text)
+
+
+@pytest.mark.parametrize("name", ["Location", "Link", "Content-Location", "Refresh", "X-Next"])
+def test_a_verbose_run_shows_no_signature(name: str) -> None:
+    answer = reply(302 if name == "Location" else 200, json={}, headers={name: SIGNED})
+    with shop([exchange("GET", "/api/3/item/1", answer, repeat=None)], proxy="http://127.0.0.1:1") as here:
+        with contextlib.suppress(CallsheetError):
+            here.send("getItem", {"id": "1"})
+        seen = "\n".join([*here.log, *here.notes])
+    assert f"{name.lower()}: https://files.example/x?X-Amz-Credential=***&X-Amz-Signature=***" in seen
+    assert "canary-1" not in seen
+    assert "canary-2" not in seen
+    assert "canary-3" not in seen
+
+
+def test_no_error_shows_where_a_redirect_with_a_signature_led() -> None:
+    answer = reply(302, headers={"Location": "https://[bad/x?sig=canary-sig"})
+    with shop([exchange("GET", "/api/3/item/1", answer)]) as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert "redirected to 'https://[bad/x?sig=***" in error.message
+    assert "canary-sig" not in error.message
 
 
 @pytest.mark.parametrize(

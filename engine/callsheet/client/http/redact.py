@@ -12,12 +12,19 @@ from ...errors import CallsheetError
 HIDDEN = "***"
 _DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance
 _CREDENTIAL_HEADERS = re.compile(
-    r"authorization$|cookie$|secret|password|api-?key|(auth|access|private)-token", re.IGNORECASE
+    r"authorization$|cookie$|secret|password|api-?key|(auth|access|private|security|refresh|id|csrf|xsrf|session)-token",
+    re.IGNORECASE,
 )
+# A pair of a query or fragment, in a URL or inside one that is itself the value of a parameter and so encoded.
 _CREDENTIAL_PAIRS = re.compile(
-    r"([?&](?:[^=&#]*(?:token|secret|password|signature|api[_-]?key|jwt)|sig)=)[^&#\s]+", re.IGNORECASE
+    r"((?:[?&#;]|%3F|%26|%23)"
+    r"(?:[^=&#;?%\s]{0,60}(?:token|secret|password|passwd|signature|credential|api[_-]?key|jwt|assertion|session_?id)"
+    r"|sig|code|auth|ticket)"
+    r"(?:=|%3D))(?:(?!%26|%23)[^&#;\s<>\"',])+",
+    re.IGNORECASE,
 )
-_PAGE_TOKENS = re.compile(r"[?&]\w*(?:next|page)\w*token=", re.IGNORECASE)
+_PAGE_TOKENS = re.compile(r"(?:[?&#;]|%3F|%26|%23)\w*(?:next|page|continuation)\w*token(?:=|%3D)", re.IGNORECASE)
+_USER_IN_URL = re.compile(r"(?<=://)[^/?#@\s<>\"']+(?=@)")
 
 
 class Redactor:
@@ -40,19 +47,22 @@ class Redactor:
 
     def error(self, error: CallsheetError) -> None:
         """Clean what a person will read of an error."""
-        error.message = self.text(error.message)
-        error.hint = self.text(error.hint) if error.hint else error.hint
-        error.details = tuple(map(self.text, error.details))
+        error.message = self.url(error.message)
+        error.hint = self.url(error.hint) if error.hint else error.hint
+        error.details = tuple(map(self.url, error.details))
         error.args = (error.message,)
 
     def url(self, url: str) -> str:
-        """Also hides the values of query parameters whose names say that they are credentials."""
-        return self.text(_CREDENTIAL_PAIRS.sub(_hide_pair, url))
+        """Also hides who is named in it, and the values of parameters whose names say that they are credentials.
+
+        Such as the signature of an address that works without any other credential. `url` may be a text with URLs.
+        """
+        return self.text(_CREDENTIAL_PAIRS.sub(_hide_pair, _USER_IN_URL.sub(HIDDEN, url)))
 
     def header(self, name: str, value: str) -> str:
         """The scheme of a credential stays, as in `Basic ***`."""
         if not _CREDENTIAL_HEADERS.search(name):
-            return self.text(value)
+            return self.url(value)
         scheme, space, rest = value.partition(" ")
         if name.lower().endswith("authorization") and space and rest:
             return f"{scheme} {HIDDEN}"

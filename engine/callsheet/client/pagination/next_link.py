@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
 
 from ...errors import CallsheetError, UsageError
 from ...urls import origin
+from ..http.redact import Redactor
 from ..request.model import Request
 
 _SHOWN = 80
@@ -53,7 +54,8 @@ def _own(request: Request, absolute: str) -> SplitResult:
 
 
 def _no_link(request: Request, link: str) -> CallsheetError:
-    shown = repr(link[:_SHOWN]) + "…" * (len(link) > _SHOWN)
+    told = Redactor().url(link)
+    shown = repr(told[:_SHOWN]) + "…" * (len(told) > _SHOWN)
     return CallsheetError(
         f"{request.name}: the service gave {shown} as the link to the next page, which is not a valid address",
         hint="nothing was sent there",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
-from ...errors import NotAllowed
+from ...errors import NotAllowed, UsageError
 from ...sites.credentials.consent import returned_url
 from ...sites.credentials.oauth import Authority
 from ...urls import origin
@@ -23,7 +24,7 @@ def consent(
     """The tokens a person agreed to; raises `NotAllowed`, `CallsheetError`."""
     redirect = authority.redirect(port)
     attempt = authority.start(redirect, scopes)
-    return attempt.finish(returned_url(attempt.url, redirect, browser=browser, say=say, typed=typed))
+    return attempt.finish(returned_url(attempt.url, redirect, attempt.state, browser=browser, say=say, typed=typed))
 
 
 def granted(authority: Authority, record: dict[str, Any], wanted: str) -> str | None:
@@ -33,8 +34,9 @@ def granted(authority: Authority, record: dict[str, Any], wanted: str) -> str | 
     """
     sites = authority.sites(record["access_token"])
     for site in sites:
-        if origin(str(site.get("url"))) == origin(wanted):
-            return str(site["id"])
+        with suppress(UsageError):  # an address that is none
+            if origin(str(site.get("url"))) == origin(wanted):
+                return str(site["id"])
     if not sites and not authority.lists_sites:
         return None
     reached = ", ".join(str(site.get("url")) for site in sites) or "no site"

@@ -13,7 +13,8 @@ from ...errors import UsageError
 from ..tree import MAX_DEPTH
 
 KNOWN_TO_XML = ("amp", "lt", "gt", "quot", "apos")
-ENTITY = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|&([A-Za-z][A-Za-z0-9]*);", re.DOTALL)
+# A section or comment that is not closed reaches to the end, so that a text full of openings is read once.
+ENTITY = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([A-Za-z][A-Za-z0-9]*);", re.DOTALL)
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 ROOT = "<fragment>"
 MARKUP = re.compile(

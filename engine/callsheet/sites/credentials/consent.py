@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 import queue
 import threading
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TextIO
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from ...errors import CallsheetError, NotAllowed
 
@@ -21,22 +22,43 @@ _PAGE = (
 )
 
 
+_STRAY = (
+    b"<!doctype html><title>Not this sign-in</title><p>This answer does not belong to the sign-in that is waiting at "
+    b"the terminal. Open the page that is named there.</p>\n"
+)
+
+
+def belongs(url: str, state: str) -> bool:
+    """Whether a URL that came back holds the state of this sign-in; any page can send a browser to it with another."""
+    try:
+        told = parse_qs(urlsplit(url).query).get("state", [])
+    except ValueError:
+        return False
+    return len(told) == 1 and hmac.compare_digest(told[0].encode("utf-8", "replace"), state.encode())
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: _Listener
     timeout = 10
 
     def do_GET(self) -> None:
+        """Anything but the answer to this sign-in is turned away, and the wait goes on."""
         expected = self.server.expected
-        if urlsplit(self.path).path != urlsplit(expected).path:
+        path, _, query = self.path.partition("?")
+        if path != urlsplit(expected).path:
             self.send_error(404)
             return
-        self.send_response(200)
+        returned = f"{expected}?{query}"
+        own = belongs(returned, self.server.state)
+        page = _PAGE if own else _STRAY
+        self.send_response(200 if own else 400)
         self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(_PAGE)))
+        self.send_header("Content-Length", str(len(page)))
         self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(_PAGE)
-        self.server.returned = f"{expected}?{urlsplit(self.path).query}"
+        self.wfile.write(page)
+        if own:
+            self.server.returned = returned
 
     def log_message(self, format: str, *args: object) -> None:
         """Silent: the request line holds the code."""
@@ -48,8 +70,9 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = os.name == "posix"
 
-    def __init__(self, redirect: str) -> None:
+    def __init__(self, redirect: str, state: str) -> None:
         self.expected = redirect
+        self.state = state
         self.returned: str | None = None
         parts = urlsplit(redirect)
         super().__init__((parts.hostname or "127.0.0.1", parts.port or 0), _Handler)
@@ -57,14 +80,21 @@ class _Listener(ThreadingHTTPServer):
 
 
 def returned_url(
-    url: str, redirect: str, *, browser: bool, say: Callable[[str], None], typed: TextIO, patience: float = PATIENCE
+    url: str,
+    redirect: str,
+    state: str,
+    *,
+    browser: bool,
+    say: Callable[[str], None],
+    typed: TextIO,
+    patience: float = PATIENCE,
 ) -> str:
-    """Send a person to `url`, and give back the URL they return to.
+    """Send a person to `url`, and give back the URL they return to: one that holds `state`.
 
     It arrives at the redirect URL on this machine or, without a browser here, is pasted on `typed`.
     """
     try:
-        listener = _Listener(redirect)
+        listener = _Listener(redirect, state)
     except OSError as error:
         if browser:
             reason = (error.strerror or str(error)).lower()
@@ -73,7 +103,7 @@ def returned_url(
                 hint="end the program that uses this port, or give --port with one that is registered for the app",
             ) from None
         listener = None
-    with contextlib.closing(_Answers(listener, None if browser else typed)) as answers:
+    with contextlib.closing(_Answers(listener, None if browser else typed, state, say)) as answers:
         if browser:
             # In a thread: a browser that runs in the terminal only returns when it is closed.
             threading.Thread(target=_open, args=(url,), daemon=True).start()
@@ -93,17 +123,24 @@ def _open(url: str) -> None:
 class _Answers:
     """Whatever comes first: a request at the redirect URL or a pasted line."""
 
-    def __init__(self, listener: _Listener | None, typed: TextIO | None) -> None:
+    def __init__(
+        self, listener: _Listener | None, typed: TextIO | None, state: str, say: Callable[[str], None]
+    ) -> None:
         self._listener = listener
+        self._state = state
+        self._say = say
         self._lines: queue.Queue[str] = queue.Queue()
         if typed is not None:
             threading.Thread(target=self._read, args=(typed,), daemon=True).start()
 
     def _read(self, typed: TextIO) -> None:
         for line in _lines(typed):
-            if "code=" in line or "error=" in line:
+            if "code=" not in line and "error=" not in line:
+                continue
+            if belongs(line.strip(), self._state):
                 self._lines.put(line.strip())
                 return
+            self._say("that address does not belong to this sign-in; paste the one that the page above led to:")
 
     def wait(self, patience: float) -> str:
         end = time.monotonic() + patience

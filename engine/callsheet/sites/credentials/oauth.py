@@ -10,15 +10,18 @@ import secrets
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
+from ...client.http.redact import Redactor
 from ...errors import CallsheetError, NotAllowed, UsageError
+from ...jsontext import JSONError, parse
 from ...urls import base_url_problem
 from .unauthenticated_client import UnauthenticatedClient
 
 if TYPE_CHECKING:
     from oauthlib.oauth2 import WebApplicationClient
 
+    from ...client.http.reply import Reply
     from ...language.shape.access import Consent
 
 Record = dict[str, Any]
@@ -58,7 +61,7 @@ class Authority:
         body = self._client.prepare_request_body(
             code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **_extra(self._secret)
         )
-        return self._ask(body, [code])
+        return self._ask(body, [code, verifier])
 
     def renew(self, refresh_token: str) -> Record:
         """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
@@ -79,12 +82,19 @@ class Authority:
         from oauthlib.oauth2 import OAuth2Error
 
         reply = self._web.post(self._consent["token"], body, [self._secret, *hidden])
+        redactor = Redactor([self._secret, *hidden, *_tokens(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
+            kept: Record = {name: str(token[name]) for name in ("access_token", "refresh_token") if token.get(name)}
+            kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
         except OAuth2Error as error:
-            raise _refused(reply.status, error) from None
-        kept: Record = {name: token[name] for name in ("access_token", "refresh_token") if token.get(name)}
-        kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
+            raise _refused(reply.status, error, redactor) from None
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise CallsheetError(
+                f"the authorisation server answered {reply.status}, but not with tokens as they should be",
+                hint="try again later",
+                status=reply.status,
+            ) from None
         if self._secret:
             kept[_SECRET] = self._secret
         return kept
@@ -102,11 +112,14 @@ class Authority:
         reply = self._web.get(self._consent["sites"], bearer=access_token)
         if not reply.ok:
             raise NotAllowed(f"the list of sites was refused with status {reply.status}", status=reply.status)
+        listed = reply.json()
+        if not isinstance(listed, list):
+            raise CallsheetError("the authorisation server's list of sites is not a list", status=reply.status)
         consent = self._consent
         named = {"url": consent.get("site_url"), "id": consent.get("site_id"), "scopes": consent.get("site_scopes")}
         return [
             {name: evaluate(expression, site) for name, expression in named.items() if expression is not None}
-            for site in reply.json() or []
+            for site in listed
         ]
 
 
@@ -117,7 +130,7 @@ class PendingSignIn:
         self._authority = authority
         self._client = client
         self._redirect = redirect
-        self._state = secrets.token_urlsafe(24)
+        self.state = secrets.token_urlsafe(24)
         self._verifier = client.create_code_verifier(64)
         self.url = _insecure_too(authority.authorize, lambda url: self._request_url(url, scopes))
 
@@ -127,7 +140,7 @@ class PendingSignIn:
             url,
             redirect_uri=self._redirect,
             scope=" ".join(scopes),
-            state=self._state,
+            state=self.state,
             code_challenge=challenge,
             code_challenge_method="S256",
             **self._authority.params,
@@ -141,7 +154,7 @@ class PendingSignIn:
         # oauthlib wants https; a redirect to this machine's loopback address is plain http by RFC 8252, section 7.3.
         secured = "https" + returned.strip().removeprefix("https").removeprefix("http")
         try:
-            answer = self._client.parse_request_uri_response(secured, state=self._state)
+            answer = self._client.parse_request_uri_response(secured, state=self.state)
         except MismatchingStateError:
             raise NotAllowed("the answer does not belong to this sign-in (its state differs)", hint=_AGAIN) from None
         except MissingCodeError:
@@ -152,11 +165,24 @@ class PendingSignIn:
 
 
 _AGAIN = "start the sign-in again"
+_SHOWN = 300
+_SHORTEST = 8  # characters of a text that may be a secret
 
 
-def _refused(status: int, error: Any) -> CallsheetError:
+def _tokens(reply: Reply) -> list[str]:
+    """Every text of the answer that may be a secret: an error may repeat what was sent, or hold what was made."""
+    try:
+        body = parse(reply.content)
+    except JSONError:
+        body = dict(parse_qsl(reply.text))
+    table = body if isinstance(body, dict) else {}
+    texts = [text for name, text in table.items() if isinstance(text, str) and not name.startswith("error")]
+    return [text for text in texts if len(text) >= _SHORTEST]
+
+
+def _refused(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     """What the token endpoint's error means for the person."""
-    text = f"the authorisation server answered {status}: {_described(error)}"
+    text = redactor.url(f"the authorisation server answered {status}: {_described(error)}")
     if error.error in ("invalid_client", "unauthorized_client", "access_denied"):
         return NotAllowed(text, hint="check the app's client id and client secret", status=status)
     if error.error in ("invalid_grant", "invalid_request", "invalid_scope"):
@@ -165,8 +191,9 @@ def _refused(status: int, error: Any) -> CallsheetError:
 
 
 def _described(error: Any) -> str:
-    described = str(error.description or "")
-    return f"{error.error}: {described}" if described and described != error.error else str(error.error)
+    described = str(error.description or "")[:_SHOWN]
+    code = str(error.error)[:_SHOWN]
+    return f"{code}: {described}" if described and described != code else code
 
 
 def _insecure_too(url: str, make: Callable[[str], str]) -> str:
