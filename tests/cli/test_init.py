@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from callsheet.errors import CallsheetError
+from callsheet.sites.credentials.encrypted import EncryptedFile
 from support.canary import CANARY
 from support.fakesite import CLOUD_ID, EMAIL, PAT, SCOPED, TOKEN, WIKI_PAT, FakeSite, pair
 from support.shell import Shell
@@ -199,6 +203,34 @@ def test_no_store_at_all_is_an_error_with_a_way_out(shell: Shell, site: FakeSite
     assert done.code == 3
     assert "set SUITE_KEYRING_PASSWORD or SUITE_KEYRING_PASSWORD_FILE" in done.err
     assert nothing_saved(shell)
+
+
+def broken(*_: object) -> None:
+    raise CallsheetError("the disk is full")
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("fail", "code"), [(broken, 1), (interrupted, 130)])
+def test_a_profile_that_cannot_be_saved_takes_the_credential_back(
+    fail: Callable[..., None], code: int, shell: Shell, site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new one goes; the one that was there before is there again."""
+    store = EncryptedFile(str(shell.home), shell.environ["SUITE_KEYRING_PASSWORD"], "")
+    words = ("init", "--base-url", site.url, "--name", "work", *BASIC)
+    with monkeypatch.context() as patch:
+        patch.setattr("callsheet.commands.signin.store.editing", fail)
+        assert shell(*words, stdin=TOKEN).code == code
+    assert store.get("work") is None
+    assert shell(*words, stdin=TOKEN).code == 0
+    before, fresh = store.get("work"), f"{CANARY}-fresh"
+    site.site_accepts.add(pair(EMAIL, fresh))
+    with monkeypatch.context() as patch:
+        patch.setattr("callsheet.commands.signin.store.editing", fail)
+        assert shell(*words, stdin=fresh).code == code
+    assert store.get("work") == before
 
 
 def test_a_profiles_file_that_cannot_be_written_leaves_no_credential(shell: Shell, site: FakeSite) -> None:

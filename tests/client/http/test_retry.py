@@ -8,7 +8,7 @@ import pytest
 
 from callsheet.client.http.retry import Policy, retry_after
 from support.server import Scripted, exchange, reply
-from support.shop import shop
+from support.shop import DEFINITIONS, shop
 
 NOW = 1_800_000_000.0
 
@@ -56,6 +56,39 @@ def test_a_post_is_sent_once_whatever_the_answer(status: int) -> None:
     assert error.details == ("it was sent once and not repeated: it may have been carried out", "it asks to wait 1 s")
     assert error.hint == "look whether it took effect before you send it again"
     assert here.clock.slept == []
+
+
+PATCHING = (
+    DEFINITIONS
+    + """
+[operation.patchItem]
+product = "items"
+http = "PATCH /api/3/item/{id}"
+body = {}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [*(busy(status, Retry_After="1") for status in (429, 502, 503, 504)), reply(json={}, cut=0), reply(json={}, cut=1)],
+    ids=["429", "502", "503", "504", "no answer", "half an answer"],
+)
+def test_a_patch_is_sent_once_whatever_happens(answer: Scripted) -> None:
+    """What it changes may depend on what is there, so twice is not once."""
+    with shop([exchange("PATCH", "/api/3/item/1", answer)], text=PATCHING) as here:
+        error = here.fail("patchItem", {"id": "1"}, {})
+        assert len(here.server.requests) == 1
+    assert error.details
+    assert here.clock.slept == []
+
+
+def test_a_patch_that_takes_too_long_is_sent_once() -> None:
+    slow = reply(json={}, delay=0.5)
+    with shop([exchange("PATCH", "/api/3/item/1", slow)], text=PATCHING, timeout=0.2) as here:
+        error = here.fail("patchItem", {"id": "1"}, {})
+        assert (error.exit_code, len(here.server.requests)) == (7, 1)
+    assert error.details == ("it was sent once and not repeated: it may have been carried out",)
 
 
 def test_a_rate_limited_post_is_not_repeated_either() -> None:

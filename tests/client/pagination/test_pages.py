@@ -121,6 +121,23 @@ def test_offset_advances_by_what_came() -> None:
     assert [page.next for page in found] == ["3", "5", None]
 
 
+@pytest.mark.parametrize("workers", [1, 10])
+def test_a_page_that_says_more_follows_is_believed_over_the_total(workers: int) -> None:
+    """Totals are often estimates, or of another moment."""
+    script = [
+        get("/v1/offset", [], {"total": 2, "isLast": False, "values": [1, 2]}),
+        get("/v1/offset", ["startAt=2"], {"total": 2, "isLast": False, "values": [3]}),
+        get("/v1/offset", ["startAt=3"], {"total": 2, "isLast": True, "values": [4]}),
+    ]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byOffset", workers=workers)) == [1, 2, 3, 4]
+
+
+def test_a_page_that_says_it_is_the_last_is_believed_over_the_total() -> None:
+    with shop([get("/v1/offset", [], {"total": 90, "isLast": True, "values": [1, 2]})], text=TEXT) as here:
+        assert items(walk(here, "byOffset", workers=1)) == [1, 2]
+
+
 def test_offset_ends_at_the_total_or_at_an_empty_page() -> None:
     with shop([get("/v1/offset", [], {"total": 2, "values": [1, 2]})], text=TEXT) as here:
         assert items(walk(here, "byOffset")) == [1, 2]
