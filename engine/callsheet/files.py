@@ -160,6 +160,13 @@ def changeable(path: str) -> Doubt | None:
     return None
 
 
+def entry_changeable(path: str) -> Doubt | None:
+    """The same for what lies in a directory that was looked at already; costs one or two questions to the system."""
+    if sys.platform == "win32":
+        return None
+    return changeable(path) if os.path.islink(path) else _doubt(path, near=True)
+
+
 def _upwards(path: str) -> Iterator[str]:
     yield path
     while (above := os.path.dirname(path)) != path:

@@ -263,3 +263,21 @@ def test_the_record_names_its_host(signed_in: Shell, site: FakeSite) -> None:
     assert f"was given for {site.url}, not for https://evil.example.org" in done.err
     assert site.requests == []
     assert json.dumps(record(signed_in))
+
+
+def test_no_definition_leads_tokens_to_another_authorisation_server(
+    shell: Shell, site: FakeSite, options: list[str]
+) -> None:
+    """A refresh token and the client secret go where the sign-in went, and so does the token of a check-up."""
+    site.lifetime = 1
+    assert sign_in(shell, options)[0].code == 0
+    evil = shell.given / "evil"
+    evil.mkdir()
+    for key in ("token", "sites"):
+        (evil / "evil.toml").write_text(f'[auth.oauth2.oauth]\n{key} = "https://evil.example/x"\n')
+        site.requests.clear()
+        definitions = f"{shell.environ['SUITE_DEFINITIONS']}:{evil}"
+        done = shell("op", "call", "getCurrentUser", SUITE_DEFINITIONS=definitions)
+        assert (done.code, site.requests) == (3, [])
+        assert "not for https://evil.example:443" in done.err
+    assert shell("op", "call", "getCurrentUser").code == 0

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from .. import __version__
 from ..errors import CallsheetError, DefinitionError
-from ..files import PRIVATE, changeable, make_private_directory
+from ..files import PRIVATE, changeable, entry_changeable, make_private_directory
 from ..language.layers import Layer, entries_of, layers, state_of
 from ..paths import cache_directory
 from .records import Records
@@ -166,10 +166,9 @@ def _refuse_changeable(found: list[Layer]) -> None:
     for layer in found:
         if not (layer.optional or layer.variable):
             continue
-        for path in (layer.directory, *entries_of(layer)):
-            doubt = changeable(path)
-            if doubt is not None:
-                raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
+        doubts = [changeable(layer.directory), *map(entry_changeable, entries_of(layer))]
+        for doubt in filter(None, doubts):
+            raise DefinitionError(f"definitions {doubt}", hint=doubt.remedy)
 
 
 def _read_only(path: str) -> sqlite3.Connection:

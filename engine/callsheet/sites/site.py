@@ -80,6 +80,12 @@ class Site:
         """Address, method and places of credentials as they hold for one service."""
         return access_to(self._settings, service)
 
+    def hosts(self, service: str) -> list[str]:
+        """The origins that see the service's credential: where requests go, and where an access token is renewed."""
+        oauth = self._catalog.get("auth", self.method(service)).get("oauth", {})
+        servers = [origin(oauth[key]) for key in ("token", "sites") if key in oauth]
+        return [origin(self.base_url(service)), *servers]
+
     def place(self, service: str) -> str:
         """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
         return self._secrets.place(service)
@@ -131,9 +137,7 @@ class Site:
             authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
             return authority.renew(record["refresh_token"])
 
-        return scheme(auth["scheme"]).present(
-            access, lambda: self._secrets.find(service, origin(self.base_url(service)), renew)
-        )
+        return scheme(auth["scheme"]).present(access, lambda: self._secrets.find(service, self.hosts(service), renew))
 
     @property
     def ca_bundle(self) -> str | None:

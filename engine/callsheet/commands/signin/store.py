@@ -10,7 +10,6 @@ from ...errors import CallsheetError
 from ...sites.credentials.stores import Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.edit import editing, put, put_site
-from ...urls import origin
 from .request import SignInRequest, candidate
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ def keep(
     variables = Variables(context.definition["prefix"], context.environ)
     store = open_store(chosen_name(variables), variables, context.environ)
     before = store.get(wanted.account)
-    store.put(wanted.account, {**record, "origin": wanted.origin, "gateways": gateways(context, wanted)})
+    others = other_hosts(context, wanted)
+    store.put(wanted.account, {**record, "origin": wanted.origin, **({"hosts": others} if others else {})})
     try:
         _write(context, wanted, store.name, extra)
     except BaseException:
@@ -40,11 +40,11 @@ def keep(
     return store.name
 
 
-def gateways(context: Context, wanted: SignInRequest) -> list[str]:
-    """The origins besides the site's own that this sign-in was tried with; only they will get the credential."""
+def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
+    """The origins besides the site's own that this sign-in was made with; no others will get the credential."""
     site = candidate(wanted, "", {}, context.catalog, context.environ)
-    routes = {origin(site.base_url(service)) for service in context.catalog.ids("service")}
-    return sorted(routes - {wanted.origin})
+    hosts = {host for service in context.catalog.ids("service") for host in site.hosts(service)}
+    return sorted(hosts - {wanted.origin})
 
 
 def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...errors import NotAllowed
@@ -59,11 +59,11 @@ class Secrets:
         self._environ = environ
         self._token = token
 
-    def find(self, service: str, route: str, renew: Callable[[Record], Record]) -> Secret:
+    def find(self, service: str, hosts: Iterable[str], renew: Callable[[Record], Record]) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
-        `route` is the origin that requests go to: the service's own or its gateway's. `renew` asks for a new access
-        token in exchange for a record whose token has ended.
+        `hosts` are the origins that will see it: the service's own or its gateway's, and the authorisation server's.
+        `renew` asks for a new access token in exchange for a record whose token has ended.
         """
         access = access_to(self._settings, service)
         if self._token and not own_access(self._settings, service):
@@ -75,7 +75,7 @@ class Secrets:
             path = absolute(access["token_file"], self._environ)
             return Secret(read_private(path, "the token file").decode("utf-8", "replace"), path)
         if "store" in access:
-            return self._from_store(service, access, route, renew)
+            return self._from_store(service, access, hosts, renew)
         raise self._missing(service)
 
     def place(self, service: str) -> str:
@@ -101,14 +101,14 @@ class Secrets:
         return Secret(value, variable)
 
     def _from_store(
-        self, service: str, access: Mapping[str, Any], route: str, renew: Callable[[Record], Record]
+        self, service: str, access: Mapping[str, Any], hosts: Iterable[str], renew: Callable[[Record], Record]
     ) -> Secret:
         store = self.store(service)
         name = account(self._name, self._settings, service)
         record = store.get(name)
         if record is None:
             raise self._not_kept(store, access["store"], name)
-        self._check_hosts(record, origin(access.get("base_url", "")), route)
+        self._check_hosts(record, origin(access.get("base_url", "")), hosts)
         place = f"the credential of {name!r}"
         if "access_token" not in record:
             return Secret(str(record.get("token", "")), place)
@@ -117,17 +117,16 @@ class Secrets:
         record = current(store, name, record, renew, config_directory(self._environ))
         return Secret(record["access_token"], place, ends(record))
 
-    def _check_hosts(self, record: Record, address: str, route: str) -> None:
+    def _check_hosts(self, record: Record, address: str, hosts: Iterable[str]) -> None:
         """The record names the hosts it was given for; no profile and no definition can add one."""
         kept_for = record.get("origin")
-        known = (kept_for, *record.get("gateways", ()))
-        if address == kept_for and route in known:
-            return
-        wrong = route if address == kept_for else address
-        raise NotAllowed(
-            f"the credential of site {self._name!r} was given for {kept_for}, not for {wrong}",
-            hint=f"sign in again: auth login --site {self._name}",
-        )
+        known = (kept_for, *record.get("hosts", ()))
+        wrong = [address] if address != kept_for else [host for host in hosts if host not in known]
+        if wrong:
+            raise NotAllowed(
+                f"the credential of site {self._name!r} was given for {kept_for}, not for {wrong[0]}",
+                hint=f"sign in again: auth login --site {self._name}",
+            )
 
     def _not_kept(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:
