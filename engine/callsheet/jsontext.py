@@ -1,8 +1,7 @@
 """JSON text to values and back without changing a number.
 
 Integers keep every digit, and a float that Python would write differently (`1e5`, `1.10`, `0.1000000000000000055`)
-keeps its own text. `NaN` and `Infinity`, which are not JSON, are refused both ways, as is what is nested so deeply that
-no program wrote it for another.
+keeps its own text. `NaN` and `Infinity`, which are not JSON, are refused both ways.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, NoReturn, Self
 _MARK = os.urandom(9).hex()
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
 _OPEN_STRING = re.compile(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
-DEEPEST = 200  # levels of objects and lists
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -67,8 +65,11 @@ def _decode(data: bytes) -> str:
         raise JSONError(f"byte {error.start}: not valid {encoding.upper()}") from None
 
 
-def parse(text: str | bytes) -> Any:
-    """The value of a JSON text. Bytes are UTF-8, or UTF-16/32 where they plainly are. Raises `JSONError`."""
+def parse(text: str | bytes, deepest: int | None = None) -> Any:
+    """The value of a JSON text. Bytes are UTF-8, or UTF-16/32 where they plainly are. Raises `JSONError`.
+
+    `deepest` is how many levels of objects and lists are taken; None: as many as the interpreter can read.
+    """
     if isinstance(text, bytes):
         text = _decode(text)
     try:
@@ -83,7 +84,7 @@ def parse(text: str | bytes) -> Any:
         raise
     except ValueError:
         raise JSONError(f"an integer of more than {sys.get_int_max_str_digits()} digits") from None
-    if text.count("[") + text.count("{") > DEEPEST and _deeper(value, DEEPEST):
+    if deepest is not None and text.count("[") + text.count("{") > deepest and _deeper(value, deepest):
         raise JSONError("nested too deeply")
     return value
 

@@ -15,6 +15,8 @@ from .redact import Redactor
 
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SHOWN = 120
+# Levels of objects and lists in an answer: no service nests so deeply, and what walks them must not run out of stack.
+DEEPEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Reply:
         if is_html(self):
             raise self._error(f"answered with a web page{title_of(self.content)} where JSON was expected")
         try:
-            return parse(self.content)
+            return parse(self.content, DEEPEST)
         except JSONError as error:
             raise self._unreadable(error) from None
 
