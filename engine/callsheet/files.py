@@ -115,7 +115,7 @@ def read_private(path: str, what: str) -> bytes:
     except OSError as error:
         raise NotAllowed(f"cannot read {what} {path}: {error.strerror}") from None
     if len(content) > _LARGEST:
-        raise NotAllowed(f"{what} {path} is larger than {_LARGEST >> 20} MiB: that is no secret")
+        raise NotAllowed(f"{what} {path} is larger than {_LARGEST >> 20} MiB, too large for a secret")
     return content
 
 

@@ -10,12 +10,9 @@ import os
 from collections.abc import AsyncIterator
 
 from ...errors import CallsheetError
-from ...files import locked
+from ...files import changeable, locked, make_private_directory
 
 TURN = 1.5
-
-from ...errors import CallsheetError
-from ...files import changeable, make_private_directory
 
 
 class KeySetCache:
