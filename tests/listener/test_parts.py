@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.durations import seconds
 from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_fast, condition, first_names
 from callsheet.language.template import TemplateError, compile_expression
 from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turns
+from callsheet.listener.handlers.process import GRACE, LINGER
 from callsheet.listener.routing.route_index import Index
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
 from callsheet.listener.telemetry.line_writer import MOST_WAITING, OVERHEAD, LineWriter
@@ -263,3 +265,12 @@ def test_the_lines_that_wait_for_a_blocked_stream_are_bounded(line: str) -> None
     stream.free.set()
     lines.close(wait=30)
     assert len(stream.getvalue()) <= held + len("first\n")
+
+
+def test_a_sender_gets_its_answer_within_its_15_seconds() -> None:
+    catalog = open_catalog("lms", os.environ)
+    try:
+        definition = catalog.get("listener", "webhook")
+    finally:
+        catalog.close()
+    assert seconds(definition["wait"]) + seconds(definition["timeout"]) + GRACE + LINGER < 15
