@@ -32,6 +32,7 @@ SLOW = [
     "jwt",
     "keyring",
     "markdown_it",
+    "nats",
     "pathlib",
     "pydantic",
     "tomlkit",

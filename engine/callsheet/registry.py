@@ -44,6 +44,7 @@ BUILTINS: dict[str, str] = {
     "open": "callsheet.cli.builtin.open:open_in_browser",
     "version": "callsheet.cli.builtin.version:version",
     "webhook check": "callsheet.cli.builtin.webhook_check:check",
+    "work": "callsheet.cli.builtin.work:work",
     "webhook secret delete": "callsheet.cli.builtin.webhook_secret:delete",
     "webhook secret set": "callsheet.cli.builtin.webhook_secret:put",
 }
@@ -55,6 +56,11 @@ HANDLERS: dict[str, str] = {
     "exec": "callsheet.listener.handlers.program:Program",
     "forward": "callsheet.listener.handlers.forward:Forward",
     "python": "callsheet.listener.handlers.python:Python",
+}
+
+# Queues beyond this machine: each is a class that makes them, looks into them, and says what they promise.
+QUEUES: dict[str, str] = {
+    "jetstream": "callsheet.listener.queue.jetstream.driver:JetStream",
 }
 
 CONVERTERS: dict[str, str] = {
@@ -127,6 +133,7 @@ PAGINATION: dict[str, str] = {
 REGISTRIES: dict[str, dict[str, str]] = {
     "builtin": BUILTINS,
     "handler": HANDLERS,
+    "queue": QUEUES,
     "converter": CONVERTERS,
     "format": COLUMN_FORMATS,
     "output": OUTPUT_FORMATS,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 # Those of every program: they open all that is kept for it.
-_PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE")
+_PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE", "_QUEUE_CREDENTIALS")
 
 
 class ListenOptions(NamedTuple):
@@ -61,6 +61,8 @@ class ListenOptions(NamedTuple):
     trusted: Sequence[str]
     insecure: bool
     is_public: bool
+    queue: str | None = None
+    works: bool = False  # on what others put into the queue
 
 
 class Assembly:
@@ -93,7 +95,7 @@ class Assembly:
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
         self.rules = read_rules(catalog, options.wanted, self.context)
         self.concurrency = ConcurrencyLimit(
-            self.definition["concurrency"], None if options.inbox else self.definition["queue"]
+            self.definition["concurrency"], None if self.has_queue else self.definition["queue"]
         )
         self.inbox: Queue | None = None
         self.worker: Worker | None = None
@@ -135,13 +137,13 @@ class Assembly:
 
     def _app(self) -> App:
         runner = Runner(
-            self.concurrency, None if self.options.inbox else seconds(self.definition["wait"]), self.metrics.timed
+            self.concurrency, None if self.has_queue else seconds(self.definition["wait"]), self.metrics.timed
         )
         taker: Any = SynchronousDispatcher(
             Deduplicator(self.definition["remember"], seconds(self.definition["window"])), runner
         )
-        if self.options.inbox:
-            taker = self._intake(self.options.inbox, runner)
+        if self.has_queue:
+            taker = self._intake(runner)
         elif self.team is not None:
             by_name = {source.name: source for source in self.sources}
             taker = self.team.dispatcher(taker, by_name, lambda: self.app.plans)
@@ -151,18 +153,33 @@ class Assembly:
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.rules.plans, taker, self.log, self.metrics, clients, self._pages())
 
-    def _intake(self, path: str, runner: Runner) -> Intake:
-        from .queue.intake import Intake
+    @property
+    def has_queue(self) -> bool:
+        return bool(self.options.inbox or self.options.queue)
+
+    def _queue(self) -> Queue:
+        from .queue.kinds import choose
         from .queue.sqlite.queue import FileQueue
+
+        if self.options.queue:
+            chosen = choose(self.options.queue, self.catalog, self.environ)
+            return chosen.queue(self.log.note, works=self.options.works)
+        window = seconds(self.definition["window"])
+        return FileQueue(str(self.options.inbox), window, self.definition["attempts"], self.log.note)
+
+    def _intake(self, runner: Runner) -> Intake:
+        from .queue.intake import Intake
         from .queue.worker import Backoff, Worker
 
         definition = self.definition
-        window, attempts = seconds(definition["window"]), definition["attempts"]
-        backoff = Backoff(attempts, seconds(definition["backoff"]), seconds(definition["backoff_most"]))
-        by_name = {source.name: source for source in self.sources}
-        self.inbox = FileQueue(path, window, attempts, self.log.note)
+        self.inbox = self._queue()
         self.closers.append(self.inbox.close)
-        self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
+        if self.options.inbox or self.options.works:
+            backoff = Backoff(
+                definition["attempts"], seconds(definition["backoff"]), seconds(definition["backoff_most"])
+            )
+            by_name = {source.name: source for source in self.sources}
+            self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
         return Intake(self.inbox, self.worker, seconds(definition["put_wait"]))
 
     def _pages(self) -> dict[str, Page]:

@@ -20,14 +20,26 @@ VIEW = "inbox"
 
 @contextlib.contextmanager
 def _opened(context: Context, values: dict[str, Any], *, write: bool = False) -> Iterator[Inspection]:
+    with contextlib.closing(_inspection(context, values, write=write)) as inbox:
+        yield inbox
+
+
+def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Inspection:
+    """What an option names comes before what a variable names, and a file before a queue."""
+    from ...listener.queue.kinds import choose
     from ...listener.queue.sqlite.inspection import FileInspection
 
-    prefix = context.definition["prefix"]
-    path = values.get("inbox") or context.environ.get(f"{prefix}_INBOX")
-    if not path:
-        raise UsageError("which inbox?", hint=f"give --inbox FILE, or set {prefix}_INBOX")
-    with contextlib.closing(FileInspection(path, write=write)) as inbox:
-        yield inbox
+    prefix, environ = context.definition["prefix"], context.environ
+    path, url = values.get("inbox"), values.get("queue")
+    if path and url:
+        raise UsageError("--inbox and --queue: give one of them")
+    if not path and not url:
+        path, url = environ.get(f"{prefix}_INBOX"), environ.get(f"{prefix}_QUEUE")
+    if path:
+        return FileInspection(path, write=write)
+    if url:
+        return choose(url, context.catalog, environ).inspection(context.note)
+    raise UsageError("which inbox?", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
 
 
 def list_events(context: Context, values: dict[str, Any]) -> None:

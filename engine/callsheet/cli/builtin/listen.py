@@ -62,7 +62,7 @@ def _listen(
     try:
         if part is None or part.announces:
             _announce(context, assembly, address, sockets, load_tls is not None)
-        _withhold(assembly.context.hidden)
+        withhold(assembly.context.hidden)
         _serve(assembly, sockets, load_tls, part)
     finally:
         for opened in sockets:
@@ -133,12 +133,23 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
         key_set=values.get("jwks-url"),
         switches=frozenset(name for name, value in values.items() if value is True),
         inbox=values.get("inbox"),
+        queue=_queue(values),
         max_body=max_body,
         metrics=bool(values.get("metrics")),
         trusted=values.get("trust-proxy") or (),
         insecure=bool(values.get("insecure")),
         is_public=address.is_public,
     )
+
+
+def _queue(values: Mapping[str, Any]) -> str | None:
+    """A listener with a queue only fills it."""
+    url = values.get("queue")
+    for name in ("inbox", "routes", "handler", "forward-to") if url else ():
+        if values.get(name):
+            hint = f"`webhook work --queue` takes --{name}" if name in ("routes", "handler") else None
+            raise UsageError(f"--queue and --{name} exclude each other", hint=hint)
+    return url
 
 
 def tls_loader(values: Mapping[str, Any]) -> Callable[[], ssl.SSLContext] | None:
@@ -166,7 +177,7 @@ def _announce(
         context.say(f"warning: {text}" if address.is_public else f"note: {text}")
 
 
-def _withhold(names: Collection[str]) -> None:
+def withhold(names: Collection[str]) -> None:
     """Take secrets, which were read by now, out of the environment that functions and what they start would see."""
     for name in names:
         os.environ.pop(name, None)

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...commands.context import Context
 from ...errors import UsageError
+from ...output.clean import one_line
 
-OWN = ("routes", "source", "events")
+OWN = ("routes", "source", "events", "queue")
 
 
 def check(context: Context, values: dict[str, Any]) -> None:
@@ -17,6 +18,8 @@ def check(context: Context, values: dict[str, Any]) -> None:
         from .webhook_checkup import checkup
 
         checkup(context, values)
+        for text in _promises(context, values.get("queue")):
+            context.say(f"warning: {text}")
         return
     _refuse_options_of_listen(values)
     from ...durations import seconds
@@ -39,6 +42,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     rules = read_rules(context.catalog, wanted, handler_context)
     asyncio.run(close_handlers(rules))
     found = warnings(rules, wanted.events)
+    found += _promises(context, values.get("queue"))
     for text in found:
         context.say(f"warning: {text}")
     summary = ", ".join(
@@ -56,3 +60,15 @@ def _refuse_options_of_listen(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if name not in OWN and value not in (None, False, [], ()):
             raise UsageError(f"--{name} needs --listen")
+
+
+def _promises(context: Context, url: str | None) -> list[str]:
+    """Say what a queue's settings promise; returns what to be warned of."""
+    if url is None:
+        return []
+    from ...listener.queue.kinds import choose
+
+    facts, doubts = choose(url, context.catalog, context.environ).promises(context.note)
+    for fact in facts:
+        context.note(one_line(fact))
+    return [one_line(doubt) for doubt in doubts]

@@ -37,7 +37,7 @@ def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
     yield from guarded("address", lambda: _address(values))
     yield from guarded("workers", lambda: _workers(values.get("workers")))
     yield from guarded("certificate", lambda: _certificate(values))
-    yield from guarded("inbox", lambda: _inbox(values.get("inbox")))
+    yield from guarded("inbox", lambda: _inbox(values.get("inbox"), values.get("queue")))
     try:
         made = _assembly(context, values)
     except CallsheetError as error:
@@ -90,9 +90,10 @@ def _validity(path: str) -> Row:
     return Row("certificate", status, f"{path}: valid until {until:%Y-%m-%d %H:%M} UTC", remedy)  # type: ignore[arg-type]
 
 
-def _inbox(path: str | None) -> Iterator[Row]:
+def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
     if path is None:
-        yield Row("inbox", "skip", "events are handled while their sender waits")
+        where = "events go into the queue" if queue else "events are handled while their sender waits"
+        yield Row("inbox", "skip", where)
     elif not os.path.exists(path):
         writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
         yield Row(

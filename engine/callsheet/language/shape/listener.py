@@ -46,6 +46,24 @@ class ListenerDefinition(Shape, total=False):
     backoff_most: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
 
 
+class QueueDefinition(Shape, total=False):
+    """A kind of queue beyond this machine. A queue that is made gets these limits; one that exists keeps its own."""
+
+    driver: Required[Annotated[str, reference("engine:queue", description="What speaks with the server.")]]
+    schemes: Required[Annotated[list[str], Field(min_length=1, description="How its addresses begin.")]]
+    subject: Required[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", description="First word of its subjects.")]]
+    replicas: Required[Annotated[int, Field(ge=1, le=5, description="Servers of a cluster that keep each event.")]]
+    max_bytes: Required[Annotated[int, Field(ge=1024, description="What waits may take so much room, in bytes.")]]
+    max_events: Annotated[int, Field(ge=1, description="So many events may wait.")]
+    max_running: Required[Annotated[int, Field(ge=1, description="So many may run or wait for a repetition.")]]
+    window: Required[Annotated[Duration, Field(description="How long a repeated delivery is known as such.")]]
+    lease: Required[
+        Annotated[Duration, Field(description="After it, an event of a worker that fell silent runs again.")]
+    ]
+    state_age: Required[Annotated[Duration, Field(description="How long is kept what a failed event did already.")]]
+    connect_time: Required[Annotated[Duration, Field(description="Longest wait for a connection.")]]
+
+
 class Pick(Shape, total=False):
     """A value in a header."""
 
@@ -170,6 +188,7 @@ class RouteDefinition(Shape, total=False):
 
 KINDS: dict[str, Any] = {
     "listener": ListenerDefinition,
+    "queue": QueueDefinition,
     "source": SourceDefinition,
     "event": EventDefinition,
     "route": RouteDefinition,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
-from .port import Put, Queue, QueueFailed
+from .port import Put, Queue, QueueFailed, TooLarge
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -43,6 +43,8 @@ class Intake:
                 kept.add_done_callback(_forget)
                 return Verdict(503, "inbox_failed", f"not kept within {self.patience:g} s")
             return ACCEPTED if kept.result().stored else DUPLICATE
+        except TooLarge as failed:
+            return Verdict(413, "too_large", str(failed))
         except QueueFailed as failed:
             return Verdict(503, "inbox_failed", str(failed))
 

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from ..verify.event import Event
 
 STATES = ("waiting", "running", "done", "dead")
+# Never kept: they are the sender's credentials for this listener, and no handler needs them.
+_NOT_KEPT = (b"authorization", b"cookie")
+
+
+def storable_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in headers if name not in _NOT_KEPT]
 
 
 class QueueFailed(Exception):
@@ -21,6 +27,10 @@ class QueueFailed(Exception):
 
 class Unstorable(QueueFailed):
     """A change that cannot be kept however often it is tried."""
+
+
+class TooLarge(Unstorable):
+    """More than the queue takes in one event."""
 
 
 class Lease(NamedTuple):
@@ -51,6 +61,13 @@ class Put(NamedTuple):
 
 
 DUPLICATE = Put(stored=False)
+
+
+class Place(NamedTuple):
+    """Where a queue beyond this machine finds its credentials: the environment, and how our variables begin."""
+
+    environ: Mapping[str, str]
+    prefix: str
 
 
 class Queue(Protocol):

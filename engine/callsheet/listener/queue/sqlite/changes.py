@@ -10,13 +10,11 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..port import Lease, Taken
+from ..port import Lease, Taken, storable_headers
 
 if TYPE_CHECKING:
     from ...verify.event import Event
 
-# Never kept: they are the sender's credentials for this listener, and no handler needs them.
-_NOT_KEPT = (b"authorization", b"cookie")
 _HELD = "key = ? AND state = 'running' AND owner = ? AND attempts = ?"
 _INSERT = (
     "INSERT OR IGNORE INTO event (identity, source, type, id, received, headers, query, data, text,"
@@ -48,7 +46,7 @@ def storable(text: str) -> str:
 
 
 def pack(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return b"\n".join(name + b":" + value for name, value in headers if name not in _NOT_KEPT)
+    return b"\n".join(name + b":" + value for name, value in storable_headers(headers))
 
 
 def unpack(packed: bytes) -> list[tuple[bytes, bytes]]:

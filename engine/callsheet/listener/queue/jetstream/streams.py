@@ -1,0 +1,105 @@
+"""The streams of a queue: made from the definition where they are missing, used as they are where they exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....durations import seconds
+from ....errors import CallsheetError, UsageError
+from ..port import QueueFailed
+from .connection import asked
+from .names import Names
+
+if TYPE_CHECKING:
+    from ....language.shape.listener import QueueDefinition
+
+_UNLIMITED = -1
+
+
+async def prepare(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
+    """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used."""
+    try:
+        await _ensure_stream(jetstream, names.stream, names.event("*"), _stream(definition))
+        await _ensure_stream(jetstream, names.dead, names.given_up("*", "*"), _kept(definition))
+        await _ensure_bucket(jetstream, names, definition)
+        return await _ensure_consumer(jetstream, names, definition)
+    except QueueFailed as failed:
+        raise CallsheetError(f"queue {names.stream}: {failed}") from None
+
+
+def _stream(definition: QueueDefinition) -> dict[str, Any]:
+    from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType
+
+    return {
+        "retention": RetentionPolicy.WORK_QUEUE,
+        "storage": StorageType.FILE,
+        "discard": DiscardPolicy.NEW,
+        "max_bytes": definition["max_bytes"],
+        "max_msgs": definition.get("max_events", _UNLIMITED),
+        "num_replicas": definition["replicas"],
+        "duplicate_window": seconds(definition["window"]),
+    }
+
+
+def _kept(definition: QueueDefinition) -> dict[str, Any]:
+    """Dead events stay until somebody purges them."""
+    from nats.js.api import RetentionPolicy
+
+    return {**_stream(definition), "retention": RetentionPolicy.LIMITS, "max_msgs": _UNLIMITED}
+
+
+async def look_up(jetstream: Any, stream: str) -> Any | None:
+    """A stream's settings and state; nothing where there is no such stream."""
+    from nats.js.errors import NotFoundError
+
+    try:
+        return await asked(jetstream.stream_info(stream), NotFoundError)
+    except NotFoundError:
+        return None
+
+
+async def _ensure_stream(jetstream: Any, name: str, subject: str, settings: dict[str, Any]) -> None:
+    from nats.js.api import StreamConfig
+
+    found = await look_up(jetstream, name)
+    if found is None:
+        await asked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
+    elif problem := unusable(found.config, subject, settings):
+        raise UsageError(f"queue {name}: the stream exists, but {problem}", hint="name another stream")
+
+
+def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
+    """Why a stream that was made by others cannot be this queue."""
+    if subject not in (config.subjects or ()):
+        return f"it does not take {subject}"
+    if config.retention != settings["retention"]:
+        return f"its retention is {config.retention}, not {settings['retention'].value}"
+    return None
+
+
+async def _ensure_bucket(jetstream: Any, names: Names, definition: QueueDefinition) -> None:
+    from nats.js.api import KeyValueConfig
+
+    if await look_up(jetstream, f"KV_{names.state}") is None:
+        config = KeyValueConfig(
+            bucket=names.state, history=1, ttl=seconds(definition["state_age"]), replicas=definition["replicas"]
+        )
+        await asked(jetstream.create_key_value(config))
+
+
+async def _ensure_consumer(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
+    from nats.js.api import AckPolicy, ConsumerConfig
+    from nats.js.errors import NotFoundError
+
+    try:
+        info = await asked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
+    except NotFoundError:
+        config = ConsumerConfig(
+            durable_name=names.consumer,
+            ack_policy=AckPolicy.EXPLICIT,
+            ack_wait=seconds(definition["lease"]),
+            max_deliver=_UNLIMITED,
+            max_ack_pending=definition["max_running"],
+        )
+        info = await asked(jetstream.add_consumer(names.stream, config))
+    return float(info.config.ack_wait)

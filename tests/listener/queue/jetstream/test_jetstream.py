@@ -1,0 +1,189 @@
+"""Listeners and workers of one queue on a real server: nothing is lost, whoever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import itertools
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from support.listening import Listener, event, run, until
+from support.nats import Crew, Server, nats_server, needs_server, ready
+
+pytestmark = [needs_server, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
+
+APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
+QUICK = '[listener.webhook]\nbackoff = "200ms"\nattempts = 3\n[queue.jetstream]\nlease = "3s"\n'
+
+
+def ids(path: Path) -> collections.Counter[str]:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return collections.Counter(json.loads(line)["id"] for line in text.splitlines())
+
+
+def test_failures_are_repeated_given_up_read_and_replayed_as_in_a_file(tmp_path: Path) -> None:
+    handler = tmp_path / "flaky"
+    handler.write_text("#!/bin/sh\necho $EVENT_ID >> tried\ntest $EVENT_ID = good -o -e fixed\n", encoding="utf-8")
+    handler.chmod(0o755)
+    routes = '[route.r]\ndo = [{ handler = "exec", run = ["./flaky"] }, { handler = "append", file = "got" }]\n'
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, routes, QUICK) as crew:
+        listener, worker = crew.listener(), crew.worker()
+        ready(listener, worker)
+        for name in ("worse", "bad", "good", "bad"):
+            assert listener.post(event(name)).status == 200
+        listener.logged("200 duplicate")
+        worker.logged("200 handled")
+        until(lambda: worker.err.count("500 given_up") == 2, "two that were given up")
+        assert ids(tmp_path / "got") == {"worse": 1, "bad": 1, "good": 1}
+        assert (tmp_path / "tried").read_text(encoding="utf-8").count("bad") == 3
+        dead, _ = sorted(crew.inbox("dead"), key=lambda row: row["id"])
+        assert (dead["state"], dead["id"], dead["attempts"]) == ("dead", "bad", 3)
+        assert "exit code 1" in dead["error"]
+        assert crew.inbox("show", "bad")["payload"]["id"] == "bad"
+        assert crew.inbox("show", str(dead["key"]))["id"] == "bad"
+        (tmp_path / "fixed").touch()
+        (replayed,) = crew.inbox("replay", "bad")
+        assert (replayed["state"], replayed["attempts"]) == ("waiting", 0)
+        until(lambda: ids(tmp_path / "got")["bad"] == 2, "the replay")
+        until(lambda: [row["id"] for row in crew.inbox("list")] == ["worse"], "the end")
+        crew.inbox("purge", "--state", "dead", "--older", "0", "--yes")
+        assert crew.inbox("list") == []
+        assert worker.stop() == 0
+        assert listener.stop() == 0
+
+
+def test_a_full_or_absent_queue_is_told_to_the_sender(tmp_path: Path) -> None:
+    limited = "[queue.jetstream]\nmax_events = 2\n"
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, definitions=limited) as crew:
+        listener = crew.listener()
+        ready(listener)
+        assert [listener.post(event(name)).status for name in "ab"] == [200, 200]
+        answer = listener.post(event("c"))
+        assert (answer.status, "retry-after" in answer.headers) == (503, True)
+        assert listener.request("GET", "/ready").status == 503
+        assert [row["id"] for row in crew.inbox("list", "--state", "waiting")] == ["b", "a"]
+        assert [row["id"] for row in crew.inbox("list", "--max", "1")] == ["b"]
+        server.kill()
+        answer = listener.post(event("a"))
+        assert (answer.status, "retry-after" in answer.headers) == (503, True)
+        server.start()
+        until(lambda: listener.post(event("a")).status == 200, "the connection")
+        assert {row["id"] for row in crew.inbox("list")} == {"a", "b"}
+
+
+def test_what_a_killed_worker_held_is_taken_by_another_and_only_what_is_missing_runs(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\necho x >> started\ntest -e second || sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    jobs = '{ handler = "append", file = "got" }, { handler = "exec", run = ["./slow"], timeout = "2m" }'
+    routes = f"[route.r]\ndo = [{jobs}]\n"
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, routes, QUICK) as crew:
+        listener, first = crew.listener(), crew.worker()
+        ready(listener, first)
+        assert listener.post(event("k")).status == 200
+        until((tmp_path / "started").exists, "the start")
+        until(lambda: crew.inbox("show", "k")["succeeded"] == ["r/1"], "the note of the first success")
+        assert [row["state"] for row in crew.inbox("list")] == ["running"]
+        first.process.kill()
+        (tmp_path / "second").touch()
+        second = crew.worker()
+        second.logged("200 handled")
+        assert ids(tmp_path / "got") == {"k": 1}
+
+
+class Senders:
+    """Send every event until some listener has taken it."""
+
+    def __init__(self, listeners: list[Listener], count: int, threads: int = 6) -> None:
+        self.listeners = listeners
+        self.acknowledged: list[str] = []
+        self._numbers = iter(range(count))
+        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def _send(self) -> None:
+        for number in self._numbers:
+            for listener in itertools.cycle(self.listeners):
+                try:
+                    if listener.post(event(f"e{number}")).status == 200:
+                        break
+                except OSError:
+                    time.sleep(0.05)
+            self.acknowledged.append(f"e{number}")
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+
+def test_killed_one_after_another_nothing_is_lost(tmp_path: Path) -> None:
+    """Repeated is only what a process held that was killed, or what the server had no time to note."""
+    count = 900
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, APPEND, QUICK) as crew:
+        listeners, workers = [crew.listener() for _ in range(3)], [crew.worker() for _ in range(3)]
+        ready(*listeners, *workers)
+        senders = Senders(listeners, count)
+        calm = until(lambda: len(senders.acknowledged) > count // 4 and ids(tmp_path / "got"), "some events")
+        assert set(calm.values()) == {1}
+        for number, victim in enumerate((workers[0], listeners[0], server, workers[1], listeners[1]), 2):
+            until(lambda number=number: len(senders.acknowledged) > count * number // 8, "more events")
+            if isinstance(victim, Server):
+                victim.kill()
+                victim.start()
+            else:
+                victim.process.kill()
+        senders.join()
+        until(lambda: len(ids(tmp_path / "got")) == count, "all events")
+        until(lambda: crew.inbox("list") == [], "an empty queue")
+        got = ids(tmp_path / "got")
+        assert set(senders.acknowledged) == set(got)
+        repeated = sum(times - 1 for times in got.values())
+        assert repeated <= 5 * 64, f"{repeated} of {count} ran twice"
+
+
+def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server:
+        before = run(tmp_path, "check", "--queue", server.url)
+        assert (before.returncode, "not there yet" in before.stderr) == (0, True), before.stderr
+        asyncio.run(odd_stream(server))
+        checked = run(tmp_path, "check", "--queue", server.url)
+        for words in ("sync_interval: always", "kept in memory", "oldest events are thrown away", "later than 60 s"):
+            assert words in checked.stderr
+        used = run(tmp_path, "work", "--queue", server.url, "--handler", "true")
+        assert (used.returncode, "does not take" in used.stderr) == (2, True), used.stderr
+        listed = run(tmp_path, "inbox", "list", "--queue", f"{server.url}X")
+        assert (listed.returncode, "no queue EVENTSX" in listed.stderr) == (4, True), listed.stderr
+    gone = run(tmp_path, "inbox", "list", "--queue", server.url, LMS_QUEUE_CREDENTIALS="user:hunter2")
+    assert (gone.returncode, "hunter2" in gone.stderr, "Traceback" in gone.stderr) == (7, False, False), gone.stderr
+
+
+async def odd_stream(server: Server) -> None:
+    import nats
+    from nats.js.api import StorageType, StreamConfig
+
+    connection = await nats.connect(server.url.rpartition("/")[0])
+    config = StreamConfig(name="EVENTS", subjects=["other"], storage=StorageType.MEMORY, duplicate_window=60)
+    await connection.jetstream().add_stream(config)
+    await connection.close()
+
+
+def test_what_excludes_a_queue_is_said_before_anything_is_done(tmp_path: Path) -> None:
+    url = "nats://127.0.0.1:9/EVENTS"
+    for words, said in (
+        (("listen", "--queue", url, "--inbox", "in.db"), "exclude each other"),
+        (("listen", "--queue", url, "--handler", "true"), "webhook work"),
+        (("work",), "LMS_QUEUE"),
+        (("work", "--queue", url), "nothing to do"),
+        (("inbox", "list", "--queue", url, "--inbox", "in.db"), "give one of them"),
+        (("inbox", "list", "--queue", "in.db"), "not an address"),
+    ):
+        done = run(tmp_path, *words)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "in.db").exists()
