@@ -40,7 +40,8 @@ class Writer:
         """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it."""
         done: asyncio.Future[T] = self._loop.create_future()
         self._changes.append(_Change(work, done))
-        self._wake.set()
+        if not self._wake.is_set():  # it is cleared before the changes are looked at, so none is missed
+            self._wake.set()
         return done
 
     def _work(self) -> None:
