@@ -23,6 +23,7 @@ from callsheet.listener.telemetry.log import Log
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 
+PATIENCE = 30.0
 SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
 
 
@@ -113,8 +114,10 @@ def job(id: str, handler: Noted) -> Job:
 
 
 async def reach(holds: Callable[[], object]) -> None:
-    while not holds():  # noqa: ASYNC110 - any condition
-        await asyncio.sleep(0.001)
+    """As soon as it is so; what never comes fails the test instead of holding it up."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - any condition
+            await asyncio.sleep(0.001)
 
 
 async def until_idle(worker: Worker) -> None:
