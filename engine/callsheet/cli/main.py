@@ -122,6 +122,8 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
         return _report(
             context, UsageError(f"not a character of Unicode, U+{ord(error.object[error.start]):04X}: {near}")
         )
+    except RecursionError:  # in a file, an argument or an answer; readers that expect it name the place themselves
+        return _report(context, CallsheetError("what was given is nested too deeply"))
     except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
         named = f"{error.filename}: " if error.filename else ""
         return _report(context, CallsheetError(f"{named}{error.strerror or error}"))

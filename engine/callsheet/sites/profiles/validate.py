@@ -59,6 +59,8 @@ def _read(text: str, path: str, known: Known) -> tuple[dict[str, Any], list[tupl
         tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: nested too deeply") from None
     except ValidationError as error:
         return {}, [(item["loc"], _worded(dict(item))) for item in error.errors()]
     return tables, list(_unknown_words(tables, known))
