@@ -53,3 +53,29 @@ def test_the_same_definition_twice_in_one_directory_is_refused(tmp_path: Path) -
         (tmp_path / name).write_text('[view.order]\nid = "key"\n', encoding="utf-8")
     (only,) = problems(tmp_path)
     assert only == f'{tmp_path / "b.toml"}: view "order": also defined in {tmp_path / "a.toml"}'
+
+
+DIFFERENT = """
+[operation.findOrders]
+product = "shop"
+http = "GET /v1/find"
+on.datacenter.http = "GET /v1/find/{space}"
+
+[command."orders find"]
+help = "Find orders"
+safety = "read"
+call = "findOrders"
+"""
+
+
+def test_a_call_is_checked_on_the_deployments_that_it_is_made_on(tmp_path: Path) -> None:
+    """What the operation wants on data center counts for the command there, whoever says it."""
+    path = tmp_path / "own.toml"
+    path.write_text(DIFFERENT + 'on.datacenter = { call = "findOrders", args = { space = "x" } }\n', encoding="utf-8")
+    sound(tmp_path)
+    path.write_text(DIFFERENT, encoding="utf-8")
+    assert problems(tmp_path) == [f'{path}:10: command "orders find": call: findOrders requires space in args']
+    path.write_text(DIFFERENT + 'on.datacenter = { unavailable = "not there" }\n', encoding="utf-8")
+    sound(tmp_path)
+    path.write_text(DIFFERENT + 'on.datacenter = { call = "findOrders" }\n', encoding="utf-8")
+    assert len(problems(tmp_path)) == 1
