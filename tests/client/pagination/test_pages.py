@@ -423,15 +423,3 @@ def test_leaving_early_begins_no_more_pages() -> None:
         next(found)
         found.close()  # type: ignore[attr-defined]
     assert len(numbers.asked) <= 25
-
-
-def test_a_reply_that_says_that_more_follows_is_believed_over_a_total() -> None:
-    """Totals are estimates, or count what this account may see; more pages are there as long as one says so."""
-    script = [
-        get("/v1/offset", [], {"startAt": 0, "total": 2, "isLast": False, "values": [1, 2]}),
-        get("/v1/offset", ["startAt=2"], {"startAt": 2, "total": 2, "isLast": False, "values": [3]}),
-        get("/v1/offset", ["startAt=3"], {"startAt": 3, "total": 9, "isLast": True, "values": [4]}),
-    ]
-    with shop(script, text=TEXT) as here:
-        found = list(walk(here, "byOffset"))
-    assert [page.items for page in found] == [[1, 2], [3], [4]]
