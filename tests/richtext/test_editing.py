@@ -61,6 +61,26 @@ def test_blocks_that_are_moved_or_left_out_keep_their_source(made, random) -> No
     assert seen(editing(result).markdown()) == seen(text)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<hr /><p>a: b</p><hr /><p>c</p>",
+        '<p><a href="https://e.org/<x y" title="a\ufffdb">c</a></p>'.replace("<x", "&lt;x"),
+        "<ul><ul><li>a</li></ul></ul>",
+        "<li>a</li>",
+        "<p>1. a</p><p># b</p><p>---</p><p>[x]: y</p>",
+    ],
+)
+def test_what_reads_like_something_else_stays(body: str) -> None:
+    edit = editing(body)
+    assert edit.edited(edit.markdown()) == body
+
+
+def test_a_place_that_the_page_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="line 3: <!-- callsheet toc 00000000 / --> stands for a part"):
+        editing("<p>a</p>").edited("a\n\n<!-- callsheet toc 00000000 / -->\n")
+
+
 def seen(text: str) -> list[str]:
     """The words and the names in a text, in order."""
     return re.findall(r"word\d+x|[0-9a-f]{8}", text)

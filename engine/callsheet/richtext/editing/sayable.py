@@ -39,7 +39,7 @@ class Sayable:
         return back[0].marks[0] if fits else None
 
     def _back(self, nodes: list[Node]) -> list[Node]:
-        return self.reader.inline.read(self.writer.spans.write(nodes))
+        return self.reader.inline.read(self.writer.spans.write(nodes).replace("\0", "\ufffd"))
 
     def nodes(self, node: Node) -> list[Node] | None:
         """The nodes that its Markdown reads back as: itself without what Markdown leaves out, or words; else None."""
@@ -95,7 +95,8 @@ class Sayable:
 
     def write(self, nodes: list[Node]) -> str:
         """Blocks as Markdown."""
-        return self.writer.blocks(nodes)
+        words = self.writer.blocks(nodes)
+        return "***" + words[3:] if words.startswith("---\n") else words  # no front matter
 
     def attrs(self, kind: str, attrs: dict[str, Any]) -> dict[str, Any]:
         """The attributes of a block that Markdown's construct for it says, as they read back."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..lossless_markers import label
+from ..markdown.front_matter import without
 from ..tree import Node
 from .parts import Part, Shape, shape, tokens_of
 from .sayable import Sayable
@@ -43,7 +44,7 @@ def settle(root: Part, sayable: Sayable, own: Own) -> str:
 
 
 def _read(words: str, sayable: Sayable) -> list[Shape]:
-    return [shape(node) for node in clean(sayable.reader.read(words).content)]
+    return [shape(node) for node in clean(sayable.reader.read(without(words.replace("\0", "\ufffd"))).content)]
 
 
 def _differing(parts: list[Part], back: list[Shape]) -> list[Part]:
