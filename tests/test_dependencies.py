@@ -19,7 +19,9 @@ from support.places import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DECLARED = [Requirement(text) for text in PROJECT["dependencies"]]
 TOOLS = [Requirement(text) for text in PROJECT["optional-dependencies"]["dev"]]
-HERE = [each for each in DECLARED if each.marker is None or each.marker.evaluate()]
+EXTRAS = [text for name, texts in PROJECT["optional-dependencies"].items() if name != "dev" for text in texts]
+ALL = DECLARED + [Requirement(text) for text in EXTRAS]
+HERE = [each for each in ALL if each.marker is None or each.marker.evaluate()]
 
 
 def imported() -> set[str]:
