@@ -78,7 +78,8 @@ class Checker:
             yield at, given
         if "confirm" not in table and table["safety"] == "destroy" and "builtin" not in table:
             yield at, "a command that destroys needs 'confirm'"
-        names = {identifier(param["name"]) for param in table.get("params", ())} | ALWAYS
+        params = table.get("params", ())
+        names = {identifier(param["name"]) for param in params} | {p["front"] for p in params if "front" in p} | ALWAYS
         yield from self._params(table, names)
         yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
         if "call" in table:

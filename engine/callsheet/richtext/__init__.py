@@ -44,8 +44,22 @@ def convert(
     read, write = _reader(from_format), _writer(to_format)
     rules, losses = _rules(nodes, literal=bool((options or {}).get("literal"))), Losses()
     with _without_collector():
-        tree = read(source, rules, losses, options or {})
+        tree = read(source, rules, losses, {"attachments": to_format in ATTACHING, **(options or {})})
+        if from_format == "markdown":
+            _rename(tree, rules, to_format)
         return Converted(write(tree, rules, losses, lossless), losses.list())
+
+
+def _rename(tree: Node, rules: Rules, to_format: str) -> None:
+    """Puts what people call things in Markdown, such as languages of code, into the words of a format."""
+    from .tree import walk
+
+    named = {kind: formats[to_format] for kind, formats in rules.with_key("names").items() if to_format in formats}
+    for node in walk(tree) if named else ():
+        for attr, names in named.get(node.kind, {}).items():
+            value = node.attrs.get(attr)
+            if isinstance(value, str):
+                node.attrs[attr] = names.get(value.lower(), value)
 
 
 @contextmanager
@@ -92,8 +106,14 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) 
     from .lossless_markers import refuse_references
     from .markdown.blocks import read
 
-    soft_break, cards = options.get("soft_break", "space"), options.get("cards", False)
-    tree = read(source, rules, losses, soft_break=soft_break, cards=cards)
+    tree = read(
+        source,
+        rules,
+        losses,
+        soft_break=options.get("soft_break", "space"),
+        cards=options.get("cards", False),
+        attachments=options.get("attachments", False),
+    )
     refuse_references(source, tree.content)
     return tree
 
@@ -154,6 +174,7 @@ def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> st
     return write(tree, rules, losses)
 
 
+ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue
 READERS: dict[str, Callable[[Any, Rules, Losses, Options], Node]] = {
     "markdown": _read_markdown,
     "adf": _read_adf,

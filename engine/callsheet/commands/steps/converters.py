@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 def convert(context: Context, name: str, given: str, option: str) -> Any:
     """`given` is the text itself, `@file`, or `@-` for standard input; `@@` starts a text with an @."""
+    return converted(context, name, read_text(context, given, option), option)
+
+
+def converted(context: Context, name: str, text: str, option: str) -> Any:
+    """What a converter makes of a text that has been read."""
     if name not in registry.CONVERTERS:
         raise UsageError(f"{option}: no format {name!r}{did_you_mean(name, registry.CONVERTERS)}")
-    text = read_text(context, given, option)
     try:
         return registry.resolve(registry.CONVERTERS[name])(context, text)
     except ValueError as error:

@@ -76,6 +76,15 @@ def _plain(context: Context, source: Any, form: str) -> str:
     return str(_converted(context, source, "markdown", source=form)).rstrip("\n") if source else ""
 
 
+def front_matter(text: str) -> dict[str, Any]:
+    """What the front matter of a text says, as JSON would have it: a date is its text."""
+    import json
+
+    from ...richtext.markdown.front_matter import split
+
+    return dict(json.loads(json.dumps(split(text)[0], default=str)))
+
+
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
     options = {"literal": source == "markdown" and context.is_literal(text)}
     done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.template import fill_text
 from .assign import assigned
-from .converters import convert
+from .converters import convert, converted, read_text
+from .rich_text import front_matter
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param
@@ -39,9 +40,21 @@ def convert_values(context: Context, params: list[Param], scope: dict[str, Any])
     """Texts and files into what is sent, in place. Nothing is sent here."""
     for param in params:
         name = identifier(param["name"])
-        if "convert" in param and scope.get(name) is not None:
+        if "front" in param:
+            _take_front(context, param, name, scope)
+        elif "convert" in param and scope.get(name) is not None:
             converter = str(fill_text(param["convert"], scope))
             scope[name] = _each(scope[name], lambda text: convert(context, converter, text, _shown(param)))  # noqa: B023
+
+
+def _take_front(context: Context, param: Param, name: str, scope: dict[str, Any]) -> None:
+    """A text with its front matter under a name of its own; the converter gets the same text, read once."""
+    scope[param["front"]] = None
+    if scope.get(name) is None:
+        return
+    text = read_text(context, scope[name], _shown(param))
+    scope[param["front"]] = front_matter(text) or None
+    scope[name] = converted(context, str(fill_text(param["convert"], scope)), text, _shown(param))
 
 
 def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any]) -> None:

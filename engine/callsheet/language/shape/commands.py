@@ -34,6 +34,9 @@ class Param(Shape, total=False):
     convert: Annotated[
         Template, Field(description="Name of a converter: text, json, a rich-text format; `@file` and `@-` are read.")
     ]
+    front: Annotated[
+        str, Field(description="The name under which expressions see the front matter of the text, a table or null.")
+    ]
     assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
     complete: Annotated[str, Field(description="Kind of definition whose ids complete it, or a built-in completer.")]
     hidden: bool

@@ -178,6 +178,10 @@ class NodeDefinition(Shape, total=False):
     bullets: Annotated[
         dict[str, dict[str, Any]], Field(description="What stands for that in an ordinary item → attributes.")
     ]
+    names: Annotated[
+        dict[str, dict[str, dict[str, str]]],
+        Field(description="Format \u2192 attribute \u2192 its value in Markdown \u2192 what the format calls that."),
+    ]
     adf: DocumentForm | list[DocumentForm]
     storage: list[StorageForm]
     wiki: list[WikiForm]

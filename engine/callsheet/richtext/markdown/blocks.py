@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
+from . import relative
 from .attributes import at_end
 from .definition_list import definition_list
 from .front_matter import without
@@ -26,13 +27,26 @@ ALERT = re.compile(r"\[!([A-Za-z]+)\][+-]?[ \t]*(?:(?P<title>[^\n]+))?(?:\n|$)")
 CONTAINER = re.compile(r"\s*\{?\.?([\w-]+)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|\"(?P<quoted>[^\"]*)\"|(?P<words>[^{]*))")
 
 
-def read(source: str, rules: Rules, losses: Losses, *, soft_break: str = "space", cards: bool = False) -> Node:
-    """The tree of a text; raises UsageError with the line where what a comment of ours carries is damaged."""
+def read(
+    source: str,
+    rules: Rules,
+    losses: Losses,
+    *,
+    soft_break: str = "space",
+    cards: bool = False,
+    attachments: bool = False,
+) -> Node:
+    """The tree of a text; `attachments`: images that are bare file names belong to what the text is for.
+
+    Raises UsageError with the line where what a comment of ours carries is damaged.
+    """
     reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
     try:
-        return reader.read(without(source.replace("\0", "\ufffd")))
+        root = reader.read(without(source.replace("\0", "\ufffd")))
     except DamagedError as error:
         raise damaged(str(error), source) from None
+    relative.note(root, losses, attachments=attachments)
+    return root
 
 
 class BlockReader:
