@@ -159,7 +159,7 @@ def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> Any
     from .adf import Writer
     from .normalise import fit
 
-    return Writer(rules).document(fit(tree, rules, losses))
+    return Writer(rules, consume=True).document(fit(tree, rules, losses))
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:

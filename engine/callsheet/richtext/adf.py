@@ -125,7 +125,7 @@ def spelt(result: Json, node: Node, form: NodeForm) -> Json:
             result.setdefault("attrs", {})
         elif name == "marks" and form.marks:
             result.setdefault("marks", [])
-        elif name == "content" and not node.content and not form.table.get("hollow"):
+        elif name == "content" and not result.get("content") and not form.table.get("hollow"):
             result.pop("content", None)
     return result
 
@@ -159,10 +159,14 @@ def all_text(raw: Any) -> str:
 
 
 class Writer:
-    """Writes trees that `fit` has made valid; ids that the format demands are counted."""
+    """Writes trees that `fit` has made valid; ids that the format demands are counted.
 
-    def __init__(self, rules: Rules) -> None:
+    With `consume` a node's children are let go as they are written, so that tree and document are never there at once.
+    """
+
+    def __init__(self, rules: Rules, *, consume: bool = False) -> None:
         self.rules = rules
+        self.consume = consume
         self.counts: dict[str, int] = {}
 
     def document(self, root: Node) -> Json:
@@ -179,10 +183,16 @@ class Writer:
             if attrs or (form.has_attrs and form.table.get("attrs_needed")):
                 result["attrs"] = self._counted(node.kind, attrs)
             if node.content or form.table.get("holds"):
-                result["content"] = [self.node(child) for child in node.content]
+                result["content"] = self._children(node)
         if node.marks:
             result["marks"] = [self.mark(mark) for mark in node.marks]
         return spelt(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
+
+    def _children(self, node: Node) -> list[Json]:
+        children = node.content
+        if self.consume:
+            node.content = []
+        return [self.node(child) for child in children]
 
     def _counted(self, kind: str, attrs: Json) -> Json:
         for name, value in attrs.items():

@@ -6,6 +6,7 @@ into, `split` (the parent ends before it and goes on after it), or one of `FLATT
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from .adf import form_of
@@ -131,7 +132,7 @@ class Fitter:
                 else:
                     current.append(part)
         if current or not pieces:
-            pieces.append(self._finished(node.having(current), first=not pieces))
+            pieces.append(self._finished(_holding(node, current), first=not pieces))
         if len(pieces) == 1:
             return pieces
         edged = [self._edged(piece) for piece in pieces]
@@ -166,13 +167,13 @@ class Fitter:
             return node.having([text(words)] if words else [])
         content = [self.with_marks(child, node) for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
-        return node.having(spaces_out(merged(content)) if changed else merged(content))
+        return _holding(node, spaces_out(merged(content)) if changed else merged(content))
 
     def _finished(self, node: Node, *, first: bool) -> Node:
         """A node with the children it must have."""
         form = self.rules.forms[node.kind][0]
         if node.content and node.content[0].kind in self.rules.inline:
-            return node if node.kept else node.having(spaces_out(merged(node.content)))
+            return node if node.kept else _holding(node, spaces_out(merged(node.content)))
         empty = None if node.kept and form.table.get("hollow") else self.rules.get(node.kind, "empty")
         missing = form.starts and not (node.content and node.content[0].kind in form.starts) and not node.kept
         if empty and (not node.content or missing) and (first or not node.content or missing):
@@ -234,6 +235,12 @@ def _weaker(mark: Mark, node: Node, rules: Rules) -> bool:
     return any(
         mark.kind in rules.excluded[other.kind] and other.kind not in rules.excluded[mark.kind] for other in node.marks
     )
+
+
+def _holding(node: Node, content: list[Node]) -> Node:
+    """The node around this content: itself where that is its own, so that a tree that fits is not made twice."""
+    same = len(content) == len(node.content) and all(map(is_, content, node.content))
+    return node if same else node.having(content)
 
 
 def _blank(node: Node) -> bool:

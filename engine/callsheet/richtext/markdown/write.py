@@ -57,6 +57,7 @@ class BlockWriter:
             "image": self._figure,
             "reference": self._reference,
             **dict.fromkeys(self.items, self._list),
+            **dict.fromkeys(rules.with_key("alone"), self._alone),
         }
 
     def document(self, root: Node) -> str:
@@ -194,6 +195,10 @@ class BlockWriter:
 
     def _table(self, node: Node) -> str:
         return plain_table(node, self.spans) or html_table(node, self.blocks)
+
+    def _alone(self, node: Node) -> str:
+        """A node that words in a paragraph of their own say."""
+        return str(self.rules.get(node.kind, "alone")[0])
 
     def _figure(self, node: Node) -> str:
         if node.kind == "image":
