@@ -66,11 +66,21 @@ class Duration(NumberType):
         return seconds
 
 
+class FilePath(click.Path):
+    """The path of a file, which is looked at by what uses it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except ValueError:
+            raise UsageError(f"{value!r} cannot be the name of a file") from None
+
+
 TYPES: dict[str, Callable[[], Any]] = {
     "text": lambda: click.STRING,
     "integer": lambda: click.INT,
     "number": lambda: click.FLOAT,
-    "path": click.Path,
+    "path": FilePath,
     "duration": Duration,
 }
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..sites.site import Site
 
 
+# What is read whole takes several times its size in memory.
+MOST_INPUT = 64 << 20  # bytes
+
+
 class Streams:
     """The three standard streams of one run, with the gate before what goes out.
 
@@ -39,6 +43,13 @@ class Streams:
 def _indented(text: str) -> str:
     """Lines after the first are set in, so that no text from elsewhere looks like another message."""
     return text.replace("\n", "\n  ")
+
+
+def _limited(content: bytes, where: str) -> bytes:
+    if len(content) > MOST_INPUT:
+        hint = "a larger file can be sent with --file, where the operation takes one"
+        raise UsageError(f"{where} is larger than {MOST_INPUT >> 20} MiB", hint=hint)
+    return content
 
 
 def _nothing() -> TextIO:
@@ -203,17 +214,25 @@ class Context:
             return os.fsencode(source)  # the bytes as they were typed, whatever the locale calls them
         try:
             with open(source[1:], "rb") as file:
-                return file.read()
+                return _limited(file.read(MOST_INPUT + 1), source[1:])
         except OSError as error:
-            raise UsageError(f"cannot read {source[1:]}: {error.strerror}") from None
+            raise UsageError(f"cannot read {source[1:]}: {error.strerror or error}") from None
+        except ValueError:
+            raise UsageError(f"cannot read {source[1:]!r}: no file can have this name") from None
 
     def read_input(self) -> bytes:
+        """All of standard input, as far as one body may go."""
         stream = self.streams.input
         binary = getattr(stream, "buffer", None)
-        return binary.read() if binary is not None else stream.read().encode()
+        given = binary.read(MOST_INPUT + 1) if binary is not None else stream.read(MOST_INPUT + 1).encode()
+        return _limited(given, "standard input")
 
     def lines(self) -> Iterator[str]:
-        yield from (line.rstrip("\n") for line in self.streams.input)
+        """The lines of standard input without their ends."""
+        while line := self.streams.input.readline(MOST_INPUT + 1):
+            if len(line) > MOST_INPUT:
+                raise UsageError(f"a line of standard input is longer than {MOST_INPUT >> 20} MiB")
+            yield line.rstrip("\n")
 
     def close(self) -> None:
         if self._client is not None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import jsontext
@@ -40,7 +43,8 @@ def jq_filter(program: str) -> Filter:
 
     def results(value: Any) -> Iterator[Any]:
         try:
-            for text in compiled.input_text(_acceptable(jsontext.dump(value))):
+            found = iter(compiled.input_text(_acceptable(jsontext.dump(value))))
+            while (text := _next(found)) is not None:
                 yield jsontext.parse(text)
         except jsontext.JSONError:
             raise
@@ -48,6 +52,25 @@ def jq_filter(program: str) -> Filter:
             raise CallsheetError(f"--jq: {_reason(error)}") from None
 
     return results
+
+
+def _next(results: Iterator[str]) -> str | None:
+    """The next result, None at the end; jq may take for ever to find it."""
+    with _interruptible():
+        return next(results, None)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends the process at once: code in C that loops never comes back to where Python would notice it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _compile(program: str) -> Any:

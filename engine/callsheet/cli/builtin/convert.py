@@ -39,7 +39,7 @@ def _text(context: Context) -> str:
 
 def _batch(context: Context, source: str, target: str, arguments: dict[str, Any]) -> None:
     """One JSON value a line in, one a line out; a line that cannot be converted does not end the others."""
-    for number, line in enumerate(context.streams.input, 1):
+    for number, line in enumerate(context.lines(), 1):
         if not line.strip():
             continue
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -165,9 +166,20 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _file(path: str, media: str) -> File:
-    """Found and readable now, so that a wrong path is told before anything is sent."""
+    """Found and readable now, so that a wrong path is told before anything is sent; and of a length that is known."""
     try:
+        os.path.basename(path).encode()
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise _no_file(path)
         with open(path, "rb"):
             return File(path, media)
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except ValueError:
+        raise UsageError(f"{path!r}: the name is not valid UTF-8", hint="rename the file") from None
+
+
+def _no_file(path: str) -> UsageError:
+    if os.path.isdir(path):
+        return UsageError(f"{path}: is a directory")
+    return UsageError(f"{path}: is no regular file, so nobody knows its length", hint="write it to a file first")
