@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,7 @@ from callsheet.client.request.call import call_of
 from callsheet.client.request.model import Body, Form, Json, Raw
 from callsheet.errors import CallsheetError
 from support.cases import environment, run_program
-from support.fakes import FakeSite
+from support.fakes import FakeSite, Kept
 from support.server import exchange, reply, serve
 
 ORDER = ["local", "read", "write", "destroy"]
@@ -44,16 +43,6 @@ def spellings(path: str) -> list[str]:
         path.replace("/rest/api/3/", "/rest/api/2/"),
         path.replace("/rest/api/3/", "/rest/api/latest/"),
     ]
-
-
-class Kept:
-    """The catalog's definitions, read once."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self.tables = {kind: catalog.all(kind) for kind in ("operation", "product")}
-
-    def all(self, kind: str) -> dict[str, dict[str, Any]]:
-        return self.tables[kind]
 
 
 def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
+from callsheet.catalog.catalog import Catalog
 from callsheet.errors import UsageError, did_you_mean
 
 
@@ -28,6 +29,16 @@ class Definitions:
 
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
         return self.tables.get(kind, {})
+
+
+class Kept:
+    """Definitions of a real catalog, read once where a test judges by all of them again and again."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.tables = {kind: catalog.all(kind) for kind in ("operation", "product")}
+
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        return self.tables[kind]
 
 
 @dataclass

@@ -172,6 +172,13 @@ class Context:
         if not self.option("quiet"):
             self.say(f"note: {_indented(text)}")
 
+    def only_tries(self, outcome: str) -> bool:
+        """Whether this is a dry run, which then says what would have come of it."""
+        if not self.option("dry-run"):
+            return False
+        self.note(f"nothing was changed: {outcome}")
+        return True
+
     def say(self, text: str) -> None:
         print(text, file=self.streams.err, flush=True)
 

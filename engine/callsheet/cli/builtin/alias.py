@@ -21,6 +21,8 @@ def set_alias(context: Context, values: dict[str, Any]) -> None:
     name, line = values["name"], " ".join(values["expansion"])
     taken = [word for child in context.catalog.children("") for word in (child.name, *child.aliases)]
     check_alias(name, line, taken)
+    if context.only_tries(f"{name} would stand for {line}"):
+        return
     write_aliases(context.environ, {**read_aliases(context.environ), name: line})
 
 
@@ -28,4 +30,5 @@ def remove_alias(context: Context, values: dict[str, Any]) -> None:
     aliases = read_aliases(context.environ)
     if aliases.pop(values["name"], None) is None:
         raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")
-    write_aliases(context.environ, aliases)
+    if not context.only_tries(f"{values['name']} would be forgotten"):
+        write_aliases(context.environ, aliases)

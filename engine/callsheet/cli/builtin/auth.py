@@ -68,8 +68,7 @@ def logout(context: Context, values: dict[str, Any]) -> None:
     answers = Answers(context, values)
     name = _named(context, answers)
     settings = site_settings(profiles(context), name)
-    if context.option("dry-run"):
-        context.note("nothing was removed")
+    if context.only_tries(f"the credentials of site {name} would be forgotten"):
         return
     problems = forget(context, name, settings)
     if problems:

@@ -21,6 +21,8 @@ def use(context: Context, values: dict[str, Any]) -> None:
 
     name = values["site"]
     site_settings(profiles(context), name)
+    if context.only_tries(f"commands would use {name}"):
+        return
     with editing(context.catalog, context.environ) as document:
         put(document, ("site",), name)
     context.note(f"{name} is the site that commands use now")
@@ -69,6 +71,8 @@ def set_key(context: Context, values: dict[str, Any]) -> None:
     if keys[0] == "sites" and len(keys) > 1 and keys[-1] != "base_url":
         site_settings(profiles(context), keys[1])
     value = typed(keys, values["value"])
+    if context.only_tries(f"{'.'.join(keys)} would be set"):
+        return
     with editing(context.catalog, context.environ) as document:
         put(document, keys, None if values["value"] == "" else value)
 
@@ -80,8 +84,7 @@ def remove(context: Context, values: dict[str, Any]) -> None:
     name = values["site"]
     settings = site_settings(profiles(context), name)
     context.confirm(f"Remove site {name} and its credentials?")
-    if context.option("dry-run"):
-        context.note("nothing was removed")
+    if context.only_tries(f"site {name} would be removed"):
         return
     for problem in forget(context, name, settings):
         context.note(problem)

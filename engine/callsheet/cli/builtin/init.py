@@ -39,6 +39,8 @@ def init(context: Context, values: dict[str, Any]) -> None:
     )
     _confirm_replacing(context, wanted, known.get(wanted.name, {}))
     if answers.option("skip-login"):
+        if context.only_tries(f"site {wanted.name} would be saved"):
+            return
         save(context, answers, wanted, None)
         context.note(f"no credential yet: {context.program} auth login --site {wanted.name}")
         return
@@ -47,11 +49,10 @@ def init(context: Context, values: dict[str, Any]) -> None:
 
 def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict[str, Any]) -> None:
     """Get the secret, see that it works, and only then keep it."""
+    if context.only_tries(f"nothing was sent or saved; the site would be {wanted.base_url}"):
+        return
     web = UnauthenticatedClient(way_out(context, way), context.environ, home=wanted.base_url)
     obtained = obtain(context, answers, wanted, web)
-    if context.option("dry-run"):
-        context.note(f"nothing was sent or saved; the site would be {obtained.wanted.base_url}")
-        return
     verifier = Verifier(context.catalog, context.program, context.environ, way)
     wanted, verdicts = verifier.verify(obtained.wanted, obtained.secret, mode=answers.option("mode") or "auto")
     for verdict in verdicts:
