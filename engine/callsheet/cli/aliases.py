@@ -41,9 +41,12 @@ def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
 def write_aliases(environ: Mapping[str, str], aliases: Mapping[str, str]) -> None:
     import tomlkit
 
-    from ..files import write_atomically
+    from ..files import make_private_directory
+    from ..written import write
 
-    write_atomically(aliases_path(environ), tomlkit.dumps(dict(sorted(aliases.items()))).encode())
+    path = aliases_path(environ)
+    make_private_directory(os.path.dirname(os.path.realpath(path)))
+    write(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode())
 
 
 def check_alias(name: str, line: str, commands: list[str]) -> None:

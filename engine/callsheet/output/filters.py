@@ -63,10 +63,11 @@ def _next(results: Iterator[str]) -> str | None:
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Ctrl-C ends the process at once: code in C that loops never comes back to where Python would notice it."""
-    if threading.current_thread() is not threading.main_thread():
+    handler = signal.getsignal(signal.SIGINT)
+    if handler in (None, signal.SIG_IGN) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
     finally:
