@@ -182,4 +182,4 @@ def _file(path: str, media: str) -> File:
 def _no_file(path: str) -> UsageError:
     if os.path.isdir(path):
         return UsageError(f"{path}: is a directory")
-    return UsageError(f"{path}: is no regular file, so nobody knows its length", hint="write it to a file first")
+    return UsageError(f"{path}: not a regular file, so its length is not known", hint="write it to a file first")
