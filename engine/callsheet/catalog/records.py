@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..language.shape.listener import (
         EventDefinition,
         ListenerDefinition,
+        QueueDefinition,
         RouteDefinition,
         SourceDefinition,
     )
@@ -108,6 +109,9 @@ if TYPE_CHECKING:
         def get(self, kind: Literal["assignment"], id: str) -> Assignment: ...
 
         @overload
+        def get(self, kind: Literal["queue"], id: str) -> QueueDefinition: ...
+
+        @overload
         def get(self, kind: str, id: str) -> Any: ...
 
         def get(self, kind: str, id: str) -> Any: ...
@@ -173,6 +177,9 @@ if TYPE_CHECKING:
         def find(self, kind: Literal["assignment"], id: str) -> Assignment | None: ...
 
         @overload
+        def find(self, kind: Literal["queue"], id: str) -> QueueDefinition | None: ...
+
+        @overload
         def find(self, kind: str, id: str) -> Any: ...
 
         def find(self, kind: str, id: str) -> Any: ...
@@ -236,6 +243,9 @@ if TYPE_CHECKING:
 
         @overload
         def all(self, kind: Literal["assignment"]) -> dict[str, Assignment]: ...
+
+        @overload
+        def all(self, kind: Literal["queue"]) -> dict[str, QueueDefinition]: ...
 
         @overload
         def all(self, kind: str) -> Any: ...

@@ -50,7 +50,7 @@ class Chosen(NamedTuple):
 def choose(url: str, catalog: Catalog, environ: Mapping[str, str]) -> Chosen:
     """Raises `UsageError` where no kind of queue has such addresses."""
     prefix: str = catalog.get("program", catalog.program)["prefix"]
-    definitions = cast("dict[str, QueueDefinition]", catalog.all("queue"))
+    definitions = catalog.all("queue")
     scheme = url.partition("://")[0]
     for definition in definitions.values():
         if scheme in definition["schemes"]:
