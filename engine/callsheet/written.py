@@ -20,16 +20,17 @@ _EVERYBODY = 0o666  # what the umask leaves of it is what a new file gets
 
 
 @contextmanager
-def written(path: str, *, named: bool = True) -> Iterator[IO[bytes]]:
+def written(path: str, *, named: bool = True, mode: int = _EVERYBODY) -> Iterator[IO[bytes]]:
     """A file to write to; when the block ends well, its content is what `path` names.
 
     A regular file appears whole or stays as it was, and keeps its mode and owner. A link that is named stays a link and
     its target changes. A device, a pipe or an open descriptor (`/dev/stdout`) gets the bytes as they come.
+    `mode` are the rights of a new file, of which the umask takes its part.
     Where no person `named` the path, nothing that is there is followed: a new file takes its place.
     Raises `UsageError` before the block when that cannot be written, `CallsheetError` when writing fails.
     """
     if not named:
-        with _replacing(path, path, None) as file, _worded(path):
+        with _replacing(path, path, None, mode) as file, _worded(path):
             yield file
         return
     status = _status(path)
@@ -45,13 +46,13 @@ def written(path: str, *, named: bool = True) -> Iterator[IO[bytes]]:
             shutil.copyfileobj(spool, file)
             file.truncate()
     else:
-        with _replacing(path, os.path.realpath(path), status) as file, _worded(path):
+        with _replacing(path, os.path.realpath(path), status, mode) as file, _worded(path):
             yield file
 
 
-def write(path: str, data: bytes) -> None:
+def write(path: str, data: bytes, mode: int = _EVERYBODY) -> None:
     """The same for content that is there already."""
-    with written(path) as file:
+    with written(path, mode=mode) as file:
         file.write(data)
 
 
@@ -94,12 +95,12 @@ def _can_be_replaced(target: str, status: os.stat_result) -> bool:
 
 
 @contextmanager
-def _replacing(path: str, target: str, status: os.stat_result | None) -> Iterator[IO[bytes]]:
+def _replacing(path: str, target: str, status: os.stat_result | None, mode: int) -> Iterator[IO[bytes]]:
     """A new file beside the target, moved there when the block ends well and removed when it does not."""
     beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        file = os.fdopen(os.open(beside, flags, _EVERYBODY if status is None else 0o600), "wb")
+        file = os.fdopen(os.open(beside, flags, mode if status is None else 0o600), "wb")
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
     try:

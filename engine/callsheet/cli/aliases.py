@@ -41,12 +41,12 @@ def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
 def write_aliases(environ: Mapping[str, str], aliases: Mapping[str, str]) -> None:
     import tomlkit
 
-    from ..files import make_private_directory
+    from ..files import PRIVATE, make_private_directory
     from ..written import write
 
     path = aliases_path(environ)
     make_private_directory(os.path.dirname(os.path.realpath(path)))
-    write(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode())
+    write(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode(), PRIVATE)
 
 
 def check_alias(name: str, line: str, commands: list[str]) -> None:

@@ -19,6 +19,9 @@ SHARED = "_schemas"
 PRODUCT = "_product"
 Tables = dict[str, dict[str, Any]]
 
+# Definitions that others can write are not obeyed, so they are not made so whatever the umask.
+_READABLE = 0o644
+
 
 def directory_of(product: str) -> str:
     return f"operations/{product}"
@@ -91,7 +94,7 @@ def write_files(files: Mapping[str, str], target: str, product: str) -> list[str
     present = _generated(directory, files, target)
     os.makedirs(directory, exist_ok=True)
     for path, text in files.items():
-        write(os.path.join(target, *path.split("/")), text.encode())
+        write(os.path.join(target, *path.split("/")), text.encode(), _READABLE)
     stale = sorted(present - {os.path.join(target, *path.split("/")) for path in files})
     for path in stale:
         os.remove(path)
