@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from .errors import CallsheetError, NotAllowed
 
@@ -100,6 +100,14 @@ else:
         except OSError:
             return False
         return True
+
+
+def open_regular(path: str) -> BinaryIO:
+    """A file to read; raises `OSError` also for a pipe or a device, whose reader would wait or read for ever."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a directory is refused by the system
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return open(path, "rb")
 
 
 def read_private(path: str, what: str) -> bytes:

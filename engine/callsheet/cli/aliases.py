@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 
 from ..errors import UsageError
-from ..files import refuse_changeable
+from ..files import open_regular, refuse_changeable
 from ..paths import config_directory
 
 _NAME = re.compile(r"[A-Za-z][\w-]*\Z")
@@ -28,9 +28,11 @@ def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             found = tomllib.load(file)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from None
     wrong = [name for name, text in found.items() if not isinstance(text, str)]
     if wrong:

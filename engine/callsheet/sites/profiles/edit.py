@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, UsageError, did_you_mean
-from ...files import PRIVATE, locked, write_atomically
+from ...files import PRIVATE, locked, open_regular, write_atomically
 from .model import Access, Profiles, SiteProfile
 from .read import known_words, profiles_path
 from .validate import check_change, keys_at
@@ -49,8 +49,8 @@ def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocume
 
 def _content(path: str) -> tuple[str, int]:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        with open_regular(path) as file:
+            return file.read().decode(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     except FileNotFoundError:
         return "", PRIVATE
     except UnicodeDecodeError as error:

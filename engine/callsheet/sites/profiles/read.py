@@ -16,7 +16,7 @@ from zlib import crc32
 from ... import __version__
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
-from ...files import changeable, refuse_changeable, write_atomically
+from ...files import changeable, open_regular, refuse_changeable, write_atomically
 from ...paths import cache_directory, config_directory
 
 FILE = "profiles.toml"
@@ -60,7 +60,7 @@ def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
     if changeable(cache) is not None:  # somebody else may have written it
         return None
     try:
-        with open(cache, "rb") as file:
+        with open_regular(cache) as file:
             kept = json.load(file)
         found: dict[str, Any] | None = kept["profiles"] if kept["key"] == key else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...errors import UsageError, did_you_mean
+from ...files import open_regular
 from ...language.locate import Path, line_of
 from .model import Access, Profiles, SiteProfile
 
@@ -25,8 +26,8 @@ def check_file(path: str, known: Known) -> dict[str, Any]:
     Raises `UsageError` with one `file:line: key: problem` per problem.
     """
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        with open_regular(path) as file:
+            text = file.read().decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8: byte {error.start}") from None
     except OSError as error:
