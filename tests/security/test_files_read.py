@@ -1,4 +1,4 @@
-"""A file of settings that is no regular file is refused with a clear error: nothing waits for a writer that never comes."""
+"""A pipe in the place of a file of settings is a clear error: nothing waits for a writer that never comes."""
 
 from __future__ import annotations
 
