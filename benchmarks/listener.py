@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import rsa
-from listener_made import COUNT, SECRET, TOKENS, forged, key_set, signed, tokens, write
+from listener_made import COUNT, SECRET, TOKENS, forged, key_set, signed, signed_many_fields, tokens, write
 
 HERE = Path(__file__).parent
 LUA = str(HERE / "listener_load.lua")
@@ -120,6 +120,12 @@ def compared(name: str, first: Callable[[], Result], second: Callable[[], Result
     return best
 
 
+def programs(server: Server, requests: Path, seconds: float) -> None:
+    """A program is started for every event; it does nothing."""
+    result = load(server, requests, seconds)
+    print(f"{'a program for every event':34} {result.rate:8.0f}/s  p99 {result.p99:.2f} ms (bar 1000/s)", flush=True)
+
+
 def routes(folder: Path, count: int, kind: str) -> Path:
     """One route that never matches, or many: told apart by a fixed value, or by a comparison."""
     path = folder / f"{kind}-{count}.toml"
@@ -166,7 +172,11 @@ def main(arguments: Sequence[str]) -> None:
         best = compared(
             "signatures", lambda: load(base, hmacs, seconds), lambda: load(own, hmacs, seconds), rounds, 0.9
         )
+        fields = write(folder / "fields", signed_many_fields, COUNT)
+        compared("30 fields", lambda: load(base, fields, seconds), lambda: load(own, fields, seconds), rounds, 0.9)
         latency(own, hmacs, best.rate, seconds)
+        with listening("--handler", "true") as started:
+            programs(started, fields, seconds)
         with listening("--inbox", str(folder / "inbox.db")) as inbox:
             compared(
                 "inbox (bar 3000/s)", lambda: load(base, hmacs, seconds), lambda: load(inbox, hmacs, seconds), rounds, 0

@@ -23,13 +23,28 @@ def event(number: int) -> bytes:
     return json.dumps(made).encode()
 
 
+def event_of_many_fields(number: int) -> bytes:
+    """As senders write them: no long text, thirty short values of several types."""
+    kinds = (lambda place: number + place, lambda place: f"value {place}", lambda place: place * 1.5)
+    body = {f"field_{place}": kinds[place % 3](place) for place in range(30)}
+    made = {"id": f"{number:032x}", "event_type": "grade_change", "event_time": "2026-01-01T00:00:00Z", "body": body}
+    return json.dumps(made).encode()
+
+
 def request(body: bytes, header: str = "") -> bytes:
     head = f"POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{header}"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def signed(number: int) -> bytes:
-    body = event(number)
+    return _signed(event(number))
+
+
+def signed_many_fields(number: int) -> bytes:
+    return _signed(event_of_many_fields(number))
+
+
+def _signed(body: bytes) -> bytes:
     return request(body, f"X-Lms-Signature: {hmac.digest(SECRET, body, 'sha256').hex()}\r\n")
 
 
