@@ -1,7 +1,7 @@
 """Pin what is installed in CI and in a container, with hashes: `python3 scripts/lock.py [--upgrade]`.
 
-Ranges stay in `pyproject.toml`. `requirements.lock` holds what the programs need, `requirements-dev.lock` that and
-the tools; both are for every platform and every supported Python. Install with
+Ranges stay in `pyproject.toml`. `requirements.lock` holds what the programs need, every extra included;
+`requirements-dev.lock` holds that and the tools. Both are for every platform and every supported Python. Install with
 `pip install --require-hashes -r requirements.lock`, then the project itself with `--no-deps`.
 """
 
@@ -11,7 +11,7 @@ import sys
 
 from environment import ready, run
 
-LOCKS = {"requirements.lock": [], "requirements-dev.lock": ["--extra", "dev"]}
+LOCKS = {"requirements.lock": ["--extra", "nats"], "requirements-dev.lock": ["--extra", "dev"]}
 
 if __name__ == "__main__":
     python = ready("dev")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,18 @@ def test_tags_that_share_a_file_name_share_the_file() -> None:
     files = imported("forms", text).files
     assert 'tag = "trees!"' in files["operations/forms/trees.toml"]
     assert "operations/forms/uploads.toml" not in files
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_nobody_else_can_change_what_an_import_writes(tmp_path: Path) -> None:
+    """Also with a umask that takes nothing away: the next start would refuse to obey such files."""
+    before = os.umask(0)
+    try:
+        write_files(imported("petshop").files, str(tmp_path / "new"), "petshop")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "new", *(tmp_path / "new").rglob("*.toml")]
+    assert len(made) > 1
+    assert {
+        path.name: oct(path.stat().st_mode) for path in (tmp_path / "new").rglob("*") if path.stat().st_mode & 0o022
+    } == {}

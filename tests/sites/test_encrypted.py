@@ -184,3 +184,10 @@ def test_a_file_that_asks_for_more_work_than_ours_is_refused_at_once(monkeypatch
         table["sum"] = sealed._sum(table)
         with pytest.raises(CallsheetError, match="changed or damaged"):
             unseal(json.dumps(table).encode(), "password")
+
+
+@pytest.mark.parametrize("table", [[1], "text", None, {"work": 5}, {"work": None}, {"work": ["token"]}])
+def test_odd_types_inside_are_the_clear_error_too(table: object) -> None:
+    """What was sealed with the right password is looked at as well: another program may have written it."""
+    with pytest.raises(CallsheetError, match="changed or damaged"):
+        unseal(seal(table, "password", None), "password")  # type: ignore[arg-type]

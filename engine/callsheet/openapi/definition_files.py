@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import UsageError
+from ..files import make_private_directory
 from ..written import write
 from .ids import slug
 from .layout import layout
@@ -92,7 +93,7 @@ def write_files(files: Mapping[str, str], target: str, product: str) -> list[str
         if os.path.islink(place := os.path.join(target, *path.split("/"))):
             raise UsageError(f"{place} is a link, and was not made by an import", hint="move it away")
     present = _generated(directory, files, target)
-    os.makedirs(directory, exist_ok=True)
+    make_private_directory(os.path.abspath(directory))
     for path, text in files.items():
         write(os.path.join(target, *path.split("/")), text.encode(), _READABLE)
     stale = sorted(present - {os.path.join(target, *path.split("/")) for path in files})

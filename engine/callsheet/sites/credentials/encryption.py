@@ -53,7 +53,9 @@ def unseal(content: bytes, password: str) -> dict[str, Any]:
         opened = AESGCM(key).decrypt(file["nonce"], file["data"], _canonical(head))
     except InvalidTag:
         raise CallsheetError(_CHANGED) from None
-    table: dict[str, Any] = json.loads(opened)
+    table = json.loads(opened)
+    if not isinstance(table, dict) or not all(isinstance(record, dict) for record in table.values()):
+        raise CallsheetError(_CHANGED)
     return table
 
 
