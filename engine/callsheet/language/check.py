@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import DefinitionError, did_you_mean
-from .check_commands import Problems, command_problems, lookup_problems
-from .check_operations import operation_problems, schema_problems
-from .check_tree import default_problems, option_problems, place_problems
+from .checks.commands import Problems, command_problems, lookup_problems
+from .checks.operations import operation_problems, schema_problems
+from .checks.tree import default_problems, option_problems, place_problems
 from .load import Definition, Definitions, text_of
 from .locate import Path, line_of, path_in
 from .shape import KINDS

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..errors import did_you_mean
-from ..registry import CONVERTERS
-from .deployment import ON, variants
-from .load import Definition, Definitions
-from .locate import Path
-from .merge import ACTION
-from .scopes import names_in, roots
+from ...errors import did_you_mean
+from ...registry import CONVERTERS
+from ..deployment import ON, variants
+from ..load import Definition, Definitions
+from ..locate import Path
+from ..merge import ACTION
+from ..scopes import names_in, roots
 
 Problems = Iterator[tuple[Path, str]]
 Names = set[str]

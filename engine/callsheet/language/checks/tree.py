@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import did_you_mean
-from .load import Definition, Definitions
-from .locate import Path
+from ...errors import did_you_mean
+from ..load import Definition, Definitions
+from ..locate import Path
 
 Problems = Iterator[tuple[Path, str]]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import did_you_mean
-from .load import Definition, Definitions
-from .locate import Path
+from ...errors import did_you_mean
+from ..load import Definition, Definitions
+from ..locate import Path
 
 Problems = Iterator[tuple[Path, str]]
 
