@@ -21,11 +21,11 @@ from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_fast, condition, first_names
 from callsheet.language.template import TemplateError, compile_expression
 from callsheet.listener.dispatch.dedup import Deduplicator
-from callsheet.listener.handlers.limits import ConcurrencyLimit, Saturated, Turns
-from callsheet.listener.handlers.process import GRACE, LINGER
+from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated
+from callsheet.listener.handlers.process import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
 from callsheet.listener.routing.route_index import Index
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
-from callsheet.listener.telemetry.line_writer import MOST_WAITING, OVERHEAD, LineWriter
+from callsheet.listener.telemetry.line_writer import MAX_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
 from support.listening import until
 
@@ -94,7 +94,7 @@ def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | No
 def test_what_was_seen_is_bounded_in_number_and_time() -> None:
     seen = Deduplicator(3, 10)
     for number in range(5):
-        seen.done(str(number), number)
+        seen.mark_done(str(number), number)
     assert [seen.is_done(str(number), 5) for number in range(5)] == [False, False, True, True, True]
     assert not seen.is_done("2", 12.5)
     assert len(seen) == 2
@@ -107,23 +107,23 @@ def test_what_was_seen_is_bounded_in_number_and_time() -> None:
 def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
     async def play() -> None:
         concurrency = ConcurrencyLimit(2, 2)
-        await concurrency.enter()
-        await concurrency.enter()
-        first, second = asyncio.create_task(concurrency.enter()), asyncio.create_task(concurrency.enter())
+        await concurrency.acquire()
+        await concurrency.acquire()
+        first, second = asyncio.create_task(concurrency.acquire()), asyncio.create_task(concurrency.acquire())
         await asyncio.sleep(0)
         with pytest.raises(Saturated):
-            await concurrency.enter()
+            await concurrency.acquire()
         first.cancel()
         await asyncio.sleep(0)
-        concurrency.leave()
+        concurrency.release()
         await second
         assert (concurrency.running, concurrency.waiting) == (2, 0)
-        third = asyncio.create_task(concurrency.enter())
+        third = asyncio.create_task(concurrency.acquire())
         await asyncio.sleep(0)
-        concurrency.leave()
+        concurrency.release()
         third.cancel()  # just when its turn came
         await asyncio.gather(third, return_exceptions=True)
-        concurrency.leave()
+        concurrency.release()
         assert concurrency.running == 0
 
     asyncio.run(play())
@@ -131,10 +131,10 @@ def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
 
 def test_turns_of_one_key_follow_each_other_and_leave_nothing_behind() -> None:
     async def play() -> None:
-        turns, log = Turns(), []
+        turns, log = KeyedLock(), []
 
         async def work(key: str, number: int) -> None:
-            async with turns.turn(key):
+            async with turns.hold(key):
                 log.append((key, number, "in"))
                 await asyncio.sleep(0)
                 log.append((key, number, "out"))
@@ -257,10 +257,10 @@ def test_the_lines_that_wait_for_a_blocked_stream_are_bounded(line: str) -> None
     lines = LineWriter(stream)
     lines.write("first")
     stream.reached.wait()
-    for _ in range(MOST_WAITING // (len(line) + OVERHEAD) + 1000):
+    for _ in range(MAX_WAITING // (len(line) + OVERHEAD) + 1000):
         lines.write(line)
     held = sum(len(each) + OVERHEAD for each in lines._waiting)
-    assert held <= MOST_WAITING + len(line) + OVERHEAD
+    assert held <= MAX_WAITING + len(line) + OVERHEAD
     assert lines.dropped >= 999
     stream.free.set()
     lines.close(wait=30)
@@ -273,4 +273,4 @@ def test_a_sender_gets_its_answer_within_its_15_seconds() -> None:
         definition = catalog.get("listener", "webhook")
     finally:
         catalog.close()
-    assert seconds(definition["wait"]) + seconds(definition["timeout"]) + GRACE + LINGER < 15
+    assert seconds(definition["wait"]) + seconds(definition["timeout"]) + TERMINATE_TIMEOUT + OUTPUT_TIMEOUT < 15

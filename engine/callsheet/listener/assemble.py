@@ -137,33 +137,33 @@ class Assembly:
 
     def _app(self) -> App:
         runner = Runner(
-            self.concurrency, None if self.has_queue else seconds(self.definition["wait"]), self.metrics.timed
+            self.concurrency, None if self.has_queue else seconds(self.definition["wait"]), self.metrics.observe_handler
         )
-        taker: Any = SynchronousDispatcher(
+        dispatcher: Any = SynchronousDispatcher(
             Deduplicator(self.definition["remember"], seconds(self.definition["window"])), runner
         )
         if self.has_queue:
-            taker = self._intake(runner)
+            dispatcher = self._intake(runner)
         elif self.team is not None:
             by_name = {source.name: source for source in self.sources}
-            taker = self.team.dispatcher(taker, by_name, lambda: self.app.plans)
+            dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.plans)
         paths = {source.path: source for source in self.sources}
         if len(paths) < len(self.sources):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
-        return App(paths, self.rules.plans, taker, self.log, self.metrics, clients, self._pages())
+        return App(paths, self.rules.plans, dispatcher, self.log, self.metrics, clients, self._pages())
 
     @property
     def has_queue(self) -> bool:
         return bool(self.options.inbox or self.options.queue)
 
     def _queue(self) -> Queue:
-        from .queue.kinds import choose
+        from .queue.kinds import select_queue
         from .queue.sqlite.queue import FileQueue
 
         if self.options.queue:
-            chosen = choose(self.options.queue, self.catalog, self.environ)
-            return chosen.queue(self.log.note, works=self.options.works)
+            chosen = select_queue(self.options.queue, self.catalog, self.environ)
+            return chosen.queue(self.log.note, consumes=self.options.works)
         window = seconds(self.definition["window"])
         return FileQueue(str(self.options.inbox), window, self.definition["attempts"], self.log.note)
 
@@ -198,29 +198,33 @@ class Assembly:
 
     def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
-        gauges = self.metrics.gauges
-        gauges["running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
-        gauges["queue"] = ("Runs waiting for their turn.", "", lambda: {"": self.concurrency.waiting})
-        gauges["log_lines_dropped"] = ("Lines a blocked log could not take.", "", lambda: {"": self.log.err.dropped})
-        gauges["key_set_age_seconds"] = (
+        readings = self.metrics.readings
+        readings["handlers_running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
+        readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.concurrency.waiting})
+        readings["log_lines_dropped_total"] = (
+            "Lines a blocked log could not take.",
+            "",
+            lambda: {"": self.log.err.dropped},
+        )
+        readings["key_set_age_seconds"] = (
             "Age of the key set.", "source", lambda: {name: keys.age for name, keys in keyed.items()},
         )  # fmt: skip
-        gauges["key_set_fetches"] = (
-            "Attempts to fetch it.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
+        readings["key_set_fetches_total"] = (
+            "Fetches of the key set.", "source", lambda: {name: float(keys.fetches) for name, keys in keyed.items()},
         )  # fmt: skip
-        gauges["inbox"] = ("Events in the inbox.", "state", lambda: self.inbox.depth() if self.inbox else {})
+        readings["inbox_events"] = ("Events in the inbox.", "state", lambda: self.inbox.depth() if self.inbox else {})
         self.metrics.largest.add("key_set_age_seconds")
-        self.metrics.shared.add("inbox")
+        self.metrics.shared.add("inbox_events")
         self.metrics.start()
 
-    def _metrics(self, scope: Scope) -> responses.Answer:
+    def _metrics(self, scope: Scope) -> responses.Response:
         page, content_type = self.metrics.page(_accepted(scope))
-        return responses.answer(200, page, ((b"content-type", content_type.encode()),))
+        return responses.make_response(200, page, ((b"content-type", content_type.encode()),))
 
-    async def _metrics_of_all(self, scope: Scope) -> responses.Answer:
+    async def _metrics_of_all(self, scope: Scope) -> responses.Response:
         assert self.team is not None  # noqa: S101 - this page is served by workers only
         page, content_type = await self.team.metrics_page(_accepted(scope))
-        return responses.answer(200, page, ((b"content-type", content_type.encode()),))
+        return responses.make_response(200, page, ((b"content-type", content_type.encode()),))
 
     def limits(self) -> Limits:
         definition = self.definition
@@ -238,16 +242,16 @@ class Assembly:
             seconds(definition["header_time"]),
             seconds(definition["body_time"]),
             seconds(definition["idle_time"]),
-            self._refused,
+            self._on_refused,
             self.app.try_immediately,
         )
 
-    def _refused(self, status: int, word: str, client: str) -> None:
+    def _on_refused(self, status: int, word: str, client: str) -> None:
         self.metrics.rejected[word] += 1
         self.log.rejection(status, word, client, word.replace("_", " "))
 
     def services(self) -> Services:
-        return Services(self._start, self._stop_taking, self._idle, self._end, self._reload, self.log.note)
+        return Services(self._start, self._stop_fetching, self._idle, self._shutdown, self._reload, self.log.note)
 
     async def _start(self) -> None:
         if self.team is not None:
@@ -258,23 +262,23 @@ class Assembly:
         if self.inbox is not None:
             await self.inbox.open()
         if self.worker is not None:
-            await self.worker.begin()
+            await self.worker.start()
 
-    def _stop_taking(self) -> None:
+    def _stop_fetching(self) -> None:
         if self.worker is not None:
-            self.worker.stop_taking()
+            self.worker.stop_fetching()
 
     def _idle(self) -> bool:
         return (self.worker is None or self.worker.idle) and (self.team is None or self.team.idle)
 
-    async def _end(self) -> None:
+    async def _shutdown(self) -> None:
         if self.team is not None:
             self.team.channel.close()
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.worker is not None:
-            await self.worker.end()
+            await self.worker.shutdown()
         for rules in (*self.retired, self.rules):
             await close_handlers(rules)
         for close in self.closers:

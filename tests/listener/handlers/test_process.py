@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import process
-from callsheet.listener.handlers.process import MOST_OUTPUT, Process
+from callsheet.listener.handlers.process import MAX_OUTPUT, Process
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
 
@@ -49,7 +49,7 @@ def outcome(line: str, data: bytes = b"") -> tuple[int, bytes]:
     [
         ("cat", b"an event\n", 0, b"an event\n"),
         ("wc -c", BIG, 0, b"1000000\n"),
-        ("cat", BIG, 0, BIG[:MOST_OUTPUT]),
+        ("cat", BIG, 0, BIG[:MAX_OUTPUT]),
         ("true", BIG, 0, b""),
         ("exec 0<&-; sleep 0.1; echo no", BIG, 0, b"no\n"),
         ("echo out; echo err >&2; exit 3", b"", 3, b"out\nerr\n"),

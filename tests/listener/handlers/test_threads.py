@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from callsheet.listener.handlers import HandlerFailed, threads
-from callsheet.listener.handlers.threads import Threads
+from callsheet.listener.handlers.threads import ThreadPool
 from support.listening import until
 
 
-def names(made: Threads, runs: int) -> set[int]:
+def names(made: ThreadPool, runs: int) -> set[int]:
     """The threads that served some runs, one after another."""
 
     async def work() -> set[int]:
@@ -22,17 +22,17 @@ def names(made: Threads, runs: int) -> set[int]:
 
 
 def test_a_thread_serves_many_runs_and_ends_when_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Threads(4)
+    made = ThreadPool(4)
     assert len(names(made, 20)) <= 2
-    monkeypatch.setattr(threads, "IDLE", 0.01)
-    idle = Threads(4)
+    monkeypatch.setattr(threads, "IDLE_TIMEOUT", 0.01)
+    idle = ThreadPool(4)
     names(idle, 3)
     until(lambda: idle._threads == 0, "the end of the threads")
     assert len(names(idle, 3)) >= 1
 
 
 def test_a_run_that_overran_keeps_its_place() -> None:
-    made, go, at_once = Threads(3), threading.Event(), threading.Barrier(4)
+    made, go, at_once = ThreadPool(3), threading.Event(), threading.Barrier(4)
 
     def held() -> str:
         at_once.wait(30)

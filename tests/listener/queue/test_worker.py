@@ -15,7 +15,7 @@ from callsheet.listener.dispatch.runner import Runner
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
 from callsheet.listener.queue.intake import Intake
-from callsheet.listener.queue.port import Lease, Put, Queue, QueueFailed, Taken
+from callsheet.listener.queue.port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
 from callsheet.listener.queue.worker import Backoff, Worker
 from callsheet.listener.routing.route import Job, RoutingTable
 from callsheet.listener.telemetry.line_writer import LineWriter
@@ -46,14 +46,14 @@ class Memory:
 
     async def open(self) -> None: ...
 
-    async def _put(self) -> Put:
+    async def _put(self) -> PutResult:
         await self.held.wait()
-        return Put(stored=True, lease=Lease(1, 1))
+        return PutResult(stored=True, lease=Lease(1, 1))
 
-    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         return asyncio.ensure_future(self._put())
 
-    async def take(self, count: int) -> list[Taken]:
+    async def fetch(self, count: int) -> list[QueuedEvent]:
         await asyncio.sleep(60)
         return []
 
@@ -67,19 +67,19 @@ class Memory:
         self.changes.append((word, lease.key))
         return True
 
-    async def mark(self, lease: Lease, job: str) -> bool:
+    async def record_success(self, lease: Lease, job: str) -> bool:
         return self._change(f"mark {job}", lease)
 
-    async def done(self, lease: Lease) -> bool:
+    async def complete(self, lease: Lease) -> bool:
         return self._change("done", lease)
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         return self._change(f"retry: {reason}", lease)
 
-    async def dead(self, lease: Lease, reason: str) -> bool:
+    async def give_up(self, lease: Lease, reason: str) -> bool:
         return self._change(f"dead: {reason}", lease)
 
-    async def leave(self, leases: Sequence[Lease]) -> None:
+    async def release(self, leases: Sequence[Lease]) -> None:
         self.changes += [("left", lease.key) for lease in leases]
 
     def depth(self) -> Mapping[str, float]:
@@ -133,7 +133,7 @@ def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(fail
     async def play() -> list[tuple[str, int]]:
         queue = Memory(failures)
         worker = worker_of(queue)
-        worker.start(Lease(1, 1), event("1"), [job("r/1", good), job("r/2", other)])
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", good), job("r/2", other)])
         await until_idle(worker)
         return queue.changes
 
@@ -148,7 +148,7 @@ def test_a_handler_that_cancels_itself_has_failed() -> None:
     async def play() -> None:
         queue = Memory()
         worker = worker_of(queue)
-        worker.start(Lease(1, 1), event("1"), [job("r/1", Noted(asyncio.CancelledError()))])
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", Noted(asyncio.CancelledError()))])
         await until_idle(worker)
         ((word, key),) = queue.changes
         assert (word.partition(":")[0], key) == ("retry", 1)
@@ -160,7 +160,7 @@ def test_an_event_that_was_delivered_too_often_is_given_up_without_a_run() -> No
     async def play() -> None:
         queue = Memory()
         worker = worker_of(queue)
-        worker._resume(Taken(Lease(1, 4), "lms", [], b"", b"{}", b"{}", frozenset()))
+        worker._run_queued(QueuedEvent(Lease(1, 4), "lms", [], b"", b"{}", b"{}", frozenset()))
         await until_idle(worker)
         assert queue.changes == [("dead: the process that handled it ended", 1)]
 
@@ -171,10 +171,10 @@ def test_what_could_not_be_written_is_tried_once_more_at_the_end() -> None:
     async def play() -> None:
         queue = Memory([100])
         worker = worker_of(queue)
-        worker.start(Lease(1, 1), event("1"), [job("r/1", Noted())])
-        await reach(lambda: worker._unwritten)
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", Noted())])
+        await reach(lambda: worker._unsaved)
         queue._failures = []
-        await worker.end()
+        await worker.shutdown()
         worker.log.err.close()
         assert queue.changes == [("done", 1), ("left", 1)]
 
@@ -187,7 +187,7 @@ def test_a_sender_is_answered_while_the_disk_hangs_and_its_event_runs_when_it_wa
         queue.held.clear()
         worker, handler = worker_of(queue), Noted()
         verdict = await Intake(queue, worker, 0.01).handle(event("1"), [job("r/1", handler)])
-        assert (verdict.status, verdict.word) == (503, "inbox_failed")
+        assert (verdict.status, verdict.outcome) == (503, "inbox_failed")
         queue.held.set()
         await reach(lambda: queue.changes)
         await until_idle(worker)

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.listening import HEADER, SECRET, Listener, event, listening, run, signature, until
+from support.places import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and sockets of POSIX")
 
@@ -145,13 +146,26 @@ def test_types_beyond_the_definitions_are_counted_and_not_handled(plain: Listene
     assert "planet" not in plain.out[before:]
     page = plain.request("GET", "/metrics").body.decode()
     assert _unknown(plain) == counted + 1
-    assert "listener_received_total" in page
-    assert 'listener_rejected_total{reason="unreadable"}' in page
+    assert "listener_deliveries_received_total" in page
+    assert 'listener_deliveries_rejected_total{reason="unreadable"}' in page
+
+
+def test_metrics_are_named_as_prometheus_asks_and_as_the_documentation_says(plain: Listener) -> None:
+    page = plain.request("GET", "/metrics").body.decode()
+    families = dict(re.findall(r"^# TYPE (listener_\w+) (\w+)$", page, re.MULTILINE))
+    families = {name: kind for name, kind in families.items() if not name.endswith("_created")}
+    for name, kind in families.items():
+        assert name.endswith("_total") == (kind == "counter"), name
+        assert not re.search(r"_(ms|milliseconds|minutes|hours|days|kb|mb)(_|$)", name), name
+    documented = re.findall(
+        r"^\| `(listener_\w+)` \|", (ROOT / "docs" / "listener.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert sorted(documented) == sorted(families)
 
 
 def _unknown(listener: Listener) -> float:
     page = listener.request("GET", "/metrics").body.decode()
-    found = re.search(r'listener_accepted_total{outcome="unknown_type",source="lms"} (\S+)', page)
+    found = re.search(r'listener_events_total{outcome="unknown_type",source="lms"} (\S+)', page)
     return float(found[1]) if found else 0.0
 
 
@@ -180,7 +194,7 @@ def test_nothing_of_a_body_is_printed_without_being_asked(signed: Listener) -> N
 def test_one_structured_line_an_event(signed: Listener) -> None:
     signed.send(event("line"))
     line = signed.logged("id=line")
-    assert " 200 accepted source=lms type=grade_change id=line client=127.0.0.1 ms=" in line
+    assert " 200 accepted source=lms type=grade_change id=line client=127.0.0.1 duration_ms=" in line
 
 
 @pytest.mark.parametrize("size", [256 * 1024 * 1024, 100_001])

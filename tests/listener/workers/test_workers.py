@@ -49,8 +49,8 @@ def test_repetitions_over_all_workers_run_once_and_every_worker_counts_for_all(t
         assert list(pool.map(lambda data: listener.send(data).status, sent)) == [200] * 200
         assert ids(tmp_path / "got") == Counter({str(number): 1 for number in range(20)})
         for _ in range(6):
-            assert figure(listener, "listener_received_total") == 200
-            assert figure(listener, 'listener_accepted_total{outcome="duplicate",source="lms"}') == 180
+            assert figure(listener, "listener_deliveries_received_total") == 200
+            assert figure(listener, 'listener_events_total{outcome="duplicate",source="lms"}') == 180
         assert listener.stop() == 0
 
 

@@ -26,7 +26,7 @@ def _opened(context: Context, values: dict[str, Any], *, write: bool = False) ->
 
 def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Inspection:
     """What an option names comes before what a variable names, and a file before a queue."""
-    from ...listener.queue.kinds import choose
+    from ...listener.queue.kinds import select_queue
     from ...listener.queue.sqlite.inspection import FileInspection
 
     prefix, environ = context.definition["prefix"], context.environ
@@ -38,7 +38,7 @@ def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Ins
     if path:
         return FileInspection(path, write=write)
     if url:
-        return choose(url, context.catalog, environ).inspection(context.note)
+        return select_queue(url, context.catalog, environ).inspection(context.note)
     raise UsageError("which inbox?", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
 
 
@@ -52,7 +52,7 @@ def dead(context: Context, values: dict[str, Any]) -> None:
 
 def _list(context: Context, values: dict[str, Any], state: str | None) -> None:
     with _opened(context, values) as inbox:
-        rows = inbox.listed(state, values["max"])
+        rows = inbox.list_events(state, values["max"])
     _show(context, rows)
 
 

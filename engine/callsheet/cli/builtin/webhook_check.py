@@ -66,9 +66,9 @@ def _promises(context: Context, url: str | None) -> list[str]:
     """Say what a queue's settings promise; returns what to be warned of."""
     if url is None:
         return []
-    from ...listener.queue.kinds import choose
+    from ...listener.queue.kinds import select_queue
 
-    facts, doubts = choose(url, context.catalog, context.environ).promises(context.note)
+    facts, doubts = select_queue(url, context.catalog, context.environ).guarantees(context.note)
     for fact in facts:
         context.note(one_line(fact))
     return [one_line(doubt) for doubt in doubts]

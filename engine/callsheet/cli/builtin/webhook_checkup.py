@@ -123,7 +123,7 @@ def _made(assembly: Assembly, log: Any) -> Iterator[Assembly]:
 
 
 async def _ended(assembly: Assembly) -> None:
-    await assembly.services().end()
+    await assembly.services().shutdown()
 
 
 def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractContextManager[Assembly]:

@@ -47,7 +47,7 @@ class _Signals:
 
     def __init__(self, assembly: Assembly) -> None:
         self.stopping = asyncio.Event()
-        self.at_once = asyncio.Event()
+        self.force_exit = asyncio.Event()
         loop = asyncio.get_running_loop()
         try:
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -59,7 +59,7 @@ class _Signals:
 
     def _stop(self) -> None:
         if self.stopping.is_set():
-            self.at_once.set()
+            self.force_exit.set()
         self.stopping.set()
 
 
@@ -71,10 +71,10 @@ async def _work(assembly: Assembly) -> None:
         await services.start()
         assembly.log.note("ready")
         await signals.stopping.wait()
-        services.stop_taking()
+        services.stop_fetching()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds(assembly.definition["drain_time"])):
-                while not signals.at_once.is_set() and not services.idle():  # noqa: ASYNC110 - any run may be the last
+                while not signals.force_exit.is_set() and not services.idle():  # noqa: ASYNC110 - any run may be the last
                     await asyncio.sleep(POLL)
     finally:
-        await services.end()
+        await services.shutdown()

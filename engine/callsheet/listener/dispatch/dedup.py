@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class Attempt:
     """An event under way, or one whose last attempt failed: what of it succeeded must not run again."""
 
-    __slots__ = ("outcome", "succeeded")
+    __slots__ = ("succeeded", "verdict")
 
     def __init__(self) -> None:
         self.succeeded: set[str] = set()
-        self.outcome: asyncio.Future[Verdict | None] | None = None
+        self.verdict: asyncio.Future[Verdict | None] | None = None
 
 
 class Deduplicator:
@@ -34,10 +34,10 @@ class Deduplicator:
         return len(self._done)
 
     def is_done(self, key: str, now: float) -> bool:
-        self._forget(now)
+        self._expire(now)
         return key in self._done
 
-    def done(self, key: str, now: float) -> None:
+    def mark_done(self, key: str, now: float) -> None:
         if key not in self._done:
             self._done.add(key)
             self._order.append((now, key))
@@ -45,23 +45,23 @@ class Deduplicator:
         if len(self._order) > self.remember:
             self._done.discard(self._order.popleft()[1])
 
-    def _forget(self, now: float) -> None:
+    def _expire(self, now: float) -> None:
         order, oldest = self._order, now - self.window
         while order and order[0][0] < oldest:
             self._done.discard(order.popleft()[1])
 
     def attempt(self, key: str) -> Attempt:
         """The state of an event that is not done. Failed ones are forgotten, oldest first, when there are too many."""
-        found = self._attempts.get(key)
-        if found is None:
-            found = self._attempts[key] = Attempt()
-            self._drop_failed()
-        return found
+        attempt = self._attempts.get(key)
+        if attempt is None:
+            attempt = self._attempts[key] = Attempt()
+            self._evict_failed()
+        return attempt
 
-    def _drop_failed(self) -> None:
+    def _evict_failed(self) -> None:
         while len(self._attempts) > self.remember:
             key, attempt = next(iter(self._attempts.items()))
-            if attempt.outcome is not None and not attempt.outcome.done():
+            if attempt.verdict is not None and not attempt.verdict.done():
                 self._attempts.move_to_end(key)
                 return
             del self._attempts[key]

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from ..handlers import HandlerFailed
-from ..handlers.limits import ConcurrencyLimit, Saturated, Turns
+from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 OnSuccess = Callable[[str], Awaitable[None]]
 
 
-class Timed(Protocol):
-    def __call__(self, job: str, took: float, *, succeeded: bool) -> None: ...
+class HandlerObserver(Protocol):
+    def __call__(self, job: str, duration: float, *, succeeded: bool) -> None: ...
 
 
-class Outcome:
+class RunResult:
     """`failed` says why, job by job; `saturated` that some found no place."""
 
     __slots__ = ("failed", "saturated", "succeeded")
@@ -34,54 +34,54 @@ class Outcome:
 
 
 class Runner:
-    """`wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
+    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
 
-    def __init__(self, concurrency: ConcurrencyLimit, wait: float | None, timed: Timed) -> None:
+    def __init__(self, concurrency: ConcurrencyLimit, max_wait: float | None, observe: HandlerObserver) -> None:
         self.concurrency = concurrency
-        self.wait = wait
-        self._timed = timed
-        self._turns = Turns()
+        self.max_wait = max_wait
+        self._observe = observe
+        self._ordered = KeyedLock()
 
-    async def run(self, event: Event, jobs: Sequence[Job], mark: OnSuccess | None = None) -> Outcome:
-        """`mark` is told of each job that succeeded, before the others have ended."""
-        outcome = Outcome()
+    async def run(self, event: Event, jobs: Sequence[Job], on_success: OnSuccess | None = None) -> RunResult:
+        """`on_success` is told of each job that succeeded, before the others have ended."""
+        result = RunResult()
         if len(jobs) == 1:
-            await self._try(event, jobs[0], outcome, mark)
+            await self._run_job(event, jobs[0], result, on_success)
         elif jobs:
-            await asyncio.gather(*(self._try(event, job, outcome, mark) for job in jobs))
-        return outcome
+            await asyncio.gather(*(self._run_job(event, job, result, on_success) for job in jobs))
+        return result
 
-    async def _try(self, event: Event, job: Job, outcome: Outcome, mark: OnSuccess | None) -> None:
+    async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()
         try:
-            await self._take_turn(event, job)
-            if mark is not None:
-                await mark(job.id)
+            await self._run_handler(event, job)
+            if on_success is not None:
+                await on_success(job.id)
         except Saturated:
-            outcome.saturated = True
-            outcome.failed[job.id] = "no free place"
+            result.saturated = True
+            result.failed[job.id] = "no free place"
         except HandlerFailed as failure:
-            outcome.failed[job.id] = str(failure)
-            self._timed(job.id, perf_counter() - started, succeeded=False)
+            result.failed[job.id] = str(failure)
+            self._observe(job.id, perf_counter() - started, succeeded=False)
         except Exception as error:  # noqa: BLE001 - one broken handler must not take the others down
-            outcome.failed[job.id] = f"{type(error).__name__}: {error}"
-            self._timed(job.id, perf_counter() - started, succeeded=False)
+            result.failed[job.id] = f"{type(error).__name__}: {error}"
+            self._observe(job.id, perf_counter() - started, succeeded=False)
         else:
-            outcome.succeeded.add(job.id)
-            self._timed(job.id, perf_counter() - started, succeeded=True)
+            result.succeeded.add(job.id)
+            self._observe(job.id, perf_counter() - started, succeeded=True)
 
-    async def _take_turn(self, event: Event, job: Job) -> None:
-        async with AsyncExitStack() as held:
+    async def _run_handler(self, event: Event, job: Job) -> None:
+        async with AsyncExitStack() as slots:
             try:
-                async with asyncio.timeout(self.wait):
-                    await self._enter(event, job, held)
+                async with asyncio.timeout(self.max_wait):
+                    await self._acquire_slots(event, job, slots)
             except TimeoutError:
                 raise Saturated from None
             await job.handler.run(event, job.id)
 
-    async def _enter(self, event: Event, job: Job, held: AsyncExitStack) -> None:
+    async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:
         if job.order is not None and (value := job.order(event.fast_scope)) is not None:
-            await held.enter_async_context(self._turns.turn((job.id, repr(value))))
-        for concurrency in (*job.concurrency_limits, self.concurrency):
-            await concurrency.enter()
-            held.callback(concurrency.leave)
+            await slots.enter_async_context(self._ordered.hold((job.id, repr(value))))
+        for limit in (*job.concurrency_limits, self.concurrency):
+            await limit.acquire()
+            slots.callback(limit.release)

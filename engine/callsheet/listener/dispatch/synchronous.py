@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class SynchronousDispatcher:
-    def __init__(self, seen: Deduplicator, runner: Runner) -> None:
-        self.dedup = seen
+    def __init__(self, dedup: Deduplicator, runner: Runner) -> None:
+        self.dedup = dedup
         self.runner = runner
 
     def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
@@ -27,29 +27,29 @@ class SynchronousDispatcher:
         if self.dedup.is_done(event.key, now):
             return DUPLICATE
         if not jobs:
-            self.dedup.done(event.key, now)
+            self.dedup.mark_done(event.key, now)
             return ACCEPTED
         return None
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
         attempt = self.dedup.attempt(event.key)
-        if attempt.outcome is not None and not attempt.outcome.done():
-            failed = await asyncio.shield(attempt.outcome)
+        if attempt.verdict is not None and not attempt.verdict.done():
+            failed = await asyncio.shield(attempt.verdict)
             return DUPLICATE if failed is None else failed
-        attempt.outcome = asyncio.get_running_loop().create_future()
+        attempt.verdict = asyncio.get_running_loop().create_future()
         verdict: Verdict | None = Verdict(500, "failed", "interrupted")
         try:
             verdict = await self._run(event, jobs, attempt)
         finally:
-            attempt.outcome.set_result(verdict)
+            attempt.verdict.set_result(verdict)
         return verdict or ACCEPTED
 
     async def _run(self, event: Event, jobs: Sequence[Job], attempt: Attempt) -> Verdict | None:
         """Nothing where all succeeded."""
-        outcome = await self.runner.run(event, [job for job in jobs if job.id not in attempt.succeeded])
-        attempt.succeeded |= outcome.succeeded
-        if outcome.failed:
-            return failure(outcome)
-        self.dedup.done(event.key, monotonic())
+        result = await self.runner.run(event, [job for job in jobs if job.id not in attempt.succeeded])
+        attempt.succeeded |= result.succeeded
+        if result.failed:
+            return failure(result)
+        self.dedup.mark_done(event.key, monotonic())
         return None

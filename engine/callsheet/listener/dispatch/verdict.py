@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .runner import Outcome
+    from .runner import RunResult
 
 
 class Verdict(NamedTuple):
     status: int
-    word: str
+    outcome: str
     detail: str = ""
 
 
@@ -18,6 +18,6 @@ ACCEPTED = Verdict(200, "accepted")
 DUPLICATE = Verdict(200, "duplicate")
 
 
-def failure(outcome: Outcome) -> Verdict:
-    detail = "; ".join(f"{job}: {text}" for job, text in outcome.failed.items())
-    return Verdict(503, "saturated", detail) if outcome.saturated else Verdict(500, "failed", detail)
+def failure(result: RunResult) -> Verdict:
+    detail = "; ".join(f"{job}: {text}" for job, text in result.failed.items())
+    return Verdict(503, "saturated", detail) if result.saturated else Verdict(500, "failed", detail)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
-from .threads import Threads
+from .threads import ThreadPool
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -29,12 +29,12 @@ class Append(Base):
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.path = os.path.join(context.folder, table["file"])
-        self.threads = Threads(table.get("concurrency", 64))
+        self.pool = ThreadPool(table.get("concurrency", 64))
 
     async def run(self, event: Event, job: str) -> None:
         del job
         line = self.input_of(event)
-        await self.threads.run(lambda: self._append(line if line.endswith(b"\n") else line + b"\n"), self.timeout)
+        await self.pool.run(lambda: self._append(line if line.endswith(b"\n") else line + b"\n"), self.timeout)
 
     def _append(self, line: bytes) -> None:
         try:

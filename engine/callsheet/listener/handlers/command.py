@@ -9,13 +9,13 @@ from ...errors import DefinitionError
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
 from .command_call import command_call
-from .threads import Threads
+from .threads import ThreadPool
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
     from ..verify.event import Event
 
-MOST_OUTPUT = 4096
+MAX_OUTPUT = 4096
 
 
 class Command(Base):
@@ -30,14 +30,14 @@ class Command(Base):
             raise DefinitionError("handler 'command' needs 'program'")
         self.call = command_call(table["program"], table["run"], table.get("params", {}), context.environ)
         self.environ = self.environment(self.call.prefix)
-        self.threads = Threads(table.get("concurrency", 16))
+        self.pool = ThreadPool(table.get("concurrency", 16))
 
     async def run(self, event: Event, job: str) -> None:
         values = self.call.filled(event.scope)
         data = self.input_of(event)
-        out, err = Excerpt(MOST_OUTPUT), Excerpt(MOST_OUTPUT)
+        out, err = Excerpt(MAX_OUTPUT), Excerpt(MAX_OUTPUT)
 
-        def work() -> int:
+        def run_command() -> int:
             stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
             return self.context.run_command(
                 self.call.program,
@@ -50,7 +50,7 @@ class Command(Base):
                 stderr=err,
             )
 
-        code = await self.threads.run(work, self.timeout)
+        code = await self.pool.run(run_command, self.timeout)
         for line in (out.text + err.text).splitlines():
             self.context.report(f"{job}: {line}")
         if code:
@@ -60,9 +60,9 @@ class Command(Base):
 class Excerpt(io.StringIO):
     """A stream that keeps the beginning and the end of what is written, however much that is."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_length: int) -> None:
         super().__init__()
-        self.most = most
+        self.max_length = max_length
         self.beginning = ""
         self.end = ""
 
@@ -71,9 +71,9 @@ class Excerpt(io.StringIO):
         return self.beginning + self.end
 
     def write(self, text: str) -> int:
-        room = self.most - len(self.beginning)
+        room = self.max_length - len(self.beginning)
         self.beginning += text[:room]
-        self.end = (self.end + text[room:])[-self.most :]
+        self.end = (self.end + text[room:])[-self.max_length :]
         return len(text)
 
 

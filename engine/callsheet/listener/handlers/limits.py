@@ -13,11 +13,11 @@ class Saturated(Exception):
 
 
 class ConcurrencyLimit:
-    """`queue` is the number that may wait; nothing bounds it when it is absent."""
+    """`max_waiting` is the number that may wait; nothing bounds it when it is absent."""
 
-    def __init__(self, limit: int, queue: int | None = None) -> None:
+    def __init__(self, limit: int, max_waiting: int | None = None) -> None:
         self.limit = limit
-        self.queue = queue
+        self.max_waiting = max_waiting
         self.running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -25,46 +25,46 @@ class ConcurrencyLimit:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    async def enter(self) -> None:
+    async def acquire(self) -> None:
         """Raises `Saturated` at once where the queue is full."""
         if self.running < self.limit and not self._waiting:
             self.running += 1
             return
-        if self.queue is not None and len(self._waiting) >= self.queue:
+        if self.max_waiting is not None and len(self._waiting) >= self.max_waiting:
             raise Saturated
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
         try:
-            await turn
+            await future
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave()
+            if future.done() and not future.cancelled():
+                self.release()
             else:
-                self._waiting.remove(turn)
+                self._waiting.remove(future)
             raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
                 return
         self.running -= 1
 
 
-class Turns:
+class KeyedLock:
     """One at a time for each key, in the order of arrival."""
 
     def __init__(self) -> None:
         self._limits: dict[Hashable, ConcurrencyLimit] = {}
 
     @asynccontextmanager
-    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+    async def hold(self, key: Hashable) -> AsyncIterator[None]:
         concurrency = self._limits.setdefault(key, ConcurrencyLimit(1))
-        await concurrency.enter()
+        await concurrency.acquire()
         try:
             yield
         finally:
-            concurrency.leave()
+            concurrency.release()
             if not concurrency.running:
                 self._limits.pop(key, None)

@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import IO, TypeVar
 
-MOST_OUTPUT = 8192
-GRACE = 1.0
-LINGER = 0.2
-_PIECE = 65536
-_PIECES = 16
+MAX_OUTPUT = 8192
+TERMINATE_TIMEOUT = 1.0
+OUTPUT_TIMEOUT = 0.2
+_CHUNK_SIZE = 65536
+_CHUNKS_PER_READ = 16
 _HAS_PIDFD = hasattr(os, "pidfd_open")
 T = TypeVar("T")
 
@@ -47,37 +47,37 @@ class Process:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         loop = asyncio.get_running_loop()
-        self._ended: asyncio.Future[int] = loop.create_future()
-        self._silent: asyncio.Future[None] = loop.create_future()
+        self._exit_code: asyncio.Future[int] = loop.create_future()
+        self._output_closed: asyncio.Future[None] = loop.create_future()
         self._output = bytearray()
-        watch = _InLoop if _HAS_PIDFD else _InThreads
-        self._watch = watch(self._popen, data, self._hear, self._ended, self._silent)
+        watcher = _LoopWatcher if _HAS_PIDFD else _ThreadWatcher
+        self._watcher = watcher(self._popen, data, self._on_output, self._exit_code, self._output_closed)
 
     @property
-    def has_ended(self) -> bool:
-        return self._ended.done()
+    def has_exited(self) -> bool:
+        return self._exit_code.done()
 
     async def wait(self) -> int:
         """Its exit code, negative for a signal."""
-        return await asyncio.shield(self._ended)
+        return await asyncio.shield(self._exit_code)
 
     async def output(self) -> bytes:
         """The first part of what it printed; children that it left may keep the pipe open and are not waited for."""
-        if not self._silent.done():
-            await asyncio.wait([self._silent], timeout=LINGER)
-        self._watch.close()
+        if not self._output_closed.done():
+            await asyncio.wait([self._output_closed], timeout=OUTPUT_TIMEOUT)
+        self._watcher.close()
         return bytes(self._output)
 
     async def stop(self) -> None:
         """End the program and all that it started."""
         self._signal("SIGTERM")
-        await asyncio.wait([self._ended], timeout=GRACE)
+        await asyncio.wait([self._exit_code], timeout=TERMINATE_TIMEOUT)
         self._signal("SIGKILL")
         await self.wait()
 
-    def _hear(self, piece: bytes) -> None:
+    def _on_output(self, chunk: bytes) -> None:
         """All of it is read, so that a talkative program does not stall; the first part is kept."""
-        self._output += piece[: max(0, MOST_OUTPUT - len(self._output))]
+        self._output += chunk[: max(0, MAX_OUTPUT - len(self._output))]
 
     def _signal(self, name: str) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -87,23 +87,23 @@ class Process:
                 os.killpg(self._popen.pid, getattr(signal, name))
 
 
-class _InLoop:
+class _LoopWatcher:
     """The loop watches the end of the program and both pipes."""
 
     def __init__(
         self,
         popen: subprocess.Popen[bytes],
         data: bytes,
-        hear: Callable[[bytes], None],
-        ended: asyncio.Future[int],
-        silent: asyncio.Future[None],
+        on_output: Callable[[bytes], None],
+        exit_code: asyncio.Future[int],
+        output_closed: asyncio.Future[None],
     ) -> None:
-        self._popen, self._hear, self._ended, self._silent = popen, hear, ended, silent
+        self._popen, self._on_output, self._exit_code, self._output_closed = popen, on_output, exit_code, output_closed
         self._loop = asyncio.get_running_loop()
-        self._input, self._output = _pipe(popen.stdin), _pipe(popen.stdout)
+        self._input, self._output = _nonblocking(popen.stdin), _nonblocking(popen.stdout)
         self._data = memoryview(data)
-        self._end = os.pidfd_open(popen.pid)
-        self._loop.add_reader(self._end, self._on_end)
+        self._pidfd = os.pidfd_open(popen.pid)
+        self._loop.add_reader(self._pidfd, self._on_exit)
         self._loop.add_reader(self._output, self._read)
         self._write()
         if self._data:
@@ -115,27 +115,27 @@ class _InLoop:
             self._popen.stdout.close()
         self._close_input()
 
-    def _on_end(self) -> None:
+    def _on_exit(self) -> None:
         code = self._popen.poll()
         if code is None:
             return
-        self._loop.remove_reader(self._end)
-        os.close(self._end)
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
         self._read()  # what it printed last is there already
         self._close_input()
-        _settle(self._ended, code)
+        _set_result(self._exit_code, code)
 
     def _read(self) -> None:
-        if self._silent.done():
+        if self._output_closed.done():
             return
         with contextlib.suppress(BlockingIOError):
-            for _ in range(_PIECES):  # a program that never stops talking must not hold up the loop
-                piece = os.read(self._output, _PIECE)
-                if not piece:
+            for _ in range(_CHUNKS_PER_READ):  # a program that never stops talking must not hold up the loop
+                chunk = os.read(self._output, _CHUNK_SIZE)
+                if not chunk:
                     self._loop.remove_reader(self._output)
-                    _settle(self._silent, None)
+                    _set_result(self._output_closed, None)
                     return
-                self._hear(piece)
+                self._on_output(chunk)
 
     def _write(self) -> None:
         try:
@@ -153,26 +153,32 @@ class _InLoop:
             self._popen.stdin.close()
 
 
-class _InThreads:
+class _ThreadWatcher:
     """A thread each for the input, the output and the end."""
 
     def __init__(
         self,
         popen: subprocess.Popen[bytes],
         data: bytes,
-        hear: Callable[[bytes], None],
-        ended: asyncio.Future[int],
-        silent: asyncio.Future[None],
+        on_output: Callable[[bytes], None],
+        exit_code: asyncio.Future[int],
+        output_closed: asyncio.Future[None],
     ) -> None:
-        self._popen, self._data, self._hear, self._ended, self._silent = popen, data, hear, ended, silent
+        self._popen, self._data, self._on_output, self._exit_code, self._output_closed = (
+            popen,
+            data,
+            on_output,
+            exit_code,
+            output_closed,
+        )
         self._loop = asyncio.get_running_loop()
-        for work in (self._feed, self._read, self._wait):
-            threading.Thread(target=work, daemon=True).start()
+        for target in (self._write_input, self._read, self._wait):
+            threading.Thread(target=target, daemon=True).start()
 
     def close(self) -> None:
         """The reading thread closes its end when the last child has closed the other."""
 
-    def _feed(self) -> None:
+    def _write_input(self) -> None:
         if self._popen.stdin is not None:
             with contextlib.suppress(OSError), self._popen.stdin as pipe:
                 pipe.write(self._data)
@@ -180,24 +186,24 @@ class _InThreads:
     def _read(self) -> None:
         if self._popen.stdout is not None:
             with contextlib.suppress(OSError), self._popen.stdout as pipe:
-                while piece := pipe.read(_PIECE):
-                    self._hear(piece)
-        self._tell(partial(_settle, self._silent, None))
+                while chunk := pipe.read(_CHUNK_SIZE):
+                    self._on_output(chunk)
+        self._call_in_loop(partial(_set_result, self._output_closed, None))
 
     def _wait(self) -> None:
-        self._tell(partial(_settle, self._ended, self._popen.wait()))
+        self._call_in_loop(partial(_set_result, self._exit_code, self._popen.wait()))
 
-    def _tell(self, call: Callable[[], None]) -> None:
+    def _call_in_loop(self, call: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(call)
 
 
-def _settle(future: asyncio.Future[T], value: T) -> None:
+def _set_result(future: asyncio.Future[T], value: T) -> None:
     if not future.done():
         future.set_result(value)
 
 
-def _pipe(file: IO[bytes] | None) -> int:
+def _nonblocking(file: IO[bytes] | None) -> int:
     assert file is not None  # noqa: S101 - all three were asked for
     os.set_blocking(file.fileno(), False)
     return file.fileno()

@@ -38,7 +38,7 @@ class Program(Base):
         except TimeoutError:
             raise HandlerFailed(f"still running after {self.timeout:g} s, stopped") from None
         finally:
-            if not process.has_ended:
+            if not process.has_exited:
                 await process.stop()
             self._tell(job, await process.output())
         if code:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UsageError
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
-from .threads import Threads
+from .threads import ThreadPool
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -29,7 +29,7 @@ class Python(Base):
         super().__init__(table, context)
         self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)
-        self.threads = Threads(table.get("concurrency", 64))
+        self.pool = ThreadPool(table.get("concurrency", 64))
         self.running: set[asyncio.Task[BaseException | None]] = set()
 
     async def run(self, event: Event, job: str) -> None:
@@ -38,11 +38,11 @@ class Python(Base):
         if self.is_async:
             await self._run_async(record)
         else:
-            await self.threads.run(lambda: self.function(record), self.timeout)
+            await self.pool.run(lambda: self.function(record), self.timeout)
 
     async def _run_async(self, record: dict[str, Any]) -> None:
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
-        if len(self.running) >= self.threads.most:
+        if len(self.running) >= self.pool.max_running:
             raise HandlerFailed(f"{len(self.running)} earlier runs have not ended yet")
         task = asyncio.create_task(self._outcome(record))
         self.running.add(task)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
-from .port import Put, Queue, QueueFailed, TooLarge
+from .port import PutResult, Queue, QueueFailed, TooLarge
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Intake:
-    """`patience` is the longest wait for the queue, in seconds. Without a worker, others handle what is kept."""
+    """`timeout` is the longest wait for the queue, in seconds. Without a worker, others handle what is kept."""
 
-    def __init__(self, queue: Queue, worker: Worker | None, patience: float) -> None:
+    def __init__(self, queue: Queue, worker: Worker | None, timeout: float) -> None:
         self.queue = queue
         self.worker = worker
-        self.patience = patience
-        self._coming = 0
+        self.timeout = timeout
+        self._pending = 0
 
     def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
         """Nothing: the queue is always waited for."""
@@ -32,31 +32,31 @@ class Intake:
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
         """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
-        own = self.worker is not None and bool(jobs) and self.worker.free > self._coming
+        run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
         try:
-            kept = self.queue.put(event, wanted=bool(jobs) or self.worker is None, own=own)
-            if own:
-                self._coming += 1
-                kept.add_done_callback(partial(self._kept, event, jobs))
-            await asyncio.wait((kept,), timeout=self.patience)
-            if not kept.done():
-                kept.add_done_callback(_forget)
-                return Verdict(503, "inbox_failed", f"not kept within {self.patience:g} s")
-            return ACCEPTED if kept.result().stored else DUPLICATE
+            future = self.queue.put(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
+            if run_here:
+                self._pending += 1
+                future.add_done_callback(partial(self._on_stored, event, jobs))
+            await asyncio.wait((future,), timeout=self.timeout)
+            if not future.done():
+                future.add_done_callback(_consume_exception)
+                return Verdict(503, "inbox_failed", f"not kept within {self.timeout:g} s")
+            return ACCEPTED if future.result().stored else DUPLICATE
         except TooLarge as failed:
             return Verdict(413, "too_large", str(failed))
         except QueueFailed as failed:
             return Verdict(503, "inbox_failed", str(failed))
 
-    def _kept(self, event: Event, jobs: Sequence[Job], kept: asyncio.Future[Put]) -> None:
-        self._coming -= 1
-        if kept.cancelled() or kept.exception() is not None:
+    def _on_stored(self, event: Event, jobs: Sequence[Job], future: asyncio.Future[PutResult]) -> None:
+        self._pending -= 1
+        if future.cancelled() or future.exception() is not None:
             return
-        lease = kept.result().lease
+        lease = future.result().lease
         if lease is not None and self.worker is not None:
-            self.worker.start(lease, event, jobs)
+            self.worker.run_event(lease, event, jobs)
 
 
-def _forget(kept: asyncio.Future[Put]) -> None:
-    if not kept.cancelled():
-        kept.exception()
+def _consume_exception(future: asyncio.Future[PutResult]) -> None:
+    if not future.cancelled():
+        future.exception()

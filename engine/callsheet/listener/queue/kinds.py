@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ...errors import UsageError
 from ...registry import QUEUES, resolve
-from .port import Place
+from .port import QueueEnvironment
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -20,34 +20,38 @@ Note = Callable[[str], None]
 class Driver(Protocol):
     """A module that knows one kind of queue beyond this machine."""
 
-    def queue(self, url: str, definition: QueueDefinition, place: Place, note: Note, *, works: bool) -> Queue: ...
+    def queue(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
+    ) -> Queue: ...
 
-    def inspection(self, url: str, definition: QueueDefinition, place: Place, note: Note) -> Inspection: ...
+    def inspection(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Inspection: ...
 
-    def promises(
-        self, url: str, definition: QueueDefinition, place: Place, note: Note
+    def guarantees(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> tuple[list[str], list[str]]: ...
 
 
-class Chosen(NamedTuple):
+class SelectedQueue(NamedTuple):
     """An address with what is needed to use it."""
 
     driver: Driver
     url: str
     definition: QueueDefinition
-    place: Place
+    environment: QueueEnvironment
 
-    def queue(self, note: Note, *, works: bool) -> Queue:
-        return self.driver.queue(self.url, self.definition, self.place, note, works=works)
+    def queue(self, note: Note, *, consumes: bool) -> Queue:
+        return self.driver.queue(self.url, self.definition, self.environment, note, consumes=consumes)
 
     def inspection(self, note: Note) -> Inspection:
-        return self.driver.inspection(self.url, self.definition, self.place, note)
+        return self.driver.inspection(self.url, self.definition, self.environment, note)
 
-    def promises(self, note: Note) -> tuple[list[str], list[str]]:
-        return self.driver.promises(self.url, self.definition, self.place, note)
+    def guarantees(self, note: Note) -> tuple[list[str], list[str]]:
+        return self.driver.guarantees(self.url, self.definition, self.environment, note)
 
 
-def choose(url: str, catalog: Catalog, environ: Mapping[str, str]) -> Chosen:
+def select_queue(url: str, catalog: Catalog, environ: Mapping[str, str]) -> SelectedQueue:
     """Raises `UsageError` where no kind of queue has such addresses."""
     prefix: str = catalog.get("program", catalog.program)["prefix"]
     definitions = catalog.all("queue")
@@ -55,7 +59,7 @@ def choose(url: str, catalog: Catalog, environ: Mapping[str, str]) -> Chosen:
     for definition in definitions.values():
         if scheme in definition["schemes"]:
             driver = cast("Any", resolve(QUEUES[definition["driver"]]))()
-            return Chosen(driver, url, definition, Place(environ, prefix))
+            return SelectedQueue(driver, url, definition, QueueEnvironment(environ, prefix))
     schemes = [scheme for definition in definitions.values() for scheme in definition["schemes"]]
     raise UsageError(
         "--queue: that is not an address of a queue",

@@ -41,7 +41,7 @@ class Lease(NamedTuple):
     token: Any = None
 
 
-class Taken(NamedTuple):
+class QueuedEvent(NamedTuple):
     """One event to run, and the jobs of it that succeeded already."""
 
     lease: Lease
@@ -53,17 +53,17 @@ class Taken(NamedTuple):
     succeeded: frozenset[str]
 
 
-class Put(NamedTuple):
+class PutResult(NamedTuple):
     """`lease` is there where the event was kept for whoever put it."""
 
     stored: bool
     lease: Lease | None = None
 
 
-DUPLICATE = Put(stored=False)
+DUPLICATE = PutResult(stored=False)
 
 
-class Place(NamedTuple):
+class QueueEnvironment(NamedTuple):
     """Where a queue beyond this machine finds its credentials: the environment, and how our variables begin."""
 
     environ: Mapping[str, str]
@@ -78,15 +78,15 @@ class Queue(Protocol):
 
     async def open(self) -> None: ...
 
-    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         """The future is done when the event is kept. It stays true when nobody waits for it any more.
 
-        `wanted`: there is something to do with it. `own`: whoever puts it has a free place and runs it at once,
+        `has_jobs`: there is something to do with it. `run_here`: whoever puts it has a free place and runs it at once,
         if this kind of queue knows how.
         """
         ...
 
-    async def take(self, count: int) -> list[Taken]:
+    async def fetch(self, count: int) -> list[QueuedEvent]:
         """At most `count` events; waits a second or two for the first."""
         ...
 
@@ -94,17 +94,17 @@ class Queue(Protocol):
         """Say that these still run. Called every `renew_every` seconds."""
         ...
 
-    async def mark(self, lease: Lease, job: str) -> bool:
+    async def record_success(self, lease: Lease, job: str) -> bool:
         """Note that one of several jobs succeeded. False, here and below: the lease was lost, nothing was changed."""
         ...
 
-    async def done(self, lease: Lease) -> bool: ...
+    async def complete(self, lease: Lease) -> bool: ...
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool: ...
 
-    async def dead(self, lease: Lease, reason: str) -> bool: ...
+    async def give_up(self, lease: Lease, reason: str) -> bool: ...
 
-    async def leave(self, leases: Sequence[Lease]) -> None:
+    async def release(self, leases: Sequence[Lease]) -> None:
         """Give back, at once and for others to take, what a process that ends still holds."""
         ...
 
@@ -121,7 +121,7 @@ class Queue(Protocol):
 class Inspection(Protocol):
     """A queue as the person at the shell looks at it. Records hold what the columns of a view name."""
 
-    def listed(self, state: str | None, most: int) -> list[dict[str, Any]]:
+    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
         """Newest first, without payloads."""
         ...
 

@@ -14,17 +14,17 @@ from ..dispatch.verdict import failure
 from ..verify.event import Event
 from ..verify.payload import parse_payload
 from ..verify.rejection import Rejected
-from .port import Lease, Queue, QueueFailed, Taken, Unstorable
+from .port import Lease, Queue, QueuedEvent, QueueFailed, Unstorable
 
 if TYPE_CHECKING:
-    from ..dispatch.runner import Outcome, Runner
+    from ..dispatch.runner import Runner, RunResult
     from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
     from ..verify.source import Source
 
-LONGEST_REASON = 2000
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-Change = Callable[[], Awaitable[bool]]
+MAX_REASON = 2000
+_MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0
+QueueChange = Callable[[], Awaitable[bool]]
 
 
 class Backoff(NamedTuple):
@@ -32,10 +32,10 @@ class Backoff(NamedTuple):
 
     attempts: int
     first: float
-    most: float
+    longest: float
 
     def delay(self, attempts: int) -> float:
-        return min(self.most, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311
+        return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class Worker:
@@ -46,170 +46,172 @@ class Worker:
         queue: Queue,
         runner: Runner,
         sources: Mapping[str, Source],
-        plans: Callable[[], RoutingTable],
+        routing_table: Callable[[], RoutingTable],
         log: Log,
         backoff: Backoff,
     ) -> None:
         self.queue = queue
         self.runner = runner
         self.sources = sources
-        self.plans = plans
+        self.routing_table = routing_table
         self.log = log
         self.backoff = backoff
         self._runs: dict[asyncio.Task[None], Lease] = {}
-        self._unwritten: set[Change] = set()
+        self._unsaved: set[QueueChange] = set()
         self._loops: list[asyncio.Task[None]] = []
-        self._place = asyncio.Event()
-        self._stopping = self._ending = False
-        self._trouble: str | None = None
+        self._slot_freed = asyncio.Event()
+        self._stopping = self._shutting_down = False
+        self._reported: str | None = None
 
     @property
     def idle(self) -> bool:
         return not self._runs
 
     @property
-    def free(self) -> int:
+    def free_slots(self) -> int:
         return 0 if self._stopping else max(0, self.runner.concurrency.limit - len(self._runs))
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """The queue is open."""
-        self._loops = [asyncio.create_task(self._take_for_ever()), asyncio.create_task(self._renew_for_ever())]
+        self._loops = [asyncio.create_task(self._fetch_forever()), asyncio.create_task(self._renew_forever())]
 
-    def start(self, lease: Lease, event: Event, jobs: Sequence[Job], succeeded: frozenset[str] = frozenset()) -> None:
+    def run_event(
+        self, lease: Lease, event: Event, jobs: Sequence[Job], succeeded: frozenset[str] = frozenset()
+    ) -> None:
         """Run what is to be done with an event that is held already."""
         missing = [job for job in jobs if job.id not in succeeded]
-        self._start(lease, self._handle(lease, event, missing, several=len(jobs) > 1))
+        self._create_task(lease, self._handle(lease, event, missing, several=len(jobs) > 1))
 
-    def _start(self, lease: Lease, work: asyncio._CoroutineLike[None]) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
+    def _create_task(self, lease: Lease, coroutine: asyncio._CoroutineLike[None]) -> None:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
         self._runs[task] = lease
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_done)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         del self._runs[task]
-        self._place.set()
+        self._slot_freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.note(f"inbox: {type(error).__name__}: {error}")
 
-    async def _take_for_ever(self) -> None:
+    async def _fetch_forever(self) -> None:
         while not self._stopping:
-            self._place.clear()
-            if not self.free:
-                await self._place.wait()
+            self._slot_freed.clear()
+            if not self.free_slots:
+                await self._slot_freed.wait()
                 continue
             try:
-                for taken in await self.queue.take(self.free):
-                    self._resume(taken)
-            except QueueFailed as failed:
-                self._tell(str(failed))
-                await asyncio.sleep(_LONGEST_PAUSE)
+                for queued in await self.queue.fetch(self.free_slots):
+                    self._run_queued(queued)
+            except QueueFailed as error:
+                self._report(str(error))
+                await asyncio.sleep(_MAX_RETRY_DELAY)
             else:
-                self._tell(None)
+                self._report(None)
 
-    async def _renew_for_ever(self) -> None:
+    async def _renew_forever(self) -> None:
         while True:
             await asyncio.sleep(self.queue.renew_every)
             with contextlib.suppress(QueueFailed):
                 await self.queue.extend(list(self._runs.values()))
 
-    def _tell(self, trouble: str | None) -> None:
+    def _report(self, problem: str | None) -> None:
         """Once, when it begins, and once when it ends."""
-        if trouble != self._trouble:
-            self.log.note(f"inbox: {trouble or 'can be written again'}")
-        self._trouble = trouble
+        if problem != self._reported:
+            self.log.note(f"inbox: {problem or 'can be written again'}")
+        self._reported = problem
 
-    def _resume(self, taken: Taken) -> None:
-        lease = taken.lease
+    def _run_queued(self, queued: QueuedEvent) -> None:
+        lease = queued.lease
         if lease.attempts > self.backoff.attempts:
-            self._start(lease, self._give_up(lease, "the process that handled it ended"))
+            self._create_task(lease, self._mark_dead(lease, "the process that handled it ended"))
             return
         try:
-            event = self._event(taken)
-            plans = self.plans()
-            jobs = plans.jobs(plans.plan(event), event)
+            event = self._parse_event(queued)
+            routing_table = self.routing_table()
+            jobs = routing_table.jobs(routing_table.plan(event), event)
         except Rejected as refused:
-            self._start(lease, self._put_back(lease, refused.detail))
+            self._create_task(lease, self._retry_or_give_up(lease, refused.detail))
         except Exception as error:  # noqa: BLE001 - one odd event must not keep the others waiting
-            self._start(lease, self._put_back(lease, f"{type(error).__name__}: {error}"))
+            self._create_task(lease, self._retry_or_give_up(lease, f"{type(error).__name__}: {error}"))
         else:
-            self.start(lease, event, jobs, taken.succeeded)
+            self.run_event(lease, event, jobs, queued.succeeded)
 
-    def _event(self, taken: Taken) -> Event:
-        source = self.sources.get(taken.source)
+    def _parse_event(self, queued: QueuedEvent) -> Event:
+        source = self.sources.get(queued.source)
         if source is None:
-            raise Rejected(500, "source", f"source {taken.source!r} is not received here")
-        event = Event(source, parse_payload(taken.text), taken.headers, taken.query, taken.data, taken.text)
-        event.attempt = taken.lease.attempts
+            raise Rejected(500, "source", f"source {queued.source!r} is not received here")
+        event = Event(source, parse_payload(queued.text), queued.headers, queued.query, queued.data, queued.text)
+        event.attempt = queued.lease.attempts
         return event
 
     async def _handle(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
         started = time.perf_counter()
 
-        async def mark(job: str) -> None:
-            await self._write(lease, partial(self.queue.mark, lease, job))
+        async def record_success(job: str) -> None:
+            await self._save(lease, partial(self.queue.record_success, lease, job))
 
         try:
-            outcome = await self.runner.run(event, jobs, mark if several else None)
+            result = await self.runner.run(event, jobs, record_success if several else None)
         except asyncio.CancelledError:
-            if self._ending:
+            if self._shutting_down:
                 raise
-            await self._put_back(lease, "cancelled")  # by a handler: nobody else does
+            await self._retry_or_give_up(lease, "cancelled")  # by a handler: nobody else does
             return
-        if not outcome.failed:
-            if await self._write(lease, partial(self.queue.done, lease)):
+        if not result.failed:
+            if await self._save(lease, partial(self.queue.complete, lease)):
                 self.log.delivery(200, "handled", "inbox", event, time.perf_counter() - started)
             return
-        await self._failed(lease, event, outcome, time.perf_counter() - started)
+        await self._handle_failure(lease, event, result, time.perf_counter() - started)
 
-    async def _failed(self, lease: Lease, event: Event, outcome: Outcome, took: float) -> None:
-        detail = failure(outcome).detail
+    async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
+        detail = failure(result).detail
         dead = lease.attempts >= self.backoff.attempts
-        await self._put_back(lease, detail)
-        self.log.delivery(500, "given_up" if dead else "failed", "inbox", event, took, detail)
+        await self._retry_or_give_up(lease, detail)
+        self.log.delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
 
-    async def _put_back(self, lease: Lease, detail: str) -> None:
+    async def _retry_or_give_up(self, lease: Lease, detail: str) -> None:
         if lease.attempts >= self.backoff.attempts:
-            await self._give_up(lease, detail)
+            await self._mark_dead(lease, detail)
             return
         delay = self.backoff.delay(lease.attempts)
-        await self._write(lease, partial(self.queue.retry, lease, delay, detail[:LONGEST_REASON]))
+        await self._save(lease, partial(self.queue.retry, lease, delay, detail[:MAX_REASON]))
 
-    async def _give_up(self, lease: Lease, detail: str) -> None:
-        await self._write(lease, partial(self.queue.dead, lease, detail[:LONGEST_REASON]))
+    async def _mark_dead(self, lease: Lease, detail: str) -> None:
+        await self._save(lease, partial(self.queue.give_up, lease, detail[:MAX_REASON]))
 
-    async def _write(self, lease: Lease, change: Change) -> bool:
+    async def _save(self, lease: Lease, change: QueueChange) -> bool:
         """Tried until the queue has it: an event whose end is not written would run once more."""
-        pause = _FIRST_PAUSE
+        delay = _MIN_RETRY_DELAY
         while True:
             try:
-                held = await change()
+                is_ours = await change()
             except Unstorable:
                 raise
-            except QueueFailed as failed:
-                self._unwritten.add(change)
-                self._tell(str(failed))
-                await asyncio.sleep(pause)
-                pause = min(_LONGEST_PAUSE, 2 * pause)
+            except QueueFailed as error:
+                self._unsaved.add(change)
+                self._report(str(error))
+                await asyncio.sleep(delay)
+                delay = min(_MAX_RETRY_DELAY, 2 * delay)
             else:
-                self._unwritten.discard(change)
-                if not held:
+                self._unsaved.discard(change)
+                if not is_ours:
                     self.log.note(f"inbox: event {lease.key} was taken over by another process meanwhile")
-                return held
+                return is_ours
 
-    def stop_taking(self) -> None:
+    def stop_fetching(self) -> None:
         self._stopping = True
-        self._place.set()
+        self._slot_freed.set()
 
-    async def end(self) -> None:
+    async def shutdown(self) -> None:
         """Stop what still runs, note what ended, and give all else back."""
-        self.stop_taking()
-        self._ending = True
+        self.stop_fetching()
+        self._shutting_down = True
         leases = list(self._runs.values())
         tasks = (*self._loops, *self._runs)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         with contextlib.suppress(QueueFailed):
-            for change in self._unwritten:
+            for change in self._unsaved:
                 await change()
-            await self.queue.leave(leases)
+            await self.queue.release(leases)

@@ -10,7 +10,7 @@ from ..dispatch.verdict import Verdict
 from ..verify.keyset import UnknownKey
 from ..verify.rejection import NO_EVENT, Rejected
 from . import responses
-from .responses import BY_STATUS, Answer
+from .responses import BY_STATUS, Response
 
 if TYPE_CHECKING:
     from ..routing.route import Job, RoutingTable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-Page = Callable[[Scope], Answer | Awaitable[Answer]]
+Page = Callable[[Scope], Response | Awaitable[Response]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 POST_ONLY = responses.not_allowed(b"POST")
@@ -44,7 +44,7 @@ class App:
         self,
         sources: Mapping[str, Source],
         plans: RoutingTable,
-        taker: Dispatcher,
+        dispatcher: Dispatcher,
         log: Log,
         metrics: Metrics,
         clients: ClientAddresses,
@@ -52,7 +52,7 @@ class App:
     ) -> None:
         self.sources = sources
         self.plans = plans
-        self.taker = taker
+        self.dispatcher = dispatcher
         self.log = log
         self.metrics = metrics
         self.clients = clients
@@ -64,31 +64,31 @@ class App:
         source = self.sources.get(scope["path"])
         if source is None:
             page = self._page(scope)
-            found = page if isinstance(page, Answer) else await page
+            response = page if isinstance(page, Response) else await page
         elif scope["method"] != "POST":
-            found = POST_ONLY
+            response = POST_ONLY
         elif self.draining:
-            found = responses.DRAINING
+            response = responses.DRAINING
         else:
             data = await _read(receive)
             if data is None:
                 return
-            found = self.receive_now(scope, data, source) or await self._finish(scope, data, source)
-        await send(found[0])
-        await send(found[1])
+            response = self.respond_immediately(scope, data, source) or await self._finish(scope, data, source)
+        await send(response[0])
+        await send(response[1])
 
-    def _page(self, scope: Scope) -> Answer | Awaitable[Answer]:
+    def _page(self, scope: Scope) -> Response | Awaitable[Response]:
         page = self.pages.get(scope["path"])
         if page is None:
             return BY_STATUS[404]
         return page(scope) if scope["method"] in ("GET", "HEAD") else GET_ONLY
 
-    def try_immediately(self, scope: Scope, data: bytes) -> Answer | None:
+    def try_immediately(self, scope: Scope, data: bytes) -> Response | None:
         """The answer to a whole POST where it needs no waiting. Else the same scope is to be called as ASGI says."""
         source = self.sources.get(scope["path"])
-        return None if source is None or self.draining else self.receive_now(scope, data, source)
+        return None if source is None or self.draining else self.respond_immediately(scope, data, source)
 
-    def receive_now(self, scope: Scope, data: bytes, source: Source) -> Answer | None:
+    def respond_immediately(self, scope: Scope, data: bytes, source: Source) -> Response | None:
         """Prove and read a delivery, once; what was found stays in the scope for `_finish`."""
         if "delivery" in scope:
             return None
@@ -104,11 +104,11 @@ class App:
         except Rejected as refused:
             return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - one odd delivery must never end the server
-            return self._refuse(scope, _internal(error))
+            return self._refuse(scope, _internal_error(error))
         if verdict is None:
             scope["delivery"] = (started, event, jobs)
             return None
-        return self._answer(scope, event, verdict, started)
+        return self._respond(scope, event, verdict, started)
 
     def _decide(self, event: Event) -> tuple[list[Job], Verdict | None]:
         plan = self.plans.plan(event)
@@ -117,46 +117,46 @@ class App:
         if not plan.wanted:
             return [], _FILTERED if plan.known else _UNKNOWN
         jobs = self.plans.jobs(plan, event)
-        verdict = self.taker.try_immediately(event, jobs)
+        verdict = self.dispatcher.try_immediately(event, jobs)
         if self.log.out is not None:
-            self.log.event(event, verdict.word if verdict else "accepted")
+            self.log.event(event, verdict.outcome if verdict else "accepted")
         return jobs, verdict
 
-    async def _finish(self, scope: Scope, data: bytes, source: Source) -> Answer:
+    async def _finish(self, scope: Scope, data: bytes, source: Source) -> Response:
         """What has to be waited for: a key set, handlers, the disk."""
-        started, found, jobs = scope["delivery"]
+        started, response, jobs = scope["delivery"]
         self.busy += 1
         try:
-            if isinstance(found, UnknownKey):
-                await source.learn(found)
-                found = source.receive(scope["headers"], scope["query_string"], data, time())
-                jobs, verdict = self._decide(found)
+            if isinstance(response, UnknownKey):
+                await source.learn(response)
+                response = source.receive(scope["headers"], scope["query_string"], data, time())
+                jobs, verdict = self._decide(response)
             else:
                 verdict = None
-            verdict = verdict or await self.taker.handle(found, jobs)
+            verdict = verdict or await self.dispatcher.handle(response, jobs)
         except Rejected as refused:
             return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - as above
-            return self._refuse(scope, _internal(error))
+            return self._refuse(scope, _internal_error(error))
         finally:
             self.busy -= 1
-        return self._answer(scope, found, verdict, started)
+        return self._respond(scope, response, verdict, started)
 
-    def _answer(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Answer:
+    def _respond(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Response:
         status = verdict.status
-        self.metrics.outcomes[event.source.name, verdict.word] += 1
+        self.metrics.outcomes[event.source.name, verdict.outcome] += 1
         self.log.delivery(
-            status, verdict.word, self.clients.name(scope), event, perf_counter() - started, verdict.detail
+            status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
         return BY_STATUS[status]
 
-    def _refuse(self, scope: Scope, refused: Rejected) -> Answer:
+    def _refuse(self, scope: Scope, refused: Rejected) -> Response:
         self.metrics.rejected[refused.reason] += 1
         self.log.rejection(refused.status, refused.reason, self.clients.name(scope), refused.detail)
         return BY_STATUS[refused.status]
 
 
-def _internal(error: Exception) -> Rejected:
+def _internal_error(error: Exception) -> Rejected:
     return Rejected(500, "internal", f"{type(error).__name__}: {error}")
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
-HEADERS, BODY, WORKING, IDLE, LEAVING = range(5)
-LINGER_TIME = 2.0
+HEADERS, BODY, RESPONDING, IDLE, CLOSING = range(5)
+LINGER_TIMEOUT = 2.0
 # Chunks of one byte need five bytes around each.
 _FRAMING = 8
 
@@ -39,15 +39,15 @@ class Limits(NamedTuple):
     header_time: float
     body_time: float
     idle_time: float
-    refused: Callable[[int, str, str], None]
-    try_immediately: Callable[[dict[str, Any], bytes], responses.Answer | None]
+    on_refused: Callable[[int, str, str], None]
+    try_immediately: Callable[[dict[str, Any], bytes], responses.Response | None]
 
 
-_TOO_LARGE = responses.raw(413, b"Content Too Large")
-_HEADERS_TOO_LARGE = responses.raw(431, b"Request Header Fields Too Large")
-_TOO_SLOW = responses.raw(408, b"Request Timeout")
-_BUSY = responses.raw(503, b"Service Unavailable")
-_BAD = responses.raw(400, b"Bad Request")
+_TOO_LARGE = responses.connection_close_response(413, b"Content Too Large")
+_HEADERS_TOO_LARGE = responses.connection_close_response(431, b"Request Header Fields Too Large")
+_TOO_SLOW = responses.connection_close_response(408, b"Request Timeout")
+_BUSY = responses.connection_close_response(503, b"Service Unavailable")
+_BAD = responses.connection_close_response(400, b"Bad Request")
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -66,34 +66,34 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.now = self.loop.time
         self.phase = HEADERS
-        self.since = self.now()
-        self.taken = 0  # bytes of this phase: of the headers so far, or of the body
-        self.framed = 0  # bytes that came after the headers, of which `taken` are the body
+        self.phase_start = self.now()
+        self.phase_bytes = 0  # bytes of this phase: of the headers so far, or of the body
+        self.framed_bytes = 0  # bytes that came after the headers, of which `phase_bytes` are the body
         self.trailers = 0
-        self.fed = 0  # size of the piece that is being read
-        self.is_first = True  # whether all of that piece may belong to one message
-        self.whole: bytes | bytearray | None = None
-        self.running: RequestResponseCycle | None = None
+        self.chunk_size = 0  # size of the piece that is being read
+        self.is_single_message = True  # whether all of that piece may belong to one message
+        self.buffered_body: bytes | bytearray | None = None
+        self.active_cycle: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.handshakes.discard(self)
-        over = len(self.connections) + len(self.handshakes) - self.limits.connections
-        if over > 0:
+        excess = len(self.connections) + len(self.handshakes) - self.limits.connections
+        if excess > 0:
             self._refuse(503, "too_many_connections", _BUSY)
-        if over > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
+        if excess > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        if self.phase == LEAVING:
+        if self.phase == CLOSING:
             return
-        self.fed, self.is_first = len(data), True
+        self.chunk_size, self.is_single_message = len(data), True
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self._stay_http(data[upgrade.args[0] :])
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except HttpParserError:
-            if self.phase != LEAVING:
+            if self.phase != CLOSING:
                 self._refuse(400, "not_http", _BAD)
         else:
             self._check_sizes(len(data))
@@ -101,18 +101,18 @@ class LimitedProtocol(HttpToolsProtocol):
     def _check_sizes(self, size: int) -> None:
         """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
         if self.phase == HEADERS:
-            self.taken = self.taken + size if self.is_first else self._header_size()
-            if self.taken > self.limits.max_header:
+            self.phase_bytes = self.phase_bytes + size if self.is_single_message else self._header_size()
+            if self.phase_bytes > self.limits.max_header:
                 self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
         elif self.phase == BODY:
-            self.framed += size
-            if self.framed > self.limits.max_header + self.taken * (1 + _FRAMING):
+            self.framed_bytes += size
+            if self.framed_bytes > self.limits.max_header + self.phase_bytes * (1 + _FRAMING):
                 self._refuse(431, "framing_too_large", _HEADERS_TOO_LARGE)
 
     def _header_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-    def _stay_http(self, rest: bytes) -> None:
+    def _ignore_upgrade(self, rest: bytes) -> None:
         """The sender would rather speak another protocol; it is answered in this one, as RFC 9110 (7.8) allows.
 
         The parser has let go of the message at its headers. So a new one reads these again, without the offer.
@@ -127,8 +127,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if self.phase != LEAVING:
-            self._enter(HEADERS)
+        if self.phase != CLOSING:
+            self._enter_phase(HEADERS)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase == HEADERS:  # as uvicorn does it, without another call for each header
@@ -138,17 +138,17 @@ class LimitedProtocol(HttpToolsProtocol):
             self.headers.append((name, value))
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
-        if self.trailers > self.limits.max_header and self.phase != LEAVING:
+        if self.trailers > self.limits.max_header and self.phase != CLOSING:
             self._refuse(431, "trailers_too_large", _HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
-        if self.phase == LEAVING or self.parser.should_upgrade():
+        if self.phase == CLOSING or self.parser.should_upgrade():
             return
-        if self.fed > self.limits.max_header and self._header_size() > self.limits.max_header:
+        if self.chunk_size > self.limits.max_header and self._header_size() > self.limits.max_header:
             self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
             return
-        self._enter(BODY)
-        self.framed, self.trailers = -self.fed, 0  # what came with the headers is small enough
+        self._enter_phase(BODY)
+        self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
         for name, value in self.headers:
             if name == b"content-length" and _exceeds(value, self.limits.max_body):
                 self._refuse(413, "body_too_large", _TOO_LARGE)
@@ -156,67 +156,67 @@ class LimitedProtocol(HttpToolsProtocol):
         cycle = self.cycle
         free = (cycle is None or cycle.response_complete) and not self.expect_100_continue
         if free and self.parser.get_method() == b"POST" and self.parser.should_keep_alive():
-            self.whole = b""
+            self.buffered_body = b""
         else:
-            self.whole = None
+            self.buffered_body = None
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        if self.phase == LEAVING:
+        if self.phase == CLOSING:
             return
-        self.taken += len(body)
-        if self.taken > self.limits.max_body:
+        self.phase_bytes += len(body)
+        if self.phase_bytes > self.limits.max_body:
             self._refuse(413, "body_too_large", _TOO_LARGE)
-        elif self.whole is None:
+        elif self.buffered_body is None:
             super().on_body(body)
-        elif not self.whole:
-            self.whole = body
+        elif not self.buffered_body:
+            self.buffered_body = body
         else:
-            if isinstance(self.whole, bytes):
-                self.whole = bytearray(self.whole)
-            self.whole += body
+            if isinstance(self.buffered_body, bytes):
+                self.buffered_body = bytearray(self.buffered_body)
+            self.buffered_body += body
 
     def on_message_complete(self) -> None:
         if self.phase != BODY:  # it was refused, or is to be read again without its upgrade
             return
-        self.is_first = False
-        whole, self.whole = self.whole, None
-        if whole is not None:
-            whole = bytes(whole)
-            if self._answer_at_once(whole):
+        self.is_single_message = False
+        body, self.buffered_body = self.buffered_body, None
+        if body is not None:
+            body = bytes(body)
+            if self._respond_immediately(body):
                 return
             super().on_headers_complete()
-            super().on_body(whole)
+            super().on_body(body)
         super().on_message_complete()
-        self._enter(IDLE if self.cycle.response_complete else WORKING)
+        self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING)
 
-    def _answer_at_once(self, whole: bytes) -> bool:
+    def _respond_immediately(self, body: bytes) -> bool:
         """The short way for what needs no waiting: no task, one write. uvicorn's way is taken by all else."""
         url = parse_url(self.url)
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
         scope["path"] = url.path.decode("ascii")
         scope["query_string"] = url.query or b""
-        answer = self.limits.try_immediately(scope, whole)
-        if answer is None:
+        response = self.limits.try_immediately(scope, body)
+        if response is None:
             return False
         date = self.server_state.default_headers[0]
-        self.transport.write(b"%sdate: %s\r\n%s" % (answer.head, date[1], answer.tail))
-        self._enter(IDLE)
+        self.transport.write(b"%sdate: %s\r\n%s" % (response.head, date[1], response.tail))
+        self._enter_phase(IDLE)
         return True
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unset_keepalive_if_required()
-        if self.phase == WORKING and not self._is_answering:
-            self._enter(IDLE)
+        if self.phase == RESPONDING and not self._is_responding:
+            self._enter_phase(IDLE)
 
     @property
-    def _is_answering(self) -> bool:
-        return self.running is not None and not self.running.response_complete
+    def _is_responding(self) -> bool:
+        return self.active_cycle is not None and not self.active_cycle.response_complete
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """A sender that has said all may still be waiting for its answers; after the last one the connection ends."""
-        if not self._is_answering or self.phase == BODY or self.scheme == "https":  # TLS has no half of a connection
+        if not self._is_responding or self.phase == BODY or self.scheme == "https":  # TLS has no half of a connection
             return None
         self.cycle.keep_alive = False
         return True
@@ -225,24 +225,24 @@ class LimitedProtocol(HttpToolsProtocol):
         del msg
         self._refuse(400, "not_http", _BAD)
 
-    def _enter(self, phase: int) -> None:
+    def _enter_phase(self, phase: int) -> None:
         self.phase = phase
-        self.since = self.now()
-        self.taken = 0
+        self.phase_start = self.now()
+        self.phase_bytes = 0
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self.running = cycle
+        self.active_cycle = cycle
         super()._start_asgi_task(cycle, app)
 
     def _refuse(self, status: int, word: str, response: bytes) -> None:
         """Answer at once, then swallow for a moment what is still coming: closing right away would lose the answer."""
-        self.limits.refused(status, word, self.client[0] if self.client else "unix")
-        earlier, own = self._unanswered()
-        self._enter(LEAVING)
+        self.limits.on_refused(status, word, self.client[0] if self.client else "unix")
+        earlier, own = self._unfinished_cycles()
+        self._enter_phase(CLOSING)
         self.pipeline.clear()
         if earlier is not None:  # the answer it waits for comes first, and is the last
             earlier.keep_alive = False
-            self.since += self.limits.idle_time
+            self.phase_start += self.limits.idle_time
             return
         if own is None or not own.response_started:
             self.transport.write(response)
@@ -254,25 +254,25 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
-    def _unanswered(self) -> tuple[RequestResponseCycle | None, RequestResponseCycle | None]:
+    def _unfinished_cycles(self) -> tuple[RequestResponseCycle | None, RequestResponseCycle | None]:
         """The request that is being answered: an earlier one, or the one that is being read."""
-        running = self.running
+        running = self.active_cycle
         if running is None or running.response_complete:
             return None, None
-        is_own = running is self.cycle and self.phase == BODY and self.whole is None
+        is_own = running is self.cycle and self.phase == BODY and self.buffered_body is None
         return (None, running) if is_own else (running, None)
 
     def sweep(self, now: float) -> None:
         """Part with a sender that takes too long."""
-        spent = now - self.since
-        if self.phase == LEAVING:
-            if spent > LINGER_TIME:
+        elapsed = now - self.phase_start
+        if self.phase == CLOSING:
+            if elapsed > LINGER_TIMEOUT:
                 self.transport.abort()
-        elif self.phase == HEADERS and spent > self.limits.header_time:
+        elif self.phase == HEADERS and elapsed > self.limits.header_time:
             self._refuse(408, "headers_too_slow", _TOO_SLOW)
-        elif self.phase == BODY and spent > self.limits.body_time:
+        elif self.phase == BODY and elapsed > self.limits.body_time:
             self._refuse(408, "body_too_slow", _TOO_SLOW)
-        elif self.phase == IDLE and spent > self.limits.idle_time:
+        elif self.phase == IDLE and elapsed > self.limits.idle_time:
             self.transport.close()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 Message = dict[str, Any]
 
 
-class Answer(tuple[Message, Message]):  # noqa: SLOT001 - a tuple with slots cannot be
+class Response(tuple[Message, Message]):  # noqa: SLOT001 - a tuple with slots cannot be
     """The two messages of an ASGI response. `head` is the status line, `tail` all that follows the date."""
 
     head: bytes
@@ -33,37 +33,37 @@ _TEXTS = {
 }
 
 
-def answer(status: int, body: bytes = b"", headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def make_response(status: int, body: bytes = b"", headers: tuple[tuple[bytes, bytes], ...] = ()) -> Response:
     """A body is JSON unless a header says otherwise."""
-    own = [(b"content-length", str(len(body)).encode()), *headers]
+    lines = [(b"content-length", str(len(body)).encode()), *headers]
     if body and not any(name == b"content-type" for name, _ in headers):
-        own.append((b"content-type", b"application/json"))
-    made = Answer(
+        lines.append((b"content-type", b"application/json"))
+    response = Response(
         (
-            {"type": "http.response.start", "status": status, "headers": own},
+            {"type": "http.response.start", "status": status, "headers": lines},
             {"type": "http.response.body", "body": body},
         )
     )
-    made.head = b"HTTP/1.1 %d %s\r\n" % (status, HTTPStatus(status).phrase.encode())
-    made.tail = b"".join(b"%s: %s\r\n" % header for header in own) + b"\r\n" + body
-    return made
+    response.head = b"HTTP/1.1 %d %s\r\n" % (status, HTTPStatus(status).phrase.encode())
+    response.tail = b"".join(b"%s: %s\r\n" % header for header in lines) + b"\r\n" + body
+    return response
 
 
-DONE = answer(200)
-BY_STATUS: dict[int, Answer] = {status: answer(status, text) for status, text in _TEXTS.items()}
+DONE = make_response(200)
+BY_STATUS: dict[int, Response] = {status: make_response(status, text) for status, text in _TEXTS.items()}
 BY_STATUS[200] = DONE
-BY_STATUS[503] = answer(503, _TEXTS[503], (_RETRY,))
-DRAINING = answer(503, b'{"error":"stopping"}', (_RETRY, _CLOSE))
-HEALTHY = answer(200, b'{"status":"ok"}')
-READY = answer(200, b'{"status":"ready"}')
-NOT_READY = answer(503, b'{"status":"not ready"}', (_RETRY,))
+BY_STATUS[503] = make_response(503, _TEXTS[503], (_RETRY,))
+DRAINING = make_response(503, b'{"error":"stopping"}', (_RETRY, _CLOSE))
+HEALTHY = make_response(200, b'{"status":"ok"}')
+READY = make_response(200, b'{"status":"ready"}')
+NOT_READY = make_response(503, b'{"status":"not ready"}', (_RETRY,))
 
 
-def not_allowed(methods: bytes) -> Answer:
-    return answer(405, _TEXTS[405], ((b"allow", methods),))
+def not_allowed(methods: bytes) -> Response:
+    return make_response(405, _TEXTS[405], ((b"allow", methods),))
 
 
-def raw(status: int, phrase: bytes) -> bytes:
+def connection_close_response(status: int, phrase: bytes) -> bytes:
     """A whole response that ends its connection, for what never gets as far as a request."""
     body = _TEXTS[status]
     retry = b"retry-after: " + RETRY_AFTER + b"\r\n" if status == 503 else b""

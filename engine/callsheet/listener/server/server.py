@@ -17,30 +17,30 @@ from uvicorn.server import ServerState
 from ...errors import CallsheetError
 from .bind import BACKLOG
 from .protocol import LimitedProtocol, Limits
-from .tls_door import TlsDoor
+from .tls_acceptor import TlsAcceptor
 
 if TYPE_CHECKING:
     from .app import App
 
-SWEEP = 0.5
-POLL = 0.05
-LAST_WAIT = 1.0
+SWEEP_INTERVAL = 0.5
+POLL_INTERVAL = 0.05
+CANCEL_TIMEOUT = 1.0
 # The loop takes all that wait at once. With fewer descriptors to spare than this, not many may wait.
-PLENTY = 48
+PLENTY_OF_DESCRIPTORS = 48
 
 
 class Services(NamedTuple):
-    """What runs beside the server. `idle` tells whether all work has ended; `end` cuts off what has not."""
+    """What runs beside the server. `idle` tells whether all work has ended; `shutdown` cuts off what has not."""
 
     start: Callable[[], Awaitable[None]]
-    stop_taking: Callable[[], None]
+    stop_fetching: Callable[[], None]
     idle: Callable[[], bool]
-    end: Callable[[], Awaitable[None]]
+    shutdown: Callable[[], Awaitable[None]]
     reload: Callable[[], None]
     report: Callable[[str], None]
 
 
-class Door(Protocol):
+class Acceptor(Protocol):
     """Where connections come in, until it is closed."""
 
     def close(self) -> None: ...
@@ -72,41 +72,41 @@ class Listener:
         self.tls = load_tls() if load_tls else None
         self.limits = limits
         self.state = ServerState()
-        self.clock = Server(config)
-        self.clock.server_state = self.state
+        self.uvicorn_server = Server(config)
+        self.uvicorn_server.server_state = self.state
         self.protocol: type[LimitedProtocol] = type(
             "Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()}
         )
         self.stopping = asyncio.Event()
-        self.try_immediately = asyncio.Event()
+        self.force_exit = asyncio.Event()
 
     async def serve(self, services: Services, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: services.report(_unexpected(context)))
+        loop.set_exception_handler(lambda _, context: services.report(_describe_loop_error(context)))
         self._handle_signals(loop, services)
         await services.start()
-        await self.clock.on_tick(0)
-        doors = [await self._open(each) for each in self.sockets]
-        keeper = asyncio.create_task(self._keep())
+        await self.uvicorn_server.on_tick(0)
+        acceptors = [await self._start_accepting(each) for each in self.sockets]
+        ticker = asyncio.create_task(self._tick_forever())
         ready()
         try:
             await self.stopping.wait()
-            for door in doors:
-                door.close()
+            for acceptor in acceptors:
+                acceptor.close()
             await self._drain(services)
         finally:
-            keeper.cancel()
-            await services.end()
+            ticker.cancel()
+            await services.shutdown()
             await self._close()
 
-    async def _open(self, listening: socket.socket) -> Door:
-        backlog = BACKLOG if self.limits.spare >= PLENTY else max(2 * self.limits.spare, 32)
+    async def _start_accepting(self, listening: socket.socket) -> Acceptor:
+        backlog = BACKLOG if self.limits.spare >= PLENTY_OF_DESCRIPTORS else max(2 * self.limits.spare, 32)
         if self.tls is None:
-            return await asyncio.get_running_loop().create_server(self._connection, sock=listening, backlog=backlog)
+            return await asyncio.get_running_loop().create_server(self._make_protocol, sock=listening, backlog=backlog)
         listening.listen(backlog)
-        return TlsDoor(listening, lambda: self.tls, self._connection, self.protocol.handshakes, self.limits)
+        return TlsAcceptor(listening, lambda: self.tls, self._make_protocol, self.protocol.handshakes, self.limits)
 
-    def _connection(self) -> LimitedProtocol:
+    def _make_protocol(self) -> LimitedProtocol:
         return self.protocol(self.config, self.state, {})
 
     def _handle_signals(self, loop: asyncio.AbstractEventLoop, services: Services) -> None:
@@ -132,35 +132,35 @@ class Listener:
     def stop(self) -> None:
         """Let running work finish; asked a second time, do not."""
         if self.stopping.is_set():
-            self.try_immediately.set()
+            self.force_exit.set()
         self.app.draining = True
         self.stopping.set()
 
-    async def _keep(self) -> None:
+    async def _tick_forever(self) -> None:
         """The date header once a second, and the limits on time."""
         ticks = 0
         while True:
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(SWEEP_INTERVAL)
             ticks += 1
-            await self.clock.on_tick(ticks % 2 * 10)
+            await self.uvicorn_server.on_tick(ticks % 2 * 10)
             now = asyncio.get_running_loop().time()
             for connection in list(self.state.connections):
                 cast("LimitedProtocol", connection).sweep(now)
 
     async def _drain(self, services: Services) -> None:
-        services.stop_taking()
+        services.stop_fetching()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.drain_time):
-                while not self.try_immediately.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
-                    await asyncio.sleep(POLL)
+                while not self.force_exit.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
+                    await asyncio.sleep(POLL_INTERVAL)
 
     async def _close(self) -> None:
         for connection in list(self.state.connections):
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0 if self.try_immediately.is_set() else 1):
+            async with asyncio.timeout(0 if self.force_exit.is_set() else 1):
                 while self.state.tasks:  # noqa: ASYNC110 - uvicorn's set tells nobody
-                    await asyncio.sleep(POLL)
+                    await asyncio.sleep(POLL_INTERVAL)
         for task in list(self.state.tasks):
             task.cancel()
         await asyncio.gather(*self.state.tasks, return_exceptions=True)
@@ -168,7 +168,7 @@ class Listener:
             connection.transport.abort()
 
 
-def _unexpected(context: Mapping[str, Any]) -> str:
+def _describe_loop_error(context: Mapping[str, Any]) -> str:
     """What the loop was told by nobody's fault but ours, in one line: no sender can make it print more."""
     error = context.get("exception")
     what = f": {type(error).__name__}: {error}" if error is not None else ""
@@ -182,11 +182,11 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     try:
         loop.run_until_complete(main)
     finally:
-        left = asyncio.all_tasks(loop)
-        for task in left:
+        remaining = asyncio.all_tasks(loop)
+        for task in remaining:
             task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=LAST_WAIT))
+        if remaining:
+            loop.run_until_complete(asyncio.wait(remaining, timeout=CANCEL_TIMEOUT))
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
         loop.set_exception_handler(lambda *_: None)  # of what was left behind there is nothing to tell

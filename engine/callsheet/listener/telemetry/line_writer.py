@@ -13,10 +13,10 @@ from typing import TextIO
 from ...files import locked
 from ...terminal import escape, unguarded
 
-MOST_WAITING = 4 * 1024 * 1024
+MAX_WAITING = 4 * 1024 * 1024
 OVERHEAD = 64  # what a line costs beside its text
 PAUSE = 0.1
-_FOR_GOOD = (errno.EPIPE, errno.EBADF)
+_PERMANENT_ERRORS = (errno.EPIPE, errno.EBADF)
 
 
 class LineWriter:
@@ -29,24 +29,24 @@ class LineWriter:
         """
         self.dropped = 0
         self._missing = missing
-        self._lost = 0
-        self._torn = False
+        self._lines_lost = 0
+        self._line_broken = False
         self._stream = unguarded(stream)
-        self._turn = lock
+        self._lock_path = lock
         self._waiting: list[str] = []
         self._size = 0
-        self._broken = False
+        self._closed_by_reader = False
         self._closing = False
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="lines", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="lines", daemon=True)
         self._thread.start()
 
     def write(self, line: str) -> None:
         """A whole line without its end, in which others' text must not be able to begin another."""
-        if self._size > MOST_WAITING or self._broken:
+        if self._size > MAX_WAITING or self._closed_by_reader:
             self.dropped += 1
-            self._lost += 1
+            self._lines_lost += 1
             return
         with self._lock:
             self._waiting.append(line)
@@ -54,8 +54,8 @@ class LineWriter:
         if len(self._waiting) == 1:
             self._wake.set()
 
-    def _work(self) -> None:
-        put = self._writer()
+    def _run(self) -> None:
+        write_out = self._writer()
         while not self._closing or self._waiting:
             self._wake.wait(None if not self._closing else 0)
             if not self._closing:
@@ -65,11 +65,11 @@ class LineWriter:
             with self._lock:
                 lines, self._waiting, self._size = self._waiting, [], 0
             if lines:
-                with self._in_turn():
-                    put(escape(self._introduction() + "\n".join(lines) + "\n"))
+                with self._output_lock():
+                    write_out(escape(self._preamble() + "\n".join(lines) + "\n"))
 
-    def _in_turn(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self._turn is None else locked(self._turn, patience=float("inf"))
+    def _output_lock(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._lock_path is None else locked(self._lock_path, patience=float("inf"))
 
     def _writer(self) -> Callable[[str], None]:
         """Straight to the descriptor where there is one: no lock of the stream is held while it blocks."""
@@ -77,27 +77,27 @@ class LineWriter:
             descriptor = self._stream.fileno()
             self._stream.flush()
         except (OSError, ValueError, AttributeError):
-            return self._put_text
-        return lambda text: self._put_bytes(descriptor, text)
+            return self._write_text
+        return lambda text: self._write_bytes(descriptor, text)
 
-    def _introduction(self) -> str:
+    def _preamble(self) -> str:
         """What stands before the first line after some that could not be written."""
-        end = "\n" if self._torn else ""
-        return f"{end}{self._missing(self._lost)}\n" if self._lost and self._missing else end
+        end = "\n" if self._line_broken else ""
+        return f"{end}{self._missing(self._lines_lost)}\n" if self._lines_lost and self._missing else end
 
-    def _put_bytes(self, descriptor: int, text: str) -> None:
+    def _write_bytes(self, descriptor: int, text: str) -> None:
         data = text.encode("utf-8", "backslashreplace")
-        whole = len(data)
+        size = len(data)
         try:
             while data:
-                data = data[self._written(descriptor, data) :]
+                data = data[self._write_some(descriptor, data) :]
         except OSError as error:
-            self._failed(error, data.count(b"\n"))
-            self._torn = self._torn or len(data) < whole
+            self._on_error(error, data.count(b"\n"))
+            self._line_broken = self._line_broken or len(data) < size
         else:
-            self._lost, self._torn = 0, False
+            self._lines_lost, self._line_broken = 0, False
 
-    def _written(self, descriptor: int, data: bytes) -> int:
+    def _write_some(self, descriptor: int, data: bytes) -> int:
         try:
             return os.write(descriptor, data)
         except BlockingIOError:  # somebody made it non-blocking, and it is full
@@ -106,22 +106,22 @@ class LineWriter:
             time.sleep(PAUSE)
             return 0
 
-    def _put_text(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         try:
             self._stream.write(text)
             self._stream.flush()
         except ValueError:
-            self._broken = True
+            self._closed_by_reader = True
         except OSError as error:
-            self._failed(error, text.count("\n"))
+            self._on_error(error, text.count("\n"))
         else:
-            self._lost, self._torn = 0, False
+            self._lines_lost, self._line_broken = 0, False
 
-    def _failed(self, error: OSError, left: int) -> None:
+    def _on_error(self, error: OSError, lines_lost: int) -> None:
         """A full disk has room again one day; a pipe without a reader stays one."""
-        self.dropped += left
-        self._lost += left
-        self._broken = error.errno in _FOR_GOOD
+        self.dropped += lines_lost
+        self._lines_lost += lines_lost
+        self._closed_by_reader = error.errno in _PERMANENT_ERRORS
 
     def close(self, wait: float = 1.0) -> None:
         """Write what waits, but no longer than `wait` seconds."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..verify.event import Event
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]{1,200}\Z")
-_LONGEST = 400
+_MAX_FIELD = 400
 
 
 class Log:
@@ -40,28 +40,28 @@ class Log:
     def note(self, text: str) -> None:
         self.err.write(f"{self.now()} {escape_line(text)}")
 
-    def delivery(self, status: int, word: str, client: str, event: Event, took: float, detail: str = "") -> None:
+    def delivery(self, status: int, outcome: str, client: str, event: Event, duration: float, detail: str = "") -> None:
         """One line about an event: status, what became of it, whose it is, milliseconds."""
         if self.out is not None and not detail:
             return
         line = (
-            f"{self.now()} {status} {word} source={event.source.name} type={field(event.type)} "
-            f"id={field(event.id)} client={client} ms={took * 1000:.1f}"
+            f"{self.now()} {status} {outcome} source={event.source.name} type={field(event.type)} "
+            f"id={field(event.id)} client={client} duration_ms={duration * 1000:.1f}"
         )
         self.err.write(f"{line} reason={field(detail)}" if detail else line)
 
-    def rejection(self, status: int, word: str, client: str, detail: str) -> None:
-        self.err.write(f"{self.now()} {status} {word} client={client} reason={field(detail)}")
+    def rejection(self, status: int, outcome: str, client: str, detail: str) -> None:
+        self.err.write(f"{self.now()} {status} {outcome} client={client} reason={field(detail)}")
 
-    def event(self, event: Event, word: str) -> None:
+    def event(self, event: Event, outcome: str) -> None:
         """Time, type, id and payload, a line each."""
         if self.out is None:
             return
         moment = event.scope["event_time"]
-        told = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
-        mark = "" if word == "accepted" else f"\nNote: {word}"
+        shown = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
+        mark = "" if outcome == "accepted" else f"\nNote: {outcome}"
         self.out.write(
-            f"Time: {escape_line(told)}\nType: {escape_line(event.type)}\nID: {escape_line(to_text(event.id))}{mark}\n"
+            f"Time: {escape_line(shown)}\nType: {escape_line(event.type)}\nID: {escape_line(to_text(event.id))}{mark}\n"
             f"Body: {escape_line(dump(event.payload))}"
         )
 
@@ -73,4 +73,4 @@ def field(value: Any) -> str:
     text = value if isinstance(value, str) else str(value)
     if _PLAIN.match(text):
         return text
-    return escape_line(json.dumps(text[:_LONGEST], ensure_ascii=False))
+    return escape_line(json.dumps(text[:_MAX_FIELD], ensure_ascii=False))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # A family: name, help, type, samples; a sample: name, labels, value. All of it can be written as JSON.
 Family = tuple[str, str, str, Sequence[tuple[str, Mapping[str, str], float]]]
-OF_A_PROCESS = ("process_", "python_")
+PER_PROCESS = ("process_", "python_")
 
 
 def families(registry: Collector) -> list[Family]:
@@ -26,7 +26,7 @@ def _family(metric: Metric) -> Family:
 class MergedMetrics:
     """A collector. `workers` are families by the worker's number; the first one's are its own.
 
-    Values of a process carry the worker's number. Of the others the sum is told, but for those in `largest`, and for
+    Values of a process carry the worker's number. Of the others the sum is shown, but for those in `largest`, and for
     those in `shared`, which every worker sees alike.
     """
 
@@ -38,20 +38,22 @@ class MergedMetrics:
     def collect(self) -> Iterator[Metric]:
         merged: dict[str, Family] = {}
         values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
-        for worker, told in self._workers.items():
-            for name, help, kind, samples in told:
+        for worker, of_worker in self._workers.items():
+            for name, help, kind, samples in of_worker:
                 merged.setdefault(name, (name, help, kind, ()))
-                found = values.setdefault(name, {})
-                if name in self._shared and found:
+                merged_values = values.setdefault(name, {})
+                if name in self._shared and merged_values:
                     continue
                 for sample, labels, value in samples:
-                    more = {"worker": str(worker)} if name.startswith(OF_A_PROCESS) else {}
+                    more = {"worker": str(worker)} if name.startswith(PER_PROCESS) else {}
                     key = (sample, tuple(sorted({**labels, **more}.items())))
-                    found[key] = self._both(name, found[key], value) if key in found else value
+                    merged_values[key] = (
+                        self._combine(name, merged_values[key], value) if key in merged_values else value
+                    )
         for name, family in merged.items():
             yield _metric(family, values[name])
 
-    def _both(self, name: str, one: float, other: float) -> float:
+    def _combine(self, name: str, one: float, other: float) -> float:
         return max(one, other) if name in self._largest else one + other
 
 

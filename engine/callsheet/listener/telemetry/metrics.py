@@ -16,16 +16,19 @@ _BUCKETS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 15)
 
 
 class Metrics:
-    """`gauges` are asked when somebody looks: name → (help, label or empty, function giving label value → number)."""
+    """`readings` are asked when somebody looks: name → (help, label or empty, function giving label value → number).
+
+    Names follow the conventions of Prometheus: base units, and `_total` at the end of what only grows.
+    """
 
     def __init__(self) -> None:
         self.received = 0
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.rejected: Counter[str] = Counter()
-        self.gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
-        self.largest: set[str] = set()  # gauges of which the largest counts where there are several workers
-        self.shared: set[str] = set()  # gauges that every worker sees alike
-        self._seconds: Histogram | None = None
+        self.readings: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
+        self.largest: set[str] = set()  # readings of which the largest counts where there are several workers
+        self.shared: set[str] = set()  # readings that every worker sees alike
+        self._durations: Histogram | None = None
         self._registry: CollectorRegistry | None = None
 
     def start(self) -> None:
@@ -38,37 +41,40 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
         self._registry.register(self)
-        self._seconds = Histogram(
-            f"{PREFIX}_handler_seconds",
+        self._durations = Histogram(
+            f"{PREFIX}_handler_duration_seconds",
             "Time handlers took.",
             ["handler", "result"],
             buckets=_BUCKETS,
             registry=self._registry,
         )
 
-    def timed(self, job: str, took: float, *, succeeded: bool) -> None:
-        if self._seconds is not None:
-            self._seconds.labels(job, "succeeded" if succeeded else "failed").observe(took)
+    def observe_handler(self, job: str, duration: float, *, succeeded: bool) -> None:
+        if self._durations is not None:
+            self._durations.labels(job, "succeeded" if succeeded else "failed").observe(duration)
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        yield CounterMetricFamily(f"{PREFIX}_received", "Deliveries that arrived.", value=self.received)
-        accepted = CounterMetricFamily(
-            f"{PREFIX}_accepted", "Events taken, by source and what became of them.", labels=["source", "outcome"]
+        yield CounterMetricFamily(f"{PREFIX}_deliveries_received", "Deliveries that arrived.", value=self.received)
+        events = CounterMetricFamily(
+            f"{PREFIX}_events", "Genuine events, by source and outcome.", labels=["source", "outcome"]
         )
         for labels, count in list(self.outcomes.items()):
-            accepted.add_metric(labels, count)
-        yield accepted
-        rejected = CounterMetricFamily(f"{PREFIX}_rejected", "Deliveries not taken, by reason.", labels=["reason"])
+            events.add_metric(labels, count)
+        yield events
+        rejected = CounterMetricFamily(
+            f"{PREFIX}_deliveries_rejected", "Deliveries refused, by reason.", labels=["reason"]
+        )
         for reason, count in list(self.rejected.items()):
             rejected.add_metric([reason], count)
         yield rejected
-        for name, (help, label, ask) in self.gauges.items():
-            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", help, labels=[label] if label else None)
-            for value, number in ask().items():
-                gauge.add_metric([value] if label else [], number)
-            yield gauge
+        for name, (help, label, read) in self.readings.items():
+            family = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            metric = family(f"{PREFIX}_{name}", help, labels=[label] if label else None)
+            for value, number in read().items():
+                metric.add_metric([value] if label else [], number)
+            yield metric
 
     def families(self) -> list[Family]:
         """Everything as it is now, for another worker of the same listener."""

@@ -89,7 +89,7 @@ class KeySet:
         await asyncio.shield(self._start())
 
     def find(self, kid: str | None, algorithm: str) -> Key:
-        """The key for a token. Raises `UnknownKey`, or `Refused` where the set is not to be fetched for it now.
+        """The key for a token. Raises `UnknownKey`, or `Rejected` where the set is not to be fetched for it now.
 
         A token without a key id is meant for an only key.
         """
@@ -104,7 +104,7 @@ class KeySet:
         return fitting[0] if len(fitting) == 1 else None
 
     async def learn(self, wanted: KeyRequest) -> None:
-        """Fetch the set because a key is not in it. Raises `Refused` where that must not be done now."""
+        """Fetch the set because a key is not in it. Raises `Rejected` where that must not be done now."""
         self._check_may_learn(wanted)
         self._waiting += 1
         try:
@@ -124,7 +124,7 @@ class KeySet:
         return True
 
     def _check_may_learn(self, wanted: KeyRequest) -> None:
-        """Raises `Refused` during a cooldown, for a key that was just asked for, and when too many wait already."""
+        """Raises `Rejected` during a cooldown, for a key that was just asked for, and when too many wait already."""
         if self._running is None:
             may = self._clock() >= max(self._next_attempt, self._unknown.get(wanted, 0.0))
         else:

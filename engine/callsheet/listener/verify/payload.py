@@ -23,7 +23,7 @@ _decode = json.JSONDecoder(parse_constant=_constant).decode
 
 
 def parse_payload(data: bytes) -> dict[str, Any]:
-    """A JSON object. Raises `Refused`.
+    """A JSON object. Raises `Rejected`.
 
     Floats are Python's; whoever passes a payload on reads the bytes again with `jsontext`, which keeps their text.
     """

@@ -38,7 +38,7 @@ class Signature:
         self.tolerance = seconds(definition.get("tolerance", "5m"))
 
     def check(self, headers: Headers, body: bytes, now: float) -> None:
-        """Raises `Refused` unless one of the signatures was made with one of the secrets."""
+        """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
         given = [value for name, value in headers if name == self.header]
         if not given:
             raise not_genuine("signature_missing", f"no {self.definition['header']} header")

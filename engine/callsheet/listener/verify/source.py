@@ -61,7 +61,7 @@ class Source:
         return self.tokens is not None or self.signature is not None
 
     def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
-        """The event of a delivery that was proved genuine. Raises `Refused`; `UnknownKey` where keys may be missing."""
+        """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
         if self.tokens is None or self.keys is None:
             if self.signature is not None:
                 self.signature.check(headers, data, now)
@@ -76,7 +76,7 @@ class Source:
         return Event(self, claims, headers, query, data, text)
 
     async def learn(self, unknown: UnknownKey) -> None:
-        """Look for the key that a token names. Raises `Refused`."""
+        """Look for the key that a token names. Raises `Rejected`."""
         if self.keys is not None:
             await self.keys.learn(unknown.wanted)
 
@@ -92,7 +92,7 @@ class Source:
             raise Rejected(second.status, second.reason, detail) from None
 
     def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]:
-        """Type and id of an event. Raises `Refused` where there is no event."""
+        """Type and id of an event. Raises `Rejected` where there is no event."""
         type_ = self._type(scope)
         if not isinstance(type_, str) or not type_:
             raise unreadable("not an event: it names no type")

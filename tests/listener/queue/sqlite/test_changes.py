@@ -14,8 +14,8 @@ import pytest
 from callsheet.listener.queue.port import STATES, Lease
 from callsheet.listener.queue.sqlite import changes, inspection, schema
 
-HOLDER = changes.Holder("me", 10.0, 3)
-OTHER = changes.Holder("other", 10.0, 3)
+HOLDER = changes.LeaseHolder("me", 10.0, 3)
+OTHER = changes.LeaseHolder("other", 10.0, 3)
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def state_of(connection: sqlite3.Connection) -> list[Any]:
 
 
 LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
-    "mark": lambda inbox, lease: changes.mark(inbox, lease, "me", "r/1"),
-    "finish": lambda inbox, lease: changes.finish(inbox, lease, "me", 50.0),
-    "retry": lambda inbox, lease: changes.put_back(inbox, lease, "me", 60.0, "late"),
-    "dead": lambda inbox, lease: changes.put_back(inbox, lease, "me", None, "late"),
+    "record_success": lambda inbox, lease: changes.record_success(inbox, lease, "me", "r/1"),
+    "complete": lambda inbox, lease: changes.complete(inbox, lease, "me", 50.0),
+    "retry": lambda inbox, lease: changes.reschedule(inbox, lease, "me", 60.0, "late"),
+    "dead": lambda inbox, lease: changes.reschedule(inbox, lease, "me", None, "late"),
 }
 
 
@@ -47,17 +47,17 @@ LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
 @pytest.mark.parametrize("by", ["other", "me"])
 def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connection, change: str, by: str) -> None:
     """Also not when it claimed the same event again meanwhile: each run has a number."""
-    changes.stay_alive(connection, HOLDER, 0.0)
+    changes.heartbeat(connection, HOLDER, 0.0)
     key = changes.add(connection, row(1, "running", "me"))
     assert key is not None
     lost = Lease(key, 1)
-    changes.stay_alive(connection, OTHER, 11.0)  # the word of the first process held until 10
+    changes.heartbeat(connection, OTHER, 11.0)  # the word of the first process held until 10
     ((taken,), _) = changes.claim(connection, 1, by, 11.0)
-    changes.mark(connection, taken.lease, by, "r/2")
+    changes.record_success(connection, taken.lease, by, "r/2")
     before = state_of(connection)
     assert LATE[change](connection, lost) is False
     assert state_of(connection) == before
-    assert changes.finish(connection, taken.lease, by, 12.0) is True
+    assert changes.complete(connection, taken.lease, by, 12.0) is True
     before = state_of(connection)
     assert LATE[change](connection, lost) is False
     assert state_of(connection) == before
@@ -66,7 +66,7 @@ def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connec
 def test_a_replay_leaves_what_runs_alone(connection: sqlite3.Connection) -> None:
     key = changes.add(connection, row(1, "running", "me"))
     assert key is not None
-    changes.mark(connection, Lease(key, 1), "me", "r/1")
+    changes.record_success(connection, Lease(key, 1), "me", "r/1")
     before = state_of(connection)
     changes.replay(connection, [key], 5.0)
     assert state_of(connection) == before
@@ -85,17 +85,17 @@ def test_counters_are_right_after_any_changes(connection: sqlite3.Connection) ->
                 taken, _ = changes.claim(connection, chance.randrange(4), "me", now)
                 held += [one.lease for one in taken]
             case 3 if held:
-                changes.finish(connection, held.pop(), "me", now)
+                changes.complete(connection, held.pop(), "me", now)
             case 4 if held:
-                changes.put_back(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
+                changes.reschedule(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
             case 5:
-                changes.stay_alive(connection, chance.choice((HOLDER, OTHER)), now)
+                changes.heartbeat(connection, chance.choice((HOLDER, OTHER)), now)
             case 6:
                 changes.replay(connection, [chance.randrange(100)], now)
             case 7:
                 changes.purge(connection, chance.choice(("done", "dead")), now - 5, 3)
             case 8:
-                changes.leave(connection, "other", now)
+                changes.release(connection, "other", now)
         counted = dict(connection.execute("SELECT state, count(*) FROM event GROUP BY state"))
         assert inspection.counts(connection) == {state: counted.get(state, 0) for state in STATES}
 
@@ -107,22 +107,22 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
     held = {number: Lease(number, 1) for number in range(1, 5)}
     for number in held:
         changes.add(connection, row(number, "running", "me"))
-    changes.stay_alive(connection, HOLDER, 0.0)
-    changes.mark(connection, held[1], "me", "r/1")
-    changes.finish(connection, held[1], "me", 1.0)
-    changes.put_back(connection, held[2], "me", 1.0, "x")
-    changes.put_back(connection, held[3], "me", None, "x")
+    changes.heartbeat(connection, HOLDER, 0.0)
+    changes.record_success(connection, held[1], "me", "r/1")
+    changes.complete(connection, held[1], "me", 1.0)
+    changes.reschedule(connection, held[2], "me", 1.0, "x")
+    changes.reschedule(connection, held[3], "me", None, "x")
     changes.claim(connection, 2, "me", 2.0)
     changes.next_due(connection)
     changes.replay(connection, [1, 3], 3.0)
     for state in ("done", "dead"):
         changes.purge(connection, state, 9.0, 5)
-    changes.leave(connection, "me", 4.0)
+    changes.release(connection, "me", 4.0)
     inspection.counts(connection)
     inspection.find(connection, "77")
-    inspection.listed_keys(connection, [1])
+    inspection.events_by_key(connection, [1])
     for state in (None, *STATES):
-        inspection.listed(connection, state, 5)
+        inspection.list_events(connection, state, 5)
     connection.set_trace_callback(None)
     assert len(statements) > 25
     for statement in dict.fromkeys(statements):

@@ -111,7 +111,7 @@ def test_an_inbox_of_the_first_version_is_read_as_it_is_and_upgraded_by_a_listen
         old.commit()
     before = path.read_bytes()
     reading = inspection.FileInspection(str(path), write=False)
-    assert [row["id"] for row in reading.listed(None, 9)] == ["2", "1"]
+    assert [row["id"] for row in reading.list_events(None, 9)] == ["2", "1"]
     assert [row["key"] for row in reading.find("2")] == [2]
     reading.close()
     assert path.read_bytes() == before
@@ -163,8 +163,8 @@ def test_a_damaged_inbox_gets_a_clear_error_or_an_answer(
 
 def look_at_all(path: str, *, write: bool) -> None:
     with contextlib.closing(inspection.FileInspection(path, write=write)) as inbox:
-        inbox.listed(None, 100)
-        inbox.listed("dead", 100)
+        inbox.list_events(None, 100)
+        inbox.list_events("dead", 100)
         inbox.find("7")
         if write:
             inbox.replay([3])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
 
 T = TypeVar("T")
-RECONNECT = 0.25
+RECONNECT_DELAY = 0.25
 
 
 async def connect(address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None]) -> Any:
@@ -27,39 +27,39 @@ async def connect(address: QueueAddress, definition: QueueDefinition, note: Call
         raise UsageError("--queue: the client for NATS is not installed", hint="install callsheet[nats]") from None
     client, failure = nats.NATS(), ""
 
-    async def failed(error: Exception) -> None:
+    async def on_error(error: Exception) -> None:
         nonlocal failure
         failure = str(error) or type(error).__name__
 
-    async def lost() -> None:
+    async def on_disconnected() -> None:
         if not client.is_closed:
             note(f"queue: the connection to {address} was lost")
 
-    async def back() -> None:
+    async def on_reconnected() -> None:
         note(f"queue: connected to {address} again")
 
-    patience = seconds(definition["connect_time"])
+    timeout = seconds(definition["connect_time"])
     try:
         # The library would go on for ever with the first attempt too.
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(timeout):
             await client.connect(
                 list(address.servers),
                 name="callsheet",
-                error_cb=failed,
-                disconnected_cb=lost,
-                reconnected_cb=back,
+                error_cb=on_error,
+                disconnected_cb=on_disconnected,
+                reconnected_cb=on_reconnected,
                 allow_reconnect=True,
                 max_reconnect_attempts=-1,
-                reconnect_time_wait=RECONNECT,
-                connect_timeout=patience,
+                reconnect_time_wait=RECONNECT_DELAY,
+                connect_timeout=timeout,
                 **_credentials(address.credentials),
             )
     except Exception as error:  # noqa: BLE001 - the library raises its own, the system's and asyncio's
-        words = str(error) or failure or type(error).__name__
+        message = str(error) or failure or type(error).__name__
         await disconnect(client)
-        if "uthorization" in type(error).__name__ or "uthorization" in words:
-            raise NotAllowed(f"queue {address}: not allowed: {words}") from None
-        raise NetworkError(f"queue {address}: {words}", hint="is the server running there?") from None
+        if "uthorization" in type(error).__name__ or "uthorization" in message:
+            raise NotAllowed(f"queue {address}: not allowed: {message}") from None
+        raise NetworkError(f"queue {address}: {message}", hint="is the server running there?") from None
     return client
 
 
@@ -70,13 +70,13 @@ def _credentials(text: str | None) -> dict[str, str]:
     return {"user": user, "password": password} if colon else {"token": user}
 
 
-async def asked(answer: Awaitable[T], *expected: type[Exception]) -> T:
+async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
     """What the server answers. Raises `QueueFailed` where it did not, or refused; what is expected is passed on."""
     from nats.errors import Error, MaxPayloadError
     from nats.js.errors import APIError
 
     try:
-        return await answer
+        return await reply
     except expected:
         raise
     except MaxPayloadError:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .address import QueueAddress, parse_queue
-from .promises import promises
+from .guarantees import guarantees
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
-    from ..port import Inspection, Place, Queue
+    from ..port import Inspection, Queue, QueueEnvironment
 
 Note = Callable[[str], None]
 
@@ -18,18 +18,24 @@ Note = Callable[[str], None]
 class JetStream:
     """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
 
-    def _address(self, url: str, definition: QueueDefinition, place: Place) -> QueueAddress:
-        return parse_queue(url, definition["schemes"], place.environ, place.prefix)
+    def _address(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAddress:
+        return parse_queue(url, definition["schemes"], environment.environ, environment.prefix)
 
-    def queue(self, url: str, definition: QueueDefinition, place: Place, note: Note, *, works: bool) -> Queue:
+    def queue(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
+    ) -> Queue:
         from .queue import JetStreamQueue
 
-        return JetStreamQueue(self._address(url, definition, place), definition, note, works=works)
+        return JetStreamQueue(self._address(url, definition, environment), definition, note, consumes=consumes)
 
-    def inspection(self, url: str, definition: QueueDefinition, place: Place, note: Note) -> Inspection:
+    def inspection(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> Inspection:
         from .inspection import JetStreamInspection
 
-        return JetStreamInspection(self._address(url, definition, place), definition, note)
+        return JetStreamInspection(self._address(url, definition, environment), definition, note)
 
-    def promises(self, url: str, definition: QueueDefinition, place: Place, note: Note) -> tuple[list[str], list[str]]:
-        return promises(self._address(url, definition, place), definition, note)
+    def guarantees(
+        self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
+    ) -> tuple[list[str], list[str]]:
+        return guarantees(self._address(url, definition, environment), definition, note)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-class NoEvent(Exception):
+class InvalidEnvelope(Exception):
     """A message that others put there."""
 
 
@@ -32,7 +32,7 @@ class Envelope(NamedTuple):
     text: bytes
 
 
-def seal(event: Event) -> bytes:
+def encode(event: Event) -> bytes:
     same, headers = event.text is event.data, storable_headers(event.headers)
     head = {
         "v": VERSION, "source": event.source.name, "type": event.type, "id": event.id, "received": time.time(),
@@ -42,13 +42,13 @@ def seal(event: Event) -> bytes:
     return json.dumps(head, separators=(",", ":")).encode() + b"\n" + event.data + (b"" if same else event.text)
 
 
-def unseal(message: bytes) -> Envelope:
-    """Raises `NoEvent` for what was not made by `seal`."""
+def decode(message: bytes) -> Envelope:
+    """Raises `InvalidEnvelope` for what was not made by `encode`."""
     line, _, rest = message.partition(b"\n")
     try:
         head: dict[str, Any] = json.loads(line)
         if head["v"] != VERSION:
-            raise NoEvent(f"of another version ({head['v']!r})")
+            raise InvalidEnvelope(f"of another version ({head['v']!r})")
         size, same = int(head["size"]), bool(head["same"])
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head["headers"]]
         query, data = head["query"].encode("latin-1"), rest[:size]
@@ -57,7 +57,7 @@ def unseal(message: bytes) -> Envelope:
             str(head["source"]), str(head["type"]), head["id"], float(head["received"]), headers, query, data, text
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise NoEvent(f"not an event of this program: {type(error).__name__} {error}") from None
+        raise InvalidEnvelope(f"not an event of this program: {type(error).__name__} {error}") from None
 
 
 def digest(text: str) -> str:

@@ -15,18 +15,18 @@ from ....errors import CallsheetError, NotFound
 from ..port import QueueFailed
 from . import envelope
 from .address import QueueAddress
-from .connection import asked, connect, disconnect
+from .connection import checked, connect, disconnect
 from .names import Names
-from .progress import Progress, ProgressBook
+from .progress import Progress, ProgressStore
 from .queue import ATTEMPTS, MESSAGE_ID, REASON
-from .streams import look_up
+from .streams import stream_info
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
 
 T = TypeVar("T")
 _FIRST_WINDOW = 256
-_LONG = ("succeeded", "headers", "payload", "message")
+_DETAILS = ("succeeded", "headers", "payload", "message")
 
 
 class JetStreamInspection:
@@ -45,102 +45,102 @@ class JetStreamInspection:
 
     _connection: Any = None
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            return self._runner.run(work)
+            return self._runner.run(coroutine)
         except (QueueFailed, ValueError) as failed:  # others may have put anything there
             raise CallsheetError(f"queue {self._names.stream}: {failed}") from None
 
     async def _open(self) -> None:
-        if await look_up(self._jetstream, self._names.stream) is None:
+        if await stream_info(self._jetstream, self._names.stream) is None:
             raise NotFound(f"no queue {self._names.stream} on the server", hint="`webhook listen --queue` makes it")
-        self._progress = ProgressBook(await asked(self._jetstream.key_value(self._names.state)))
+        self._progress = ProgressStore(await checked(self._jetstream.key_value(self._names.state_bucket)))
 
-    def listed(self, state: str | None, most: int) -> list[dict[str, Any]]:
-        return [_without(_LONG, record) for record in self._run(self._listed(state, most))]
+    def list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        return [_omit(_DETAILS, record) for record in self._run(self._list_events(state, limit))]
 
-    async def _listed(self, state: str | None, most: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+    async def _list_events(self, state: str | None, limit: int) -> list[dict[str, Any]]:
+        records: list[dict[str, Any]] = []
         if state in (None, "waiting", "running"):
-            found += [record async for record in self._alive(state, most)]
+            records += [record async for record in self._list_live(state, limit)]
         if state in (None, "dead"):
-            newest = self._newest(self._names.dead, self._names.given_up("*", "*"))
-            found += [_dead(message) async for message in _first(newest, most)]
-        return sorted(found, key=lambda record: -record["key"])[:most]
+            newest = self._newest_first(self._names.dead_stream, self._names.dead_subject("*", "*"))
+            records += [_dead_record(message) async for message in _take(newest, limit)]
+        return sorted(records, key=lambda record: -record["key"])[:limit]
 
-    async def _alive(self, state: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
-        work = await asked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+    async def _list_live(self, state: str | None, limit: int) -> AsyncIterator[dict[str, Any]]:
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
         count = 0
-        async for message in self._newest(self._names.stream, self._names.event("*")):
-            record = await self._live(message, work.delivered.stream_seq)
+        async for message in self._newest_first(self._names.stream, self._names.event_subject("*")):
+            record = await self._live_record(message, consumer.delivered.stream_seq)
             if state in (None, record["state"]):
                 yield record
                 count += 1
-                if count == most:
+                if count == limit:
                     return
 
-    async def _live(self, message: Any, delivered: int) -> dict[str, Any]:
+    async def _live_record(self, message: Any, delivered: int) -> dict[str, Any]:
         if message.seq > delivered:
             return _record(message, message.seq, state="waiting")
-        known = await self._progress.read(message.seq, _event_of(message))
-        waits = known.due is not None and known.due > time.time()
-        return _record(message, message.seq, state="waiting" if waits else "running", known=known)
+        progress = await self._progress.read(message.seq, _event_of(message))
+        waits = progress.due is not None and progress.due > time.time()
+        return _record(message, message.seq, state="waiting" if waits else "running", progress=progress)
 
-    async def _newest(self, stream: str, subject: str) -> AsyncIterator[Any]:
+    async def _newest_first(self, stream: str, subject: str) -> AsyncIterator[Any]:
         """From the end, in windows that grow: most numbers below it belong to events that were handled long ago."""
-        info = await asked(self._jetstream.stream_info(stream))
+        info = await checked(self._jetstream.stream_info(stream))
         high, width = info.state.last_seq, _FIRST_WINDOW
         while high >= info.state.first_seq and high > 0:
             low = max(info.state.first_seq, high - width + 1)
-            window = [message async for message in self._from(stream, subject, low, high)]
+            window = [message async for message in self._messages(stream, subject, low, high)]
             for message in reversed(window):
                 yield message
             high, width = low - 1, width * 4 if len(window) < _FIRST_WINDOW // 4 else width
 
-    async def _from(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
+    async def _messages(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
         while low <= high:
-            message = await self._next(stream, subject, low)
+            message = await self._next_message(stream, subject, low)
             if message is None or message.seq > high:
                 return
             yield message
             low = message.seq + 1
 
-    async def _next(self, stream: str, subject: str, low: int) -> Any | None:
+    async def _next_message(self, stream: str, subject: str, low: int) -> Any | None:
         from nats.js.errors import NotFoundError
 
         try:
-            return await asked(self._jetstream.get_msg(stream, seq=low, subject=subject, next=True), NotFoundError)
+            return await checked(self._jetstream.get_msg(stream, seq=low, subject=subject, next=True), NotFoundError)
         except NotFoundError:
             return None
 
     def find(self, word: str) -> list[dict[str, Any]]:
-        return [_without(("message",), record) for record in self._run(self._find(word))]
+        return [_omit(("message",), record) for record in self._run(self._find(word))]
 
     async def _find(self, word: str) -> list[dict[str, Any]]:
         texts = [json.dumps(word), *([word] if _is_number(word) else [])]
-        found = [record for text in texts for record in await self._matching(envelope.digest(text))]
-        return found if found or not _is_number(word) else await self._by_key(int(word[:18]))
+        records = [record for text in texts for record in await self._matching(envelope.digest(text))]
+        return records if records or not _is_number(word) else await self._by_key(int(word[:18]))
 
     async def _by_key(self, key: int) -> list[dict[str, Any]]:
-        alive = await self._next(self._names.stream, self._names.event("*"), key)
+        alive = await self._next_message(self._names.stream, self._names.event_subject("*"), key)
         if alive is not None and alive.seq == key:
-            work = await asked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
-            return [await self._live(alive, work.delivered.stream_seq)]
-        dead = await self._next(self._names.dead, self._names.given_up("*", key), 1)
-        return [] if dead is None else [_dead(dead)]
+            consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+            return [await self._live_record(alive, consumer.delivered.stream_seq)]
+        dead = await self._next_message(self._names.dead_stream, self._names.dead_subject("*", key), 1)
+        return [] if dead is None else [_dead_record(dead)]
 
     async def _matching(self, id: str) -> list[dict[str, Any]]:
-        work = await asked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
-        every = 2**62
-        alive = self._from(self._names.stream, self._names.event(id), 1, every)
-        dead = self._from(self._names.dead, self._names.given_up(id, "*"), 1, every)
+        consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
+        end = 2**62
+        alive = self._messages(self._names.stream, self._names.event_subject(id), 1, end)
+        dead = self._messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
         return [
-            *[await self._live(message, work.delivered.stream_seq) async for message in alive],
-            *[_dead(message) async for message in dead],
+            *[await self._live_record(message, consumer.delivered.stream_seq) async for message in alive],
+            *[_dead_record(message) async for message in dead],
         ]
 
     def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
-        return [_without(_LONG, record) for record in self._run(self._replay(list(dict.fromkeys(keys))))]
+        return [_omit(_DETAILS, record) for record in self._run(self._replay(list(dict.fromkeys(keys))))]
 
     async def _replay(self, keys: list[int]) -> list[dict[str, Any]]:
         """Put again as a new message, then taken from where it was: in between it is there twice, never not at all."""
@@ -150,13 +150,13 @@ class JetStreamInspection:
                 records.append(record)
                 continue
             message = record["message"]
-            subject = self._names.event(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
+            subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
             headers = {MESSAGE_ID: f"replay-{record['state']}-{record['key']}-{_event_of(message)}"}
-            kept = await asked(self._jetstream.publish(subject, message.data, headers=headers))
-            stream = self._names.dead if record["state"] == "dead" else self._names.stream
-            await asked(self._jetstream.delete_msg(stream, message.seq))
-            fresh = {"key": kept.seq, "state": "waiting", "attempts": 0, "due": None, "error": None}
-            records.append({**record, **fresh})
+            ack = await checked(self._jetstream.publish(subject, message.data, headers=headers))
+            stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
+            await checked(self._jetstream.delete_msg(stream, message.seq))
+            changes = {"key": ack.seq, "state": "waiting", "attempts": 0, "due": None, "error": None}
+            records.append({**record, **changes})
         return records
 
     def purge(self, state: str, before: float) -> int:
@@ -164,11 +164,11 @@ class JetStreamInspection:
         return self._run(self._purge(before)) if state == "dead" else 0
 
     async def _purge(self, before: float) -> int:
-        subject, count, low = self._names.given_up("*", "*"), 0, 1
-        while (message := await self._next(self._names.dead, subject, low)) is not None:
+        subject, count, low = self._names.dead_subject("*", "*"), 0, 1
+        while (message := await self._next_message(self._names.dead_stream, subject, low)) is not None:
             low = message.seq + 1
-            if _dead(message)["received"] < before:
-                await asked(self._jetstream.delete_msg(self._names.dead, message.seq))
+            if _dead_record(message)["received"] < before:
+                await checked(self._jetstream.delete_msg(self._names.dead_stream, message.seq))
                 count += 1
         return count
 
@@ -178,10 +178,10 @@ class JetStreamInspection:
         self._runner.close()
 
 
-async def _first(messages: AsyncIterator[Any], most: int) -> AsyncIterator[Any]:
+async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
     count = 0
     async for message in messages:
-        if count == most:
+        if count == limit:
             return
         yield message
         count += 1
@@ -195,37 +195,37 @@ def _event_of(message: Any) -> str:
     return str((message.headers or {}).get(MESSAGE_ID, ""))
 
 
-def _dead(message: Any) -> dict[str, Any]:
+def _dead_record(message: Any) -> dict[str, Any]:
     headers = message.headers or {}
-    known = Progress("", attempts=int(headers.get(ATTEMPTS, 0)), error=json.loads(headers.get(REASON, "null")))
-    return _record(message, int(message.subject.rpartition(".")[2]), state="dead", known=known)
+    progress = Progress("", attempts=int(headers.get(ATTEMPTS, 0)), error=json.loads(headers.get(REASON, "null")))
+    return _record(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
 
 
-def _record(message: Any, key: int, *, state: str, known: Progress | None = None) -> dict[str, Any]:
-    known = known or Progress("")
+def _record(message: Any, key: int, *, state: str, progress: Progress | None = None) -> dict[str, Any]:
+    progress = progress or Progress("")
     try:
-        event = envelope.unseal(message.data)
-    except envelope.NoEvent as error:
+        event = envelope.decode(message.data)
+    except envelope.InvalidEnvelope as error:
         moment = message.time.timestamp()
         event = envelope.Envelope("", "", None, moment, [], b"", message.data, b"null")
-        known = known._replace(error=known.error or str(error))
+        progress = progress._replace(error=progress.error or str(error))
     return {
         "key": key,
         "source": event.source,
         "type": event.type,
         "id": event.id,
         "state": state,
-        "attempts": max(known.attempts, 1 if state == "running" else 0),
+        "attempts": max(progress.attempts, 1 if state == "running" else 0),
         "received": event.received,
-        "due": known.due,
+        "due": progress.due,
         "finished": None,
-        "error": known.error,
-        "succeeded": sorted(known.succeeded),
+        "error": progress.error,
+        "succeeded": sorted(progress.succeeded),
         "headers": sorted({name.decode("latin-1") for name, _ in event.headers}),
         "payload": event.text,
         "message": message,
     }
 
 
-def _without(names: tuple[str, ...], record: dict[str, Any]) -> dict[str, Any]:
+def _omit(names: tuple[str, ...], record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in names}

@@ -6,9 +6,9 @@ import json
 from typing import Any, NamedTuple
 
 from ..port import QueueFailed
-from .connection import asked
+from .connection import checked
 
-_TRIES = 20
+_MAX_TRIES = 20
 
 
 class Progress(NamedTuple):
@@ -21,7 +21,7 @@ class Progress(NamedTuple):
     error: str | None = None
 
 
-class ProgressBook:
+class ProgressStore:
     """Kept in a bucket by the event's sequence number. Two processes that write at once both keep what they know."""
 
     def __init__(self, bucket: Any) -> None:
@@ -34,34 +34,34 @@ class ProgressBook:
         from nats.js.errors import KeyNotFoundError
 
         try:
-            entry = await asked(self._bucket.get(str(sequence)), KeyNotFoundError)
+            entry = await checked(self._bucket.get(str(sequence)), KeyNotFoundError)
         except KeyNotFoundError:
             return Progress(event), None
         try:
-            found = Progress(**json.loads(entry.value))
+            progress = Progress(**json.loads(entry.value))
         except (ValueError, TypeError):
-            found = Progress(event)
-        if found.event != event:
-            found = Progress(event)
-        return found._replace(succeeded=tuple(found.succeeded)), entry.revision
+            progress = Progress(event)
+        if progress.event != event:
+            progress = Progress(event)
+        return progress._replace(succeeded=tuple(progress.succeeded)), entry.revision
 
-    async def add(self, sequence: int, event: str, **news: Any) -> None:
+    async def add(self, sequence: int, event: str, **changes: Any) -> None:
         """`succeeded` is joined with what is there, all else replaces it. Raises `QueueFailed`."""
         from nats.js.errors import KeyWrongLastSequenceError
 
-        for _ in range(_TRIES):
-            known, revision = await self._read(sequence, event)
-            jobs = tuple(dict.fromkeys((*known.succeeded, *news.get("succeeded", ()))))
-            text = json.dumps(known._replace(**{**news, "succeeded": jobs})._asdict()).encode()
+        for _ in range(_MAX_TRIES):
+            current, revision = await self._read(sequence, event)
+            jobs = tuple(dict.fromkeys((*current.succeeded, *changes.get("succeeded", ()))))
+            text = json.dumps(current._replace(**{**changes, "succeeded": jobs})._asdict()).encode()
             try:
                 if revision is None:
-                    await asked(self._bucket.create(str(sequence), text), KeyWrongLastSequenceError)
+                    await checked(self._bucket.create(str(sequence), text), KeyWrongLastSequenceError)
                 else:
-                    await asked(self._bucket.update(str(sequence), text, last=revision), KeyWrongLastSequenceError)
+                    await checked(self._bucket.update(str(sequence), text, last=revision), KeyWrongLastSequenceError)
             except KeyWrongLastSequenceError:
                 continue
             return
         raise QueueFailed("another process keeps writing about the same event")
 
     async def forget(self, sequence: int) -> None:
-        await asked(self._bucket.purge(str(sequence)))
+        await checked(self._bucket.purge(str(sequence)))

@@ -9,10 +9,10 @@ from collections import deque
 from time import monotonic
 from typing import Any
 
-from .connection import asked
+from .connection import checked
 from .names import Names
 
-WAIT = 1.0
+EXPIRES = 1.0
 _GRACE = 1.0
 
 
@@ -24,39 +24,39 @@ class Pull:
         self._subject = f"$JS.API.CONSUMER.MSG.NEXT.{names.stream}.{names.consumer}"
         self._inbox: str = connection.new_inbox()
         self._ready: deque[Any] = deque()
-        self._came = asyncio.Event()
-        self._coming = 0
-        self._until = 0.0
+        self._arrived = asyncio.Event()
+        self._expected = 0
+        self._deadline = 0.0
 
     async def open(self) -> None:
-        await asked(self._connection.subscribe(self._inbox, cb=self._receive))
+        await checked(self._connection.subscribe(self._inbox, cb=self._receive))
 
     async def _receive(self, message: Any) -> None:
         if message.headers and "Status" in message.headers:  # the request has ended: it expired, or was refused
-            self._coming = 0
+            self._expected = 0
         else:
-            self._coming = max(0, self._coming - 1)
+            self._expected = max(0, self._expected - 1)
             self._ready.append(message)
-        self._came.set()
+        self._arrived.set()
 
-    async def take(self, count: int) -> list[Any]:
+    async def fetch(self, count: int) -> list[Any]:
         """At most `count` messages; waits a second for the first."""
         if not self._ready:
-            self._came.clear()
-            if not self._coming or monotonic() > self._until:
-                await self._ask(count)
+            self._arrived.clear()
+            if not self._expected or monotonic() > self._deadline:
+                await self._request(count)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(WAIT + _GRACE):
-                    await self._came.wait()
+                async with asyncio.timeout(EXPIRES + _GRACE):
+                    await self._arrived.wait()
         return [self._ready.popleft() for _ in range(min(count, len(self._ready)))]
 
-    async def _ask(self, count: int) -> None:
-        request = {"batch": count, "expires": int(WAIT * 1e9)}
-        await asked(self._connection.publish(self._subject, json.dumps(request).encode(), self._inbox))
-        self._coming, self._until = count, monotonic() + WAIT + _GRACE
+    async def _request(self, count: int) -> None:
+        request = {"batch": count, "expires": int(EXPIRES * 1e9)}
+        await checked(self._connection.publish(self._subject, json.dumps(request).encode(), self._inbox))
+        self._expected, self._deadline = count, monotonic() + EXPIRES + _GRACE
 
-    def left(self) -> list[Any]:
+    def drain(self) -> list[Any]:
         """What came and was not taken."""
-        left = list(self._ready)
+        drain = list(self._ready)
         self._ready.clear()
-        return left
+        return drain

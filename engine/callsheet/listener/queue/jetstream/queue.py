@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..port import DUPLICATE, Lease, Put, QueueFailed, Taken
+from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import envelope
 from .address import QueueAddress
-from .connection import asked, connect, disconnect
+from .connection import checked, connect, disconnect
 from .names import Names
-from .progress import ProgressBook
+from .progress import ProgressStore
 from .pull import Pull
 from .streams import prepare
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
     from ...verify.event import Event
 
-ANSWER = 5.0
+TIMEOUT = 5.0
 DEPTH_EVERY = 2.0
 MESSAGE_ID = "Nats-Msg-Id"
 REASON, ATTEMPTS = "Callsheet-Reason", "Callsheet-Attempts"
 
 
 class JetStreamQueue:
-    """`works` tells whether this process takes events, or only puts them."""
+    """`consumes` tells whether this process takes events, or only puts them."""
 
     def __init__(
-        self, address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None], *, works: bool
+        self, address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None], *, consumes: bool
     ) -> None:
         self.names = Names(address.stream, definition["subject"])
         self.renew_every = 1.0
         self._address = address
         self._definition = definition
         self._note = note
-        self._works = works
+        self._consumes = consumes
         self._connection: Any = None
         self._pull: Pull | None = None
         self._failure: str | None = None
-        self._marked: set[int] = set()
+        self._with_progress: set[int] = set()
         self._depth: Mapping[str, float] = {}
-        self._watch: asyncio.Task[None] | None = None
+        self._depth_task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         self._connection = await connect(self._address, self._definition, self._note)
-        self._jetstream = self._connection.jetstream(timeout=ANSWER)
+        self._jetstream = self._connection.jetstream(timeout=TIMEOUT)
         self.renew_every = await prepare(self._jetstream, self.names, self._definition) / 3
-        self._progress = ProgressBook(await asked(self._jetstream.key_value(self.names.state)))
-        if self._works:
+        self._progress = ProgressStore(await checked(self._jetstream.key_value(self.names.state_bucket)))
+        if self._consumes:
             self._pull = Pull(self._connection, self.names)
             await self._pull.open()
-        self._watch = asyncio.create_task(self._look_for_ever())
+        self._depth_task = asyncio.create_task(self._poll_depth())
 
     @property
     def problem(self) -> str | None:
@@ -63,101 +63,105 @@ class JetStreamQueue:
             return "not connected"
         return self._failure
 
-    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         """Nobody keeps a place for what he puts: workers take it from the server."""
-        del own
-        return asyncio.ensure_future(self._put(event) if wanted else _nothing_to_keep())
+        del run_here
+        return asyncio.ensure_future(self._publish(event) if has_jobs else _nothing_to_store())
 
-    async def _put(self, event: Event) -> Put:
+    async def _publish(self, event: Event) -> PutResult:
         if not self._connection.is_connected:
             raise QueueFailed(f"not connected to {self._address}")
-        subject = self.names.event(envelope.id_digest(event.id))
+        subject = self.names.event_subject(envelope.id_digest(event.id))
         headers = {MESSAGE_ID: envelope.digest(event.key)}
         try:
-            kept = await asked(self._jetstream.publish(subject, envelope.seal(event), timeout=ANSWER, headers=headers))
-        except QueueFailed as failed:
-            self._failure = str(failed)
+            ack = await checked(
+                self._jetstream.publish(subject, envelope.encode(event), timeout=TIMEOUT, headers=headers)
+            )
+        except QueueFailed as error:
+            self._failure = str(error)
             raise
         self._failure = None
-        return DUPLICATE if kept.duplicate else Put(stored=True)
+        return DUPLICATE if ack.duplicate else PutResult(stored=True)
 
-    async def take(self, count: int) -> list[Taken]:
-        messages = [] if self._pull is None else await self._pull.take(count)
-        return [await self._taken(message) for message in messages]
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        messages = [] if self._pull is None else await self._pull.fetch(count)
+        return [await self._queued_event(message) for message in messages]
 
-    async def _taken(self, message: Any) -> Taken:
-        delivered = message.metadata
-        key, attempts = delivered.sequence.stream, delivered.num_delivered
+    async def _queued_event(self, message: Any) -> QueuedEvent:
+        metadata = message.metadata
+        key, attempts = metadata.sequence.stream, metadata.num_delivered
         succeeded: tuple[str, ...] = ()
         if attempts > 1:
             with contextlib.suppress(QueueFailed):  # then all of its jobs run: at least once
                 succeeded = (await self._progress.read(key, _event_of(message))).succeeded
         lease = Lease(key, attempts, message)
         try:
-            found = envelope.unseal(message.data)
-        except envelope.NoEvent:
-            return Taken(lease, "", [], b"", message.data, message.data, frozenset())
-        return Taken(lease, found.source, found.headers, found.query, found.data, found.text, frozenset(succeeded))
+            event = envelope.decode(message.data)
+        except envelope.InvalidEnvelope:
+            return QueuedEvent(lease, "", [], b"", message.data, message.data, frozenset())
+        return QueuedEvent(
+            lease, event.source, event.headers, event.query, event.data, event.text, frozenset(succeeded)
+        )
 
     async def extend(self, leases: Sequence[Lease]) -> None:
         for lease in leases:
-            await asked(self._connection.publish(lease.token.reply, b"+WPI"))
+            await checked(self._connection.publish(lease.token.reply, b"+WPI"))
 
-    async def mark(self, lease: Lease, job: str) -> bool:
-        self._marked.add(lease.key)
+    async def record_success(self, lease: Lease, job: str) -> bool:
+        self._with_progress.add(lease.key)
         await self._progress.add(lease.key, _event_of(lease.token), succeeded=(job,), attempts=lease.attempts)
         return True
 
-    async def done(self, lease: Lease) -> bool:
+    async def complete(self, lease: Lease) -> bool:
         """Answered by the server, so that nobody runs it again."""
-        await self._answer(lease, b"+ACK")
-        if lease.attempts > 1 or lease.key in self._marked:
-            self._marked.discard(lease.key)
+        await self._acknowledge(lease, b"+ACK")
+        if lease.attempts > 1 or lease.key in self._with_progress:
+            self._with_progress.discard(lease.key)
             with contextlib.suppress(QueueFailed):  # it expires
                 await self._progress.forget(lease.key)
         return True
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         due = time.time() + delay
-        news = {"attempts": lease.attempts, "due": due, "error": reason}
-        await self._progress.add(lease.key, _event_of(lease.token), **news)
-        self._marked.discard(lease.key)
-        await self._answer(lease, b"-NAK " + json.dumps({"delay": int(delay * 1e9)}).encode())
+        changes = {"attempts": lease.attempts, "due": due, "error": reason}
+        await self._progress.add(lease.key, _event_of(lease.token), **changes)
+        self._with_progress.discard(lease.key)
+        await self._acknowledge(lease, b"-NAK " + json.dumps({"delay": int(delay * 1e9)}).encode())
         return True
 
-    async def dead(self, lease: Lease, reason: str) -> bool:
+    async def give_up(self, lease: Lease, reason: str) -> bool:
         """Kept in the other stream before it leaves this one; its number is its message id, so it is kept once."""
         message = lease.token
-        subject = self.names.given_up(message.subject.rpartition(".")[2], lease.key)
+        subject = self.names.dead_subject(message.subject.rpartition(".")[2], lease.key)
         headers = {
             MESSAGE_ID: f"{_event_of(message)}-{lease.key}", REASON: json.dumps(reason), ATTEMPTS: str(lease.attempts)
         }  # fmt: skip
-        await asked(self._jetstream.publish(subject, message.data, timeout=ANSWER, headers=headers))
-        return await self.done(lease)
+        await checked(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
+        return await self.complete(lease)
 
-    async def _answer(self, lease: Lease, word: bytes) -> None:
-        await asked(self._connection.request(lease.token.reply, word, timeout=ANSWER))
+    async def _acknowledge(self, lease: Lease, payload: bytes) -> None:
+        await checked(self._connection.request(lease.token.reply, payload, timeout=TIMEOUT))
 
-    async def leave(self, leases: Sequence[Lease]) -> None:
+    async def release(self, leases: Sequence[Lease]) -> None:
         if self._pull is None:
             return
-        for message in (*(lease.token for lease in leases), *self._pull.left()):
-            await asked(self._connection.publish(message.reply, b"-NAK"))
-        await asked(self._connection.flush(timeout=ANSWER))
+        for message in (*(lease.token for lease in leases), *self._pull.drain()):
+            await checked(self._connection.publish(message.reply, b"-NAK"))
+        await checked(self._connection.flush(timeout=TIMEOUT))
 
     def depth(self) -> Mapping[str, float]:
         """As it was a moment ago. Handled events leave the server and are not counted."""
         return self._depth
 
-    async def _look_for_ever(self) -> None:
+    async def _poll_depth(self) -> None:
         while True:
             with contextlib.suppress(QueueFailed):
-                self._depth = await self._look()
+                self._depth = await self._fetch_depth()
             await asyncio.sleep(DEPTH_EVERY)
 
-    async def _look(self) -> Mapping[str, float]:
-        work = await asked(self._jetstream.consumer_info(self.names.stream, self.names.consumer))
-        dead = await asked(self._jetstream.stream_info(self.names.dead))
+    async def _fetch_depth(self) -> Mapping[str, float]:
+        work = await checked(self._jetstream.consumer_info(self.names.stream, self.names.consumer))
+        dead = await checked(self._jetstream.stream_info(self.names.dead_stream))
         return {
             "waiting": float(work.num_pending),
             "running": float(work.num_ack_pending),
@@ -165,9 +169,9 @@ class JetStreamQueue:
         }
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        if self._depth_task is not None:
+            self._depth_task.cancel()
+            await asyncio.gather(self._depth_task, return_exceptions=True)
         if self._connection is not None:
             await disconnect(self._connection)
 
@@ -176,5 +180,5 @@ def _event_of(message: Any) -> str:
     return str((message.headers or {}).get(MESSAGE_ID, ""))
 
 
-async def _nothing_to_keep() -> Put:
-    return Put(stored=True)
+async def _nothing_to_store() -> PutResult:
+    return PutResult(stored=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....durations import seconds
 from ....errors import CallsheetError, UsageError
 from ..port import QueueFailed
-from .connection import asked
+from .connection import checked
 from .names import Names
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _UNLIMITED = -1
 async def prepare(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
     """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used."""
     try:
-        await _ensure_stream(jetstream, names.stream, names.event("*"), _stream(definition))
-        await _ensure_stream(jetstream, names.dead, names.given_up("*", "*"), _kept(definition))
+        await _ensure_stream(jetstream, names.stream, names.event_subject("*"), _stream(definition))
+        await _ensure_stream(jetstream, names.dead_stream, names.dead_subject("*", "*"), _kept(definition))
         await _ensure_bucket(jetstream, names, definition)
         return await _ensure_consumer(jetstream, names, definition)
     except QueueFailed as failed:
@@ -48,12 +48,12 @@ def _kept(definition: QueueDefinition) -> dict[str, Any]:
     return {**_stream(definition), "retention": RetentionPolicy.LIMITS, "max_msgs": _UNLIMITED}
 
 
-async def look_up(jetstream: Any, stream: str) -> Any | None:
+async def stream_info(jetstream: Any, stream: str) -> Any | None:
     """A stream's settings and state; nothing where there is no such stream."""
     from nats.js.errors import NotFoundError
 
     try:
-        return await asked(jetstream.stream_info(stream), NotFoundError)
+        return await checked(jetstream.stream_info(stream), NotFoundError)
     except NotFoundError:
         return None
 
@@ -61,9 +61,9 @@ async def look_up(jetstream: Any, stream: str) -> Any | None:
 async def _ensure_stream(jetstream: Any, name: str, subject: str, settings: dict[str, Any]) -> None:
     from nats.js.api import StreamConfig
 
-    found = await look_up(jetstream, name)
+    found = await stream_info(jetstream, name)
     if found is None:
-        await asked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
+        await checked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
     elif problem := unusable(found.config, subject, settings):
         raise UsageError(f"queue {name}: the stream exists, but {problem}", hint="name another stream")
 
@@ -80,11 +80,11 @@ def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
 async def _ensure_bucket(jetstream: Any, names: Names, definition: QueueDefinition) -> None:
     from nats.js.api import KeyValueConfig
 
-    if await look_up(jetstream, f"KV_{names.state}") is None:
+    if await stream_info(jetstream, f"KV_{names.state_bucket}") is None:
         config = KeyValueConfig(
-            bucket=names.state, history=1, ttl=seconds(definition["state_age"]), replicas=definition["replicas"]
+            bucket=names.state_bucket, history=1, ttl=seconds(definition["state_age"]), replicas=definition["replicas"]
         )
-        await asked(jetstream.create_key_value(config))
+        await checked(jetstream.create_key_value(config))
 
 
 async def _ensure_consumer(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
@@ -92,7 +92,7 @@ async def _ensure_consumer(jetstream: Any, names: Names, definition: QueueDefini
     from nats.js.errors import NotFoundError
 
     try:
-        info = await asked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
+        info = await checked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
     except NotFoundError:
         config = ConsumerConfig(
             durable_name=names.consumer,
@@ -101,5 +101,5 @@ async def _ensure_consumer(jetstream: Any, names: Names, definition: QueueDefini
             max_deliver=_UNLIMITED,
             max_ack_pending=definition["max_running"],
         )
-        info = await asked(jetstream.add_consumer(names.stream, config))
+        info = await checked(jetstream.add_consumer(names.stream, config))
     return float(info.config.ack_wait)

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..port import Lease, Taken, storable_headers
+from ..port import Lease, QueuedEvent, storable_headers
 
 if TYPE_CHECKING:
     from ...verify.event import Event
@@ -23,12 +23,12 @@ _INSERT = (
 Row = tuple[Any, ...]
 
 
-class Holder(NamedTuple):
+class LeaseHolder(NamedTuple):
     """A process that works on the file: its name there, and how long its word holds (seconds)."""
 
     owner: str
     lease: float
-    most_attempts: int
+    max_attempts: int
 
 
 def row(event: Event, state: str, owner: str | None, now: float) -> Row:
@@ -53,13 +53,13 @@ def unpack(packed: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for line in packed.split(b"\n") for name, _, value in [line.partition(b":")] if name]
 
 
-def add(connection: sqlite3.Connection, new: Row) -> int | None:
+def add(connection: sqlite3.Connection, row: Row) -> int | None:
     """The key of a new event; nothing when it is there already."""
-    cursor = connection.execute(_INSERT, new)
+    cursor = connection.execute(_INSERT, row)
     return cursor.lastrowid if cursor.rowcount else None
 
 
-def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) -> tuple[list[Taken], float | None]:
+def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) -> tuple[list[QueuedEvent], float | None]:
     """Take events that are due, and say when the next one is where there are not enough.
 
     No other process gets them while this one is alive.
@@ -71,15 +71,15 @@ def claim(connection: sqlite3.Connection, count: int, owner: str, now: float) ->
         (owner, now, count),
     ).fetchall()
     due = None if len(rows) == count else next_due(connection)
-    return [_taken(connection, row) for row in sorted(rows)], due
+    return [_queued_event(connection, row) for row in sorted(rows)], due
 
 
-def _taken(connection: sqlite3.Connection, row: Sequence[Any]) -> Taken:
+def _queued_event(connection: sqlite3.Connection, row: Sequence[Any]) -> QueuedEvent:
     key, attempts, source, headers, query, data, text = row
     jobs = connection.execute("SELECT job FROM succeeded WHERE key = ?", (key,)).fetchall()
     succeeded = frozenset(job for (job,) in jobs)
-    whole = data if text is None else text
-    return Taken(Lease(key, attempts), source, unpack(headers), query, data, whole, succeeded)
+    payload = data if text is None else text
+    return QueuedEvent(Lease(key, attempts), source, unpack(headers), query, data, payload, succeeded)
 
 
 def next_due(connection: sqlite3.Connection) -> float | None:
@@ -87,15 +87,15 @@ def next_due(connection: sqlite3.Connection) -> float | None:
     return None if due is None else float(due)
 
 
-def mark(connection: sqlite3.Connection, lease: Lease, owner: str, job: str) -> bool:
-    held = (lease.key, owner, lease.attempts)
-    found = connection.execute(f"SELECT 1 FROM event WHERE {_HELD}", held).fetchone()  # noqa: S608 - a constant
-    if found is not None:
+def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job: str) -> bool:
+    lease_values = (lease.key, owner, lease.attempts)
+    is_held = connection.execute(f"SELECT 1 FROM event WHERE {_HELD}", lease_values).fetchone()  # noqa: S608 - a constant
+    if is_held is not None:
         connection.execute("INSERT OR IGNORE INTO succeeded (key, job) VALUES (?, ?)", (lease.key, job))
-    return found is not None
+    return is_held is not None
 
 
-def finish(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
+def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
     changed = connection.execute(
         f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}",  # noqa: S608
         (now, lease.key, owner, lease.attempts),
@@ -105,7 +105,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, owner: str, now: float)
     return bool(changed)
 
 
-def put_back(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
+def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:
     """For a later attempt, or for good where `due` is absent."""
     changed = connection.execute(
         f"UPDATE event SET state = ?, due = coalesce(?, due), error = ?, owner = NULL WHERE {_HELD}",  # noqa: S608
@@ -114,21 +114,21 @@ def put_back(connection: sqlite3.Connection, lease: Lease, owner: str, due: floa
     return bool(changed.rowcount)
 
 
-def stay_alive(connection: sqlite3.Connection, holder: Holder, now: float) -> int:
+def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float) -> int:
     """Say that this process lives, and free what processes held that do not; returns how many."""
     row = (holder.owner, now + holder.lease)
     connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
     connection.execute("DELETE FROM owner WHERE alive_until < ?", (now,))
-    freed = connection.execute(
+    rescheduled = connection.execute(
         "UPDATE event SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
         " error = 'the process that handled it ended'"
         " WHERE state = 'running' AND owner NOT IN (SELECT id FROM owner)",
-        (holder.most_attempts, now),
+        (holder.max_attempts, now),
     )
-    return freed.rowcount
+    return rescheduled.rowcount
 
 
-def leave(connection: sqlite3.Connection, owner: str, now: float) -> None:
+def release(connection: sqlite3.Connection, owner: str, now: float) -> None:
     """Give back at once what this process still holds."""
     connection.execute(
         "UPDATE event SET state = 'waiting', owner = NULL, due = ? WHERE state = 'running' AND owner = ?", (now, owner)
@@ -154,8 +154,8 @@ _PURGED = {
 }
 
 
-def purge(connection: sqlite3.Connection, state: str, before: float, most: int = -1) -> int:
+def purge(connection: sqlite3.Connection, state: str, before: float, limit: int = -1) -> int:
     """Delete events that were done, or that arrived and were given up, before a time; returns how many."""
     sql = _PURGED[state]
-    connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, most))  # noqa: S608
-    return connection.execute(f"DELETE FROM event WHERE key IN ({sql})", (before, most)).rowcount  # noqa: S608
+    connection.execute(f"DELETE FROM succeeded WHERE key IN ({sql})", (before, limit))  # noqa: S608
+    return connection.execute(f"DELETE FROM event WHERE key IN ({sql})", (before, limit)).rowcount  # noqa: S608

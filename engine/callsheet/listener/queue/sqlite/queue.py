@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from ..port import DUPLICATE, Lease, Put, QueueFailed, Taken
+from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
 from .inspection import counts
 from .writer import Writer
@@ -25,7 +25,7 @@ LEASE = 10.0
 HEARTBEAT = 2.0
 LONGEST_SLEEP = 2.0
 PURGE_EVERY = 30
-PURGE_MOST = 2000
+PURGE_BATCH = 2000
 
 
 class FileQueue:
@@ -33,18 +33,18 @@ class FileQueue:
 
     renew_every = HEARTBEAT
 
-    def __init__(self, path: str, window: float, most_attempts: int, note: Callable[[str], None]) -> None:
+    def __init__(self, path: str, window: float, max_attempts: int, note: Callable[[str], None]) -> None:
         self._window = window
         self._note = note
-        self._holder = changes.Holder(f"{os.getpid()}-{uuid.uuid4().hex[:12]}", LEASE, most_attempts)
-        self._owner = self._holder.owner
+        self._lease_holder = changes.LeaseHolder(f"{os.getpid()}-{uuid.uuid4().hex[:12]}", LEASE, max_attempts)
+        self._owner = self._lease_holder.owner
         self._connection = schema.open_inbox(path)
         self._reader = schema.open_existing(path, write=False)
         self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
         self._depth: Mapping[str, float] = {}
-        self._beats = 0
+        self._heartbeats = 0
         self._writer: Writer | None = None
-        self._woken = asyncio.Event()
+        self._work_available = asyncio.Event()
 
     async def open(self) -> None:
         self._writer = Writer(self._connection)
@@ -54,77 +54,77 @@ class FileQueue:
     def problem(self) -> str | None:
         return None if self._writer is None else self._writer.problem
 
-    def _change(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+    def _submit(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         if self._writer is None:
             raise QueueFailed("not open")
-        return self._writer.submit(work)
+        return self._writer.submit(operation)
 
-    def put(self, event: Event, *, wanted: bool, own: bool) -> asyncio.Future[Put]:
-        state = ("running" if own else "waiting") if wanted else "done"
+    def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+        state = ("running" if run_here else "waiting") if has_jobs else "done"
         row = changes.row(event, state, self._owner if state == "running" else None, time.time())
-        kept = self._change(partial(self._add, row=row, state=state))
+        future = self._submit(partial(self._add, row=row, state=state))
         if state == "waiting":
-            kept.add_done_callback(lambda _: self.wake())
-        return kept
+            future.add_done_callback(lambda _: self.wake())
+        return future
 
-    def _add(self, connection: sqlite3.Connection, row: changes.Row, state: str) -> Put:
+    def _add(self, connection: sqlite3.Connection, row: changes.Row, state: str) -> PutResult:
         key = changes.add(connection, row)
         if key is None:
             return DUPLICATE
-        return Put(stored=True, lease=Lease(key, 1) if state == "running" else None)
+        return PutResult(stored=True, lease=Lease(key, 1) if state == "running" else None)
 
     def wake(self) -> None:
         """There may be something to take."""
-        self._woken.set()
+        self._work_available.set()
 
-    async def take(self, count: int) -> list[Taken]:
-        self._woken.clear()
-        work = partial(changes.claim, count=count, owner=self._owner, now=time.time())
-        taken, due = await self._change(work)
-        if not taken:
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        self._work_available.clear()
+        operation = partial(changes.claim, count=count, owner=self._owner, now=time.time())
+        events, due = await self._submit(operation)
+        if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), wait)
-        return taken
+                await asyncio.wait_for(self._work_available.wait(), wait)
+        return events
 
     async def extend(self, leases: Sequence[Lease]) -> None:
         """One row speaks for all that this process holds."""
         del leases
-        freed = await self._change(partial(changes.stay_alive, holder=self._holder, now=time.time()))
-        if freed:
-            self._note(f"inbox: {freed} events of a process that ended are handled again")
+        rescheduled = await self._submit(partial(changes.heartbeat, holder=self._lease_holder, now=time.time()))
+        if rescheduled:
+            self._note(f"inbox: {rescheduled} events of a process that ended are handled again")
             self.wake()
-        self._beats += 1
-        if self._beats % PURGE_EVERY == 0:
+        self._heartbeats += 1
+        if self._heartbeats % PURGE_EVERY == 0:
             await self._purge()
 
     async def _purge(self) -> None:
         before = time.time() - self._window
-        work = partial(changes.purge, state="done", before=before, most=PURGE_MOST)
-        while await self._change(work) == PURGE_MOST:  # in parts: senders come first
+        operation = partial(changes.purge, state="done", before=before, limit=PURGE_BATCH)
+        while await self._submit(operation) == PURGE_BATCH:  # in parts: senders come first
             pass
 
-    async def mark(self, lease: Lease, job: str) -> bool:
-        return await self._change(partial(changes.mark, lease=lease, owner=self._owner, job=job))
+    async def record_success(self, lease: Lease, job: str) -> bool:
+        return await self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
 
-    async def done(self, lease: Lease) -> bool:
-        return await self._change(partial(changes.finish, lease=lease, owner=self._owner, now=time.time()))
+    async def complete(self, lease: Lease) -> bool:
+        return await self._submit(partial(changes.complete, lease=lease, owner=self._owner, now=time.time()))
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
-        changed = await self._put_back(lease, time.time() + delay, reason)
+        changed = await self._reschedule(lease, time.time() + delay, reason)
         self.wake()
         return changed
 
-    async def dead(self, lease: Lease, reason: str) -> bool:
-        return await self._put_back(lease, None, reason)
+    async def give_up(self, lease: Lease, reason: str) -> bool:
+        return await self._reschedule(lease, None, reason)
 
-    async def _put_back(self, lease: Lease, due: float | None, reason: str) -> bool:
+    async def _reschedule(self, lease: Lease, due: float | None, reason: str) -> bool:
         error = changes.storable(reason)
-        return await self._change(partial(changes.put_back, lease=lease, owner=self._owner, due=due, error=error))
+        return await self._submit(partial(changes.reschedule, lease=lease, owner=self._owner, due=due, error=error))
 
-    async def leave(self, leases: Sequence[Lease]) -> None:
+    async def release(self, leases: Sequence[Lease]) -> None:
         del leases
-        await self._change(partial(changes.leave, owner=self._owner, now=time.time()))
+        await self._submit(partial(changes.release, owner=self._owner, now=time.time()))
 
     def depth(self) -> Mapping[str, float]:
         with contextlib.suppress(sqlite3.Error):

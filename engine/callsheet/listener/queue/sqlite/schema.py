@@ -34,7 +34,7 @@ _CREATE = (
     "CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWID",
 )
 # Events are listed by state, and counted without being looked at: a million of them cost as much as one.
-_COUNTED = (
+_CREATE_TALLY = (
     "DROP INDEX IF EXISTS event_owner",
     "CREATE INDEX event_state ON event (state)",
     "CREATE TABLE tally (state TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID",
@@ -56,10 +56,10 @@ END""",
 def open_inbox(path: str) -> sqlite3.Connection:
     """For writing; made where it does not exist. Raises `UsageError` for what is no inbox, and leaves it alone."""
     try:
-        _recognise(path, may_be_new=True)
+        _check_is_inbox(path, allow_new=True)
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        return _connected(path, "rw", _prepare)
+        return _connect(path, "rw", _prepare)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
 
@@ -67,33 +67,33 @@ def open_inbox(path: str) -> sqlite3.Connection:
 def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
     """Raises `UsageError` where there is no inbox; changes nothing of a file that is none."""
     try:
-        _recognise(path, may_be_new=False)
+        _check_is_inbox(path, allow_new=False)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
-    return _connected(path, "rw", _prepare) if write else _connected(path, "ro", lambda _: None)
+    return _connect(path, "rw", _prepare) if write else _connect(path, "ro", lambda _: None)
 
 
-def _recognise(path: str, *, may_be_new: bool) -> None:
+def _check_is_inbox(path: str, *, allow_new: bool) -> None:
     """Judge a file by what it holds, through a connection that can neither write to it nor make files beside it."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        if may_be_new:
+        if allow_new:
             return
         raise UsageError(f"no inbox at {path}", hint="name the file that `webhook listen --inbox` was given") from None
     if not stat.S_ISREG(mode):
         raise UsageError(f"inbox {path}: {'is a directory' if stat.S_ISDIR(mode) else 'is not a file'}")
     with open(path, "rb") as file:
         magic = file.read(16)
-    if not magic and may_be_new:
+    if not magic and allow_new:
         return
     if magic != b"SQLite format 3\0":
         raise UsageError(f"{path} is not an inbox: {'it is empty' if not magic else 'it is not a database'}")
     # The log beside the file may hold all of a young inbox; it is only read where there is one.
-    how = "mode=ro" if _size(f"{path}-wal") else "immutable=1"
+    parameters = "mode=ro" if _size(f"{path}-wal") else "immutable=1"
     try:
-        with contextlib.closing(sqlite3.connect(_uri(path, how), uri=True, timeout=BUSY_WAIT)) as connection:
-            _check_tables(connection, path, may_be_new=may_be_new)
+        with contextlib.closing(sqlite3.connect(_uri(path, parameters), uri=True, timeout=BUSY_WAIT)) as connection:
+            _check_tables(connection, path, allow_new=allow_new)
     except (sqlite3.Error, ValueError) as error:
         raise UsageError(f"inbox {path}: {error}") from None
 
@@ -105,25 +105,25 @@ def _size(path: str) -> int:
         return 0
 
 
-def _uri(path: str, how: str) -> str:
+def _uri(path: str, parameters: str) -> str:
     full = os.path.abspath(path).replace(os.sep, "/")
-    return f"file:{quote(full if full.startswith('/') else f'/{full}')}?{how}"
+    return f"file:{quote(full if full.startswith('/') else f'/{full}')}?{parameters}"
 
 
-def _check_tables(connection: sqlite3.Connection, path: str, *, may_be_new: bool) -> None:
+def _check_tables(connection: sqlite3.Connection, path: str, *, allow_new: bool) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    there = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if not there and not version and may_be_new:
+    objects = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not objects and not version and allow_new:
         return
     for table, columns in _TABLES.items():
-        found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
-        if not found >= set(columns.split()):
+        existing = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+        if not existing >= set(columns.split()):
             raise UsageError(f"{path} is a database, but no inbox")
     if not 1 <= version <= VERSION:
         raise UsageError(f"inbox {path}: of another version of this program ({version})")
 
 
-def _connected(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+def _connect(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     connection = sqlite3.connect(
         _uri(path, f"mode={mode}"), uri=True, timeout=BUSY_WAIT, isolation_level=None, check_same_thread=False
     )
@@ -145,21 +145,21 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version != VERSION:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-        for statement in (*(() if version else _CREATE), *(_COUNTED if version < VERSION else ())):
+        for statement in (*(() if version else _CREATE), *(_CREATE_TALLY if version < VERSION else ())):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    _write_ahead(connection)
+    _enable_wal(connection)
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
+def _enable_wal(connection: sqlite3.Connection) -> None:
     """Several processes may start at once, and SQLite does not wait for its turn to change this."""
-    until = time.monotonic() + BUSY_WAIT
+    deadline = time.monotonic() + BUSY_WAIT
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
         else:

@@ -14,13 +14,13 @@ from ..port import QueueFailed, Unstorable
 
 T = TypeVar("T")
 # A batch that failed is tried in parts for this long; what is left then fails with it.
-APART = 2.0
-_LAST_BATCH = 5.0
+SPLIT_TIMEOUT = 2.0
+_CLOSE_TIMEOUT = 5.0
 
 
 class _Change(NamedTuple):
-    work: Callable[[sqlite3.Connection], Any]
-    done: asyncio.Future[Any]
+    operation: Callable[[sqlite3.Connection], Any]
+    future: asyncio.Future[Any]
 
 
 class Writer:
@@ -33,18 +33,18 @@ class Writer:
         self._wake = threading.Event()
         self._closing = False
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._work, name="inbox", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it."""
-        done: asyncio.Future[T] = self._loop.create_future()
-        self._changes.append(_Change(work, done))
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._changes.append(_Change(operation, future))
         if not self._wake.is_set():  # it is cleared before the changes are looked at, so none is missed
             self._wake.set()
-        return done
+        return future
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while not self._closing or self._changes:
             self._wake.wait()
             self._wake.clear()
@@ -52,25 +52,25 @@ class Writer:
             while self._changes:
                 batch.append(self._changes.popleft())
             if batch:
-                self._tell(batch, self._write(batch, time.monotonic() + APART))
+                self._deliver(batch, self._write(batch, time.monotonic() + SPLIT_TIMEOUT))
 
-    def _write(self, batch: list[_Change], until: float) -> list[Any]:
+    def _write(self, batch: list[_Change], deadline: float) -> list[Any]:
         """Results and failures in the order of the changes. What cannot be written fails alone."""
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return [QueueFailed("not written in time")] * len(batch)
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except Exception as error:  # noqa: BLE001 - locked, or no disk: no part of it can be written either
-            return [self._failure(error)] * len(batch)
+            return [self._classify(error)] * len(batch)
         try:
-            results = [change.work(self._connection) for change in batch]
+            results = [change.operation(self._connection) for change in batch]
             self._connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
             self._roll_back()
             if len(batch) == 1:
-                return [self._failure(error)] * len(batch)
+                return [self._classify(error)] * len(batch)
             half = len(batch) // 2
-            return self._write(batch[:half], until) + self._write(batch[half:], until)
+            return self._write(batch[:half], deadline) + self._write(batch[half:], deadline)
         self.problem = None
         return results
 
@@ -81,13 +81,13 @@ class Writer:
         except sqlite3.Error as error:
             self.problem = f"{type(error).__name__}: {error}"
 
-    def _failure(self, error: Exception) -> QueueFailed:
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _OF_THE_CHANGE):
+    def _classify(self, error: Exception) -> QueueFailed:
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _DATA_ERRORS):
             self.problem = f"{type(error).__name__}: {error}"
             return QueueFailed(str(error))
         return Unstorable(f"{type(error).__name__}: {error}")
 
-    def _tell(self, batch: list[_Change], results: list[Any]) -> None:
+    def _deliver(self, batch: list[_Change], results: list[Any]) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_resolve, batch, results)
 
@@ -95,19 +95,19 @@ class Writer:
         """A disk that hangs does not keep the process from ending."""
         self._closing = True
         self._wake.set()
-        await asyncio.to_thread(self._thread.join, _LAST_BATCH)
+        await asyncio.to_thread(self._thread.join, _CLOSE_TIMEOUT)
         if not self._thread.is_alive():
             self._connection.close()
 
 
-_OF_THE_CHANGE = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
+_DATA_ERRORS = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
 
 
 def _resolve(batch: list[_Change], results: list[Any]) -> None:
     for change, result in zip(batch, results, strict=True):
-        if change.done.done():
+        if change.future.done():
             continue
         if isinstance(result, QueueFailed):
-            change.done.set_exception(result)
+            change.future.set_exception(result)
         else:
-            change.done.set_result(result)
+            change.future.set_result(result)

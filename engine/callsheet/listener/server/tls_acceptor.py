@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 PAUSE = 0.2
 
 
-class TlsDoor:
+class TlsAcceptor:
     """`context` gives the certificate of the moment. Made inside a running loop."""
 
     def __init__(
         self,
         listening: socket.socket,
         context: Callable[[], ssl.SSLContext | None],
-        connect: Callable[[], LimitedProtocol],
+        make_protocol: Callable[[], LimitedProtocol],
         handshakes: set[LimitedProtocol],
         limits: Limits,
     ) -> None:
         self._listening = listening
         self._context = context
-        self._connect = connect
+        self._make_protocol = make_protocol
         self._handshakes = handshakes
         self._limits = limits
         self._tasks: set[asyncio.Task[None]] = set()
-        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+        self._accepting = asyncio.get_running_loop().create_task(self._accept_forever())
 
     def close(self) -> None:
         """Take no more connections; those that are not connections yet end."""
@@ -45,7 +45,7 @@ class TlsDoor:
             task.cancel()
         self._listening.close()
 
-    async def _accept(self) -> None:
+    async def _accept_forever(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -53,18 +53,18 @@ class TlsDoor:
             except OSError:
                 await asyncio.sleep(PAUSE)
                 continue
-            protocol = self._connect()
+            protocol = self._make_protocol()
             if len(protocol.connections) + len(self._handshakes) >= self._limits.connections + self._limits.spare:
-                self._limits.refused(503, "too_many_connections", _client(accepted))
+                self._limits.on_refused(503, "too_many_connections", _client_address(accepted))
                 accepted.close()
                 continue
             self._handshakes.add(protocol)
-            task = loop.create_task(self._begin(accepted, protocol))
+            task = loop.create_task(self._handshake(accepted, protocol))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _begin(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
-        client = _client(accepted)
+    async def _handshake(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
+        client = _client_address(accepted)
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol,
@@ -73,12 +73,12 @@ class TlsDoor:
                 ssl_handshake_timeout=self._limits.header_time,
             )
         except OSError:  # no TLS, one that this side does not speak, or too slow
-            self._limits.refused(400, "not_tls", client)
+            self._limits.on_refused(400, "not_tls", client)
         finally:
             self._handshakes.discard(protocol)
 
 
-def _client(accepted: socket.socket) -> str:
+def _client_address(accepted: socket.socket) -> str:
     try:
         name = accepted.getpeername()
     except OSError:
