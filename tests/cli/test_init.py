@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from callsheet.errors import CallsheetError
+from callsheet.registry import AUTH_SCHEMES
 from callsheet.sites.credentials.encrypted import EncryptedFile
 from support.canary import CANARY
 from support.fakesite import CLOUD_ID, EMAIL, PAT, SCOPED, TOKEN, WIKI_PAT, FakeSite, pair
@@ -162,6 +163,25 @@ def test_a_public_site_needs_no_credential(shell: Shell, site: FakeSite) -> None
     done = shell("init", "--base-url", site.url, "--method", "none")
     assert done.code == 0, done.err
     assert shell("op", "call", "getCurrentUser").code == 0
+
+
+def test_a_scheme_says_itself_that_it_presents_no_secret(
+    shell: Shell, site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is called: at sign-in, in the profile, in a check-up and with the environment's address alone."""
+    monkeypatch.setitem(AUTH_SCHEMES, "guest", AUTH_SCHEMES["none"])
+    own = shell.root / "own"
+    own.mkdir()
+    (own / "own.toml").write_text(f'{site.overlay()}\n[auth.visitor]\ntitle = "Visitors"\nscheme = "guest"\n')
+    shell.environ["SUITE_DEFINITIONS"] = str(own)
+    site.site_accepts.add(None)  # type: ignore[arg-type]
+    done = shell("init", "--base-url", site.url, "--method", "visitor")
+    assert done.code == 0, done.err
+    assert "store" not in shell.profiles
+    assert "visitor, no credential needed" in shell("doctor").out
+    shown = shell("auth", "status", "-o", "json", SUITE_BASE_URL=site.url, SUITE_METHOD="visitor")
+    assert {row["site"] for row in shown.json()} == {"environment"}
+    assert shown.code == 0, shown.err
 
 
 def test_another_host_under_a_known_name_is_not_taken_over_silently(shell: Shell, site: FakeSite) -> None:

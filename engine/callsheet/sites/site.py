@@ -13,7 +13,7 @@ from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
 from ..urls import base_url, origin
-from .credentials.schemes import Credential, scheme
+from .credentials.schemes import Credential, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, pace
 from .profiles.read import read_profiles
@@ -200,6 +200,11 @@ def current_site(
     """The site that options, environment and profiles file choose, in this order; raises `UsageError`."""
     catalog = catalog or open_catalog(program, environ)
     variables = Variables(catalog.get("program", program)["prefix"], environ)
-    choice = choose(options, variables, lambda: read_profiles(catalog, environ))
+
+    def public(method: str) -> bool:
+        auth = catalog.find("auth", method)  # an unknown one is an error later, when it is used
+        return auth is not None and not takes_secret(auth)
+
+    choice = choose(options, variables, lambda: read_profiles(catalog, environ), public)
     choice.settings.update(pace(options))
     return Site(choice, catalog, variables, environ)

@@ -10,7 +10,7 @@ from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, refusal
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
-from ...sites.credentials.schemes import scheme
+from ...sites.credentials.schemes import scheme, takes_secret
 from ...sites.profiles.choose import site_settings
 from .config import forget, profiles
 from .init import sign_in
@@ -106,7 +106,7 @@ def status(context: Context, values: dict[str, Any]) -> None:
 
 def _public(context: Context) -> list[str]:
     """The methods that present no credential."""
-    return [id for id, auth in context.catalog.all("auth").items() if auth["scheme"] == "none"]
+    return [id for id, auth in context.catalog.all("auth").items() if not takes_secret(auth)]
 
 
 def _route(site: Any, service: str) -> str:

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from ...errors import CallsheetError, NetworkError, TLSFailed
 from ...language.deployment import on_deployment
+from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
 from ..context import Context
@@ -44,8 +45,8 @@ def credential(context: Context) -> Iterator[Row]:
         except CallsheetError as error:
             yield failed("credential", error)
         else:
-            needs_none = context.catalog.get("auth", site.method(service))["scheme"] == "none"
-            place = "no credential needed" if needs_none else f"from {site.place(service)}"
+            needed = takes_secret(context.catalog.get("auth", site.method(service)))
+            place = f"from {site.place(service)}" if needed else "no credential needed"
             yield Row("credential", "ok", f"{site.method(service)}, {place}")
 
 

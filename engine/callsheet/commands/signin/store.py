@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError
+from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.stores import Store, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.edit import editing, put, put_site
@@ -55,7 +56,7 @@ def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:
 
 
 def _write(context: Context, wanted: SignInRequest, store: str | None, extra: Mapping[str, Any]) -> None:
-    secret = context.catalog.get("auth", wanted.method)["scheme"] != "none"
+    secret = takes_secret(context.catalog.get("auth", wanted.method))
     with editing(context.catalog, context.environ) as document:
         put_site(document, wanted.name, {**wanted.profile(store, secret=secret), **extra})
         put(document, ("site",), wanted.name)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, NetworkError, NotAllowed
+from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
 from .request import SignInRequest, candidate
@@ -56,7 +57,7 @@ class Verifier:
         site = candidate(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
             verdicts = list(asker.verdicts({wanted.service} if wanted.service else None))
-        stranger = self._catalog.get("auth", wanted.method)["scheme"] == "none"
+        stranger = not takes_secret(self._catalog.get("auth", wanted.method))
         error = refusal(verdicts, stranger=stranger)
         if error is not None:
             raise error

@@ -53,6 +53,11 @@ def scheme(name: str) -> Scheme:
     return cast("Scheme", resolve(AUTH_SCHEMES[name]))
 
 
+def takes_secret(auth: Mapping[str, Any]) -> bool:
+    """Whether a way of signing in (a definition) presents a secret at all."""
+    return scheme(auth["scheme"]).takes_secret
+
+
 def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     found = find()
     secret = clean(found.text, found.place)

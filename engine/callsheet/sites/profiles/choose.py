@@ -46,14 +46,18 @@ class ChosenSite(NamedTuple):
 ReadProfiles = Callable[[], Mapping[str, Any]]
 
 
-def choose(options: Mapping[str, Any], variables: Variables, profiles: ReadProfiles) -> ChosenSite:
-    """Raises `UsageError`. `profiles` is only called when the file matters."""
+def choose(
+    options: Mapping[str, Any], variables: Variables, profiles: ReadProfiles, public: Callable[[str], bool]
+) -> ChosenSite:
+    """Raises `UsageError`. `profiles` is only called when the file matters; `public` tells of a method that it
+    presents no secret.
+    """
     named, address = options.get("site"), options.get("base-url")
     if named:
         settings = site_settings(profiles(), named)
         return ChosenSite(named, _moved(named, settings, address) if address else settings, token=False)
     if address or variables.get("BASE_URL"):
-        return _at_address(address, variables, profiles)
+        return _at_address(address, variables, profiles, public)
     active = variables.get("SITE") or profiles().get("site")
     if not active:
         wanted = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
@@ -83,7 +87,9 @@ def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(sites[name])
 
 
-def _at_address(option: str | None, variables: Variables, profiles: ReadProfiles) -> ChosenSite:
+def _at_address(
+    option: str | None, variables: Variables, profiles: ReadProfiles, public: Callable[[str], bool]
+) -> ChosenSite:
     """The environment's credential, or that of the site in use when it lives at this very address.
 
     A variable that names a site decides as the option does: the site's settings hold (`read_only` for one), and its
@@ -95,7 +101,7 @@ def _at_address(option: str | None, variables: Variables, profiles: ReadProfiles
     named = variables.get("SITE")
     if here.token:
         refuse_other_host(address, where, variables)
-    if not named and (here.settings.get("method") == "none" or (here.token and variables.get("BASE_URL"))):
+    if not named and (public(here.settings.get("method", "")) or (here.token and variables.get("BASE_URL"))):
         return here
     active = named or profiles().get("site")
     if not active:
