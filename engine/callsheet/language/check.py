@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import DefinitionError, did_you_mean
+from .checks.addresses import address_problems
 from .checks.commands import Problems, command_problems, lookup_problems
 from .checks.operations import operation_problems, schema_problems
 from .checks.tree import default_problems, option_problems, place_problems
@@ -169,7 +170,8 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "group": (place_problems, default_problems),
         "program": (option_problems,),
         "lookup": (partial(lookup_problems, operations=operations),),
-        "operation": (operation_problems,),
+        "operation": (operation_problems, address_problems),
+        **dict.fromkeys(("product", "service", "deployment", "auth"), (address_problems,)),
         "schema": (schema_problems,),
     }
     for (kind, _), definition in definitions.items():

@@ -190,10 +190,19 @@ class Paging(Shape, total=False):
     total: Expression
 
 
+Http = Annotated[
+    str,
+    Field(
+        description="Method and path, path parameters in braces.",
+        pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS) /\S*$",
+    ),
+]
+
+
 class OperationHere(Shape, total=False):
     """What an operation's table may say differently for one deployment."""
 
-    http: str
+    http: Http
     params: list[OperationParam]
     body: Body
     paginate: Annotated[Paging | Literal[False], Field(description="false: the reply is whole.")]
@@ -204,15 +213,7 @@ class OperationDefinition(Shape, total=False):
     """One documented call."""
 
     product: Required[Annotated[str, reference("product", description="The family it belongs to.")]]
-    http: Required[
-        Annotated[
-            str,
-            Field(
-                description="Method and path, path parameters in braces.",
-                pattern=r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS) /\S*$",
-            ),
-        ]
-    ]
+    http: Required[Http]
     tag: Annotated[str, Field(description="The document's group.")]
     title: Annotated[str, Field(description="Default: the id in words.")]
     help: str

@@ -49,8 +49,9 @@ ReadProfiles = Callable[[], Mapping[str, Any]]
 def choose(
     options: Mapping[str, Any], variables: Variables, profiles: ReadProfiles, public: Callable[[str], bool]
 ) -> ChosenSite:
-    """Raises `UsageError`. `profiles` is only called when the file matters; `public` tells of a method that it
-    presents no secret.
+    """Raises `UsageError`. `profiles` is only called when the file matters.
+
+    `public` tells of the name of a method whether it presents no secret.
     """
     named, address = options.get("site"), options.get("base-url")
     if named:
