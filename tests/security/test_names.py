@@ -105,6 +105,15 @@ def test_all_pages_are_read_before_anybody_is_chosen(tmp_path: Path) -> None:
     assert "Robin (r-1); Robin (r-2)" in told
 
 
+def test_a_search_that_goes_round_in_a_circle_does_not_say_that_somebody_is_the_only_one(tmp_path: Path) -> None:
+    people = [person(f"o-{number}", f"Robin Other {number}") for number in range(2)]
+    code, sent, told = assigned(tmp_path, person("r-1", "Robin"), person("o-9", "Rob"), *people, *people)
+    assert (code, sent) == (1, []), told
+    assert "page 3 repeats page 2" in told
+    code, sent, told = assigned(tmp_path, person("r-1", "Robin"), *people[:1], person("r-1", "Robin"), *people[:1])
+    assert (code, sent) == (0, [{"accountId": "r-1"}]), told  # it does not page: its one answer is everything
+
+
 def test_an_address_finds_its_owner_and_nobody_else(tmp_path: Path) -> None:
     to = "robin@example.org"
     other = person("o-1", "Robin", emailAddress="robin@example.org.example.com")
@@ -161,3 +170,81 @@ def test_what_is_said_about_a_deed_names_what_was_found(tmp_path: Path) -> None:
         for name in found if "confirm" in command else ():
             assert "{" + name + "}" not in command["confirm"], id
     catalog.close()
+
+
+VERSIONS = [{"id": "10", "name": "Spring"}, {"id": "77", "name": "10"}, {"id": "11", "name": "Summer"}]
+DELETE = ["versions", "delete", "--yes", "--project", "DEMO"]
+
+
+def deleted(tmp_path: Path, word: str, found: list[dict[str, Any]], *more: str) -> Done:
+    project = {"id": "1", "key": "DEMO", "name": "Demo"}
+    script = [
+        exchange("GET", "/rest/api/3/project/DEMO", reply(json=project), repeat=None),
+        exchange("GET", "/rest/api/3/project/DEMO/versions", reply(json=found), repeat=None),
+        *(
+            exchange("POST", f"/rest/api/3/version/{id}/removeAndSwap", reply(204), repeat=None, json={})
+            for id in (10, 11, 12, 77)
+        ),
+    ]
+    return run(tmp_path, script, *DELETE, word, *more)
+
+
+@pytest.mark.parametrize(
+    ("word", "found", "gone"),
+    [
+        ("10", VERSIONS, None),
+        ("10", VERSIONS[1:], None),
+        ("id:10", VERSIONS, "10"),
+        ("name:10", VERSIONS, "77"),
+        ("name:10", [*VERSIONS, {"id": "78", "name": "10"}], None),
+        ("name:11", VERSIONS, None),
+        ("10", VERSIONS[:1], "10"),
+        ("10", [{"id": "10", "name": "10"}, VERSIONS[2]], "10"),
+        ("11", VERSIONS, "11"),
+        ("12", VERSIONS, "12"),
+    ],
+)
+def test_a_number_that_is_an_id_and_a_name_is_neither(
+    tmp_path: Path, word: str, found: list[dict[str, Any]], gone: str | None
+) -> None:
+    done = deleted(tmp_path, word, found)
+    assert [change.split("/")[5] for change in changes(done)] == ([gone] if gone else []), done.stderr
+    if word == "10" and gone is None:
+        first = "Spring (10)" if found is VERSIONS else "the version with the id 10"
+        assert f'2 candidates match "10", expected one version: {first}; 10 (77)' in done.stderr
+        assert "hint: say which one you mean: id:10 or name:10" in done.stderr
+        assert done.exit == 2
+    if gone == "11":
+        assert "deleted: Summer (11)" in done.stdout.decode()
+
+
+def test_a_number_is_the_id_where_there_is_no_list_and_for_a_read(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, [exchange("DELETE", "/rest/agile/1.0/sprint/10", reply(204))], "sprints", "delete", "10", "--yes"
+    )
+    assert (done.exit, changes(done)) == (0, ["DELETE /rest/agile/1.0/sprint/10"]), done.stderr
+    read = exchange("GET", "/rest/api/3/version/10", reply(json={"id": "10"}))
+    done = run(tmp_path, [read], "versions", "get", "10")
+    assert (done.exit, len(done.requests)) == (0, 1), done.stderr
+
+
+def test_a_list_that_cannot_be_read_decides_nothing(tmp_path: Path) -> None:
+    script = [
+        exchange("GET", "/rest/api/3/project/DEMO/versions", reply(403, json={})),
+        exchange("POST", "/rest/api/3/version/10/removeAndSwap", reply(204), repeat=None),
+    ]
+    done = run(tmp_path, script, *DELETE, "10")
+    assert (done.exit, changes(done)) == (3, []), done.stderr
+    done = run(tmp_path, script, *DELETE, "id:10")
+    assert (done.exit, changes(done)) == (0, ["POST /rest/api/3/version/10/removeAndSwap"]), done.stderr
+
+
+@pytest.mark.parametrize(("word", "sent"), [("11", []), ("id:11", ["11"]), ("name:11", ["12"]), ("12", ["12"])])
+def test_a_number_that_is_compared_with_ids_and_names_alike(tmp_path: Path, word: str, sent: list[str]) -> None:
+    found = [{"id": "11", "name": "Close", "to": {"name": "Closed"}}, {"id": "12", "name": "11", "to": {"name": "11"}}]
+    path = "/rest/api/3/issue/DEMO-1/transitions"
+    answer = reply(json={"transitions": found})
+    script = [exchange("GET", path, answer), exchange("POST", path, reply(204), repeat=None)]
+    done = run(tmp_path, script, "issues", "transition", "DEMO-1", "--to", word)
+    given = [request.json()["transition"]["id"] for request in done.requests if request.method == "POST"]
+    assert (done.exit, given) == (0 if sent else 2, sent), done.stderr

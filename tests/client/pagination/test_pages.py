@@ -244,15 +244,15 @@ def test_an_absolute_link_to_the_same_origin_is_followed() -> None:
 @pytest.mark.parametrize(
     ("operation", "path", "answer", "words"),
     [
-        ("byToken", "/v1/token", {"issues": [1], "nextPageToken": "a"}, "the same page token twice"),
+        ("byToken", "/v1/token", {"issues": [1], "nextPageToken": "a"}, "page 2 repeats page 1"),
         (
             "byLink",
             "/v1/link",
             {"results": [1], "_links": {"next": "?cursor=a"}},
-            "the same link to the next page twice",
+            "page 2 repeats page 1",
         ),
-        ("byArray", "/v1/array", [1, 2], "the same page twice"),
-        ("byOffset", "/v1/offset", {"startAt": 0, "values": [1]}, "the same page twice"),
+        ("byArray", "/v1/array", [1, 2], "page 2 repeats page 1"),
+        ("byOffset", "/v1/offset", {"startAt": 0, "values": [1]}, "page 2 repeats page 1"),
         ("byOffset", "/v1/offset", {"isLast": False, "values": []}, "an empty page at 0 says that more would follow"),
         ("byArray", "/v1/array", {"values": []}, None),
         ("byArray", "/v1/array", "text", "expected a list in the answer"),

@@ -18,8 +18,9 @@ def following(walk: Walk, reply: Reply, body: Any) -> Following:
         return None, None
     if not isinstance(link, str):
         raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
-    walk.once(request, link, "link to the next page")
+    walk.repeats.named(link, walk.page + 1)
     found = linked(request, link, reply.url, walk.value(walk.plan.root, body))
+    walk.repeats.named(found.url, walk.page + 1)
     return found, dict(found.query).get(walk.plan.send or "", link)
 
 

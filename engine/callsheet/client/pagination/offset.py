@@ -19,7 +19,7 @@ def following(walk: Walk, reply: Reply, body: Any) -> Following:
         raise CallsheetError(f"{request.name}: an empty page at {walk.offset} says that more would follow")
     if walk.received == 0 or last or (last is None and walk.total is not None and walk.offset >= walk.total):
         return None, None
-    walk.once(request, reply.content, "page")
+    walk.repeats.answered(reply.content, walk.page)
     return walk.starting(request, str(walk.offset)), str(walk.offset)
 
 

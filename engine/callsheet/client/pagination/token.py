@@ -13,7 +13,7 @@ def following(walk: Walk, reply: Reply, body: Any) -> Following:
     token = walk.value(walk.plan.next, body)
     if token is None or token == "" or walk.value(walk.plan.last, body):
         return None, None
-    walk.once(reply.request, str(token), "page token")
+    walk.repeats.named(str(token), walk.page + 1)
     return walk.starting(reply.request, str(token)), str(token)
 
 

@@ -9,6 +9,7 @@ from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..request.model import Json, Request
 from .plan import PagePlan
+from .repeats import Repeats
 
 
 class Page(NamedTuple):
@@ -18,10 +19,6 @@ class Page(NamedTuple):
     reply: Reply
     next: str | None
     total: int | None
-
-
-class RepeatedPage(CallsheetError):
-    """The service answers the same again; asking on would never end."""
 
 
 Following = tuple[Request | None, str | None]  # the next request, and where its page starts
@@ -40,18 +37,22 @@ class Walk:
         self.left = most
         self.total: int | None = None
         self.received = 0
-        self._seen: set[int] = set()
+        self.page = 0  # how many have come
         start = start if start is not None else _sent(plan, request, plan.send)
         self.offset = self._first_offset(start)
         self._first = self.starting(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._sized(self._first)
+        self.repeats = Repeats(request.name, self._sized(self._first).url)
 
     def take(self, reply: Reply) -> Page:
         """The page of a reply; afterwards `request` is the one that follows it."""
         body = reply.json()
         items = self._items(reply, body)
         self.received = len(items)
+        self.page += 1
         self.total = _number(self.value(self.plan.total, body))
+        if self.total is None or not self.plan.kind.counted:
+            self.repeats.came(items, self.page)
         following, position = self.plan.kind.following(self, reply, body)
         if self.left is not None:
             items = items[: self.left]
@@ -99,14 +100,6 @@ class Walk:
         if self.left is not None:
             size = min(size or self.plan.usual, self.left)
         return _with(self.plan, request, self.plan.size, size)
-
-    def once(self, request: Request, mark: str | bytes, what: str) -> None:
-        """Raises `CallsheetError` when the mark of a page has been seen before."""
-        if hash(mark) in self._seen:
-            raise RepeatedPage(
-                f"{request.name}: the service gave the same {what} twice; stopped, because it would never end"
-            )
-        self._seen.add(hash(mark))
 
 
 def _number(value: Any) -> int | None:

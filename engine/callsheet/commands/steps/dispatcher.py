@@ -74,7 +74,7 @@ class Dispatcher:
 
     def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
         from ...client.pagination.pages import pages
-        from ...client.pagination.walk import RepeatedPage
+        from ...client.pagination.repeats import RepeatedPage
 
         found: list[Any] = []
         settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
@@ -83,8 +83,8 @@ class Dispatcher:
                 found += page.items
                 if not extent.all and extent.most is None:
                     break
-        except RepeatedPage:  # a service that does not page after all: its one answer is everything
-            if not whole:
+        except RepeatedPage as error:  # a service that does not page after all: its one answer is everything
+            if not whole or error.of != 1:
                 raise
         return found
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import NoMatch, UsageError, did_you_mean
+from ...errors import CallsheetError, NoMatch, UsageError, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
+from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import Dispatcher
 from .matching import Candidates, contains, matches
@@ -47,22 +48,26 @@ class Lookups:
     def find(self, id: str, word: str, scope: Mapping[str, Any]) -> Match:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
+        literal = self.context.is_literal(word)
+        word, kind = numbers.Spoken(word) if literal else numbers.spoken(word)
         if not word.strip():
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
         if keyword is not None:
             return self._of_keyword(lookup, keyword, word, scope)
-        if is_url(word) and not self.context.is_literal(word):
+        if is_url(word) and not literal:
             id = found_in_url(self.context, word, lookup)
             return Match(id, id)
-        if "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
-            return Match(found.groupdict().get("id", word), word)
+        if kind != "name" and "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
+            id = found.groupdict().get("id", word)
+            doubtful = self.exact and not kind and numbers.is_number(word)
+            return Match(id, self._sure_of(lookup, word, id, scope) if doubtful else word)
         if "call" not in lookup:
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         candidates = self._candidates(lookup, {**scope, "word": word})
         if candidates is None:
             return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
-        return self._choose(lookup, word, candidates)
+        return self._choose(numbers.narrowed(lookup, kind), word, candidates, clear=bool(kind))
 
     def _of_keyword(
         self, lookup: LookupDefinition, keyword: KeywordDefinition, word: str, scope: Mapping[str, Any]
@@ -84,12 +89,46 @@ class Lookups:
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
-    def _choose(self, lookup: LookupDefinition, word: str, candidates: Candidates) -> Match:
+    def _sure_of(self, lookup: LookupDefinition, word: str, id: str, scope: Mapping[str, Any]) -> str:
+        """How the thing with this id is called; raises `UsageError` where another one is called by the number.
+
+        Without a list (the board of a sprint was not said, for one) the number is the id. Nor is one read where the
+        call answers nothing but the thing with this id.
+        """
+        scope = {**scope, "word": word}
+        if "call" not in lookup or "sole" in lookup or not self._is_listed(lookup, scope):
+            return word
+        try:
+            candidates = self._candidates(lookup, scope)
+        except CallsheetError as error:
+            error.hint = error.hint or f"with id:{word} it is not asked whether something is called {word}"
+            raise
+        items = candidates.items if candidates else []
+        own = [_label(lookup, item) for item in items if not numbers.other_than(lookup, id, [item])]
+        others = numbers.other_than(lookup, id, numbers.called(lookup, word, items))
+        if others:
+            listed = (own or [f"the {lookup['title']} with the id {id}"]) + [_label(lookup, item) for item in others]
+            raise _several(lookup, word, listed, numbers.hint(word))
+        return own[0] if own else word
+
+    def _is_listed(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> bool:
+        try:
+            self.dispatcher.build(lookup["call"], fill(lookup.get("args", {}), scope) or {})
+        except UsageError:
+            return False
+        return True
+
+    def _choose(self, lookup: LookupDefinition, word: str, candidates: Candidates, *, clear: bool) -> Match:
+        """`clear`: the person said whether a number is an id or a name."""
         matching = matches(lookup, word, candidates)
         value = lookup.get("value", "@")
-        by_value = {to_text(evaluate(value, item)): item for item in matching.items}
+        found = matching.items
+        hint = f"say it exactly, or give the {lookup.get('value', 'id')}"
+        if self.exact and numbers.is_number(word) and not clear:
+            found, hint = numbers.called(lookup, word, candidates.items) or found, numbers.hint(word)
+        by_value = {to_text(evaluate(value, item)): item for item in found}
         if len(by_value) > 1:
-            raise _several(lookup, word, list(by_value.values()))
+            raise _several(lookup, word, [_label(lookup, item) for item in by_value.values()], hint)
         if not by_value or not (matching.exact or self._may_guess(lookup)):
             raise _none(lookup, word, candidates.items)
         item = next(iter(by_value.values()))
@@ -132,11 +171,9 @@ def _label(lookup: LookupDefinition, item: Any) -> str:
     return f"{label} ({value})" if value and label and label != value else label or value
 
 
-def _several(lookup: LookupDefinition, word: str, items: list[Any]) -> UsageError:
-    listed = [_label(lookup, item) for item in items]
+def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
     return UsageError(
-        f'{len(items)} candidates match "{word}", expected one {lookup["title"]}: {_joined(listed)}',
-        hint=f"say it exactly, or give the {lookup.get('value', 'id')}",
+        f'{len(labels)} candidates match "{word}", expected one {lookup["title"]}: {_joined(labels)}', hint=hint
     )
 
 

@@ -30,9 +30,9 @@ def matches(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matc
     Letters count the same in upper and lower case, unless that decides between several.
     """
     folded = word.strip().casefold()
-    for expression in _expressions(lookup):
+    for expression in expressions(lookup):
         found = [item for item in candidates.items if folded in _folded(expression, item)]
-        same = [item for item in found if word.strip() in _texts(expression, item)]
+        same = [item for item in found if word.strip() in texts(expression, item)]
         if found:
             return Matches(same if len(same) == 1 else found, exact=True)
     if candidates.only and "sole" in lookup:
@@ -44,22 +44,24 @@ def matches(lookup: LookupDefinition, word: str, candidates: Candidates) -> Matc
 
 def contains(lookup: LookupDefinition, word: str, item: Any) -> bool:
     folded = word.strip().casefold()
-    return any(folded in text for expression in _expressions(lookup) for text in _folded(expression, item))
+    return any(folded in text for expression in expressions(lookup) for text in _folded(expression, item))
 
 
-def _expressions(lookup: LookupDefinition) -> list[str]:
+def expressions(lookup: LookupDefinition) -> list[str]:
+    """What a lookup compares with the word, in turn."""
     found: list[str] = lookup.get("match", [lookup.get("value", "@")])
     return found
 
 
-def _folded(expression: str, item: Any) -> list[str]:
-    return [text.casefold() for text in _texts(expression, item)]
-
-
-def _texts(expression: str, item: Any) -> list[str]:
+def texts(expression: str, item: Any) -> list[str]:
+    """What an expression finds in a candidate, as texts."""
     value = evaluate(expression, item)
     values = value if isinstance(value, list) else [value]
     return [to_text(item).strip() for item in values if item is not None]
+
+
+def _folded(expression: str, item: Any) -> list[str]:
+    return [text.casefold() for text in texts(expression, item)]
 
 
 def _with_word(item: Any, word: str) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""Lists that go round in a circle, or name their next page by something endless, end in a short error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from callsheet.client.http.reply import Reply
+from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.plan import plan_of
+from callsheet.client.pagination.repeats import Repeats
+from callsheet.client.request.call import call_of
+from callsheet.client.request.model import Request
+from callsheet.errors import CallsheetError
+from support.shop import shop
+
+TEXT = """
+[product.p]
+title = "P"
+[paginator.link]
+kind = "link"
+next = "next"
+[paginator.token]
+kind = "token"
+send = "token"
+next = "next"
+[paginator.offset]
+kind = "offset"
+send = "start"
+[operation.byLink]
+product = "p"
+http = "GET /list"
+paginate = { using = "link", items = "items" }
+[operation.byToken]
+product = "p"
+http = "GET /list"
+paginate = { using = "token", items = "items" }
+[operation.byOffset]
+product = "p"
+http = "GET /list"
+paginate = { using = "offset", items = "items" }
+"""
+Answer = Callable[[int, Request], dict[str, Any]]
+
+
+def walk(operation: str, answer: Answer, asked: list[str]) -> Iterator[list[Any]]:
+    """`answer` gets the number of the page, from 1, and its request."""
+
+    def send(request: Request) -> Reply:
+        asked.append(request.url)
+        body = json.dumps(answer(len(asked), request)).encode()
+        return Reply(request, 200, {"content-type": "application/json"}, body, request.url)
+
+    with shop(text=TEXT) as here:
+        plan = plan_of(here.definitions, call_of(here.definitions, operation, "cloud"))  # type: ignore[arg-type]
+        assert plan is not None
+        for page in pages(send, plan, here.build(operation)):
+            yield page.items
+
+
+def ring(length: int, link: Callable[[int, Request], str]) -> Answer:
+    return lambda page, request: {"items": [{"id": page % length}], "next": link(page, request)}
+
+
+def _deeper(page: int, request: Request) -> str:
+    return f"{urlsplit(request.url).path}/x{page}"
+
+
+GROWING: dict[str, tuple[str, Callable[[int, Request], str]]] = {
+    "a path that grows": ("byLink", _deeper),
+    "a query that grows": ("byLink", lambda page, _: f"?a={'x' * page}"),
+    "the same relative link, deeper each time": (
+        "byLink",
+        lambda _, request: f"{urlsplit(request.url).path}/more/more",
+    ),
+    "a new token each time": ("byToken", lambda page, _: f"t{page}"),
+}
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+@pytest.mark.parametrize("case", GROWING)
+def test_a_ring_is_known_by_its_items_whatever_its_links_are(case: str, length: int) -> None:
+    operation, link = GROWING[case]
+    asked: list[str] = []
+    with pytest.raises(CallsheetError, match=rf"page {length + 1} repeats page 1; stopped") as caught:
+        list(walk(operation, ring(length, link), asked))
+    assert len(asked) == length + 2
+    assert len(caught.value.message) < 120
+
+
+def test_a_server_that_only_counts_on_is_no_list_either() -> None:
+    with pytest.raises(CallsheetError, match="page 2 repeats page 1"):
+        list(walk("byOffset", lambda page, _: {"items": [{"id": 1}], "start": page}, []))
+
+
+def test_links_that_lead_back_are_known_before_they_are_asked_again() -> None:
+    asked: list[str] = []
+    following = {1: "?at=b", 2: "?at=c", 3: "/list"}
+    with pytest.raises(CallsheetError, match="page 4 repeats page 1"):
+        list(walk("byLink", lambda page, _: {"items": [{"id": page}], "next": following[page]}, asked))
+    assert len(asked) == 3
+
+
+def test_a_page_that_happens_to_be_like_another_is_a_page() -> None:
+    given = [[1, 1], [2], [1, 1], [1, 1], [3], [], [], [2], [4]]
+
+    def answer(page: int, _: Request) -> dict[str, Any]:
+        return {"items": given[page - 1], "next": f"t{page}" if page < len(given) else None}
+
+    assert list(walk("byToken", answer, [])) == given
+
+
+@pytest.mark.parametrize("operation", ["byLink", "byToken"])
+def test_a_next_page_may_be_named_at_length_but_not_without_end(operation: str) -> None:
+    def answer(page: int, _: Request) -> dict[str, Any]:
+        return {"items": [page], "next": "?x=" + "y" * (4000 * page)}
+
+    asked: list[str] = []
+    with pytest.raises(
+        CallsheetError, match=r"of page 4 is 12\d\d\d characters long, expected at most 8\d\d\d"
+    ) as caught:
+        list(walk(operation, answer, asked))
+    assert len(asked) == 3
+    assert "yyy" not in caught.value.message
+
+
+def test_empty_pages_come_to_an_end_too() -> None:
+    repeats = Repeats("list", "https://h/list")
+    for page in range(1, 1000):
+        repeats.came([], page)
+    with pytest.raises(CallsheetError, match="1000 empty pages in a row"):
+        repeats.came([], 1000)
