@@ -81,7 +81,7 @@ class OpenAPI:
                     yield f"{place} {name}: {error}"
 
     def _errors(self, value: Any, schema: Any) -> list[str]:
-        return [f"{error.json_path}: {error.message[:200]}" for error in self.validator(schema).iter_errors(value)]
+        return [f"{error.json_path}: {_ends(error.message)}" for error in self.validator(schema).iter_errors(value)]
 
     def _body(self, operation: dict[str, Any], request: Request) -> Iterator[str]:
         documented = self.resolve(operation.get("requestBody"))
@@ -172,3 +172,8 @@ def _validator(resolve: Any) -> Any:
 
     own = {"$ref": reference, "required": required, "pattern": pattern}
     return validators.extend(Draft202012Validator, {**own, **{name: unless_null(name) for name in ("type", "enum")}})
+
+
+def _ends(message: str) -> str:
+    """A message without its middle, which can be a whole body."""
+    return message if len(message) < 400 else f"{message[:200]} ... {message[-200:]}"

@@ -62,9 +62,11 @@ class Expected:
     json: Any = ABSENT
     text: str | None = None
     body: bytes | None = None
+    body_has: list[str] = field(default_factory=list)
 
     def differences(self, request: Received) -> list[str]:
         found: list[str] = []
+        found += [f"no {part!r} in the body" for part in self.body_has if part.encode() not in request.body]
         for what, wanted, got in (("method", self.method, request.method), ("path", self.path, request.path)):
             if wanted != got:
                 found.append(f"{what}: expected {wanted!r}, got {got!r}")

@@ -73,6 +73,25 @@ class Functions(functions.Functions):
         """The items with one of these ids; all of them without ids."""
         return [item for item in items or [] if not ids or str(item.get("id")) in ids]
 
+    @functions.signature(_ANY, _ANY, _TEXT)
+    def _func_joined(self, items: Any, others: Any, key: str) -> Any:
+        """Each item with what the last of the others has that is called the same by `key`."""
+        known = {other.get(key): other for other in others or []}
+        unknown = next((name for name in known if hasattr(name, "plus")), None)
+        if unknown is not None:
+            return unknown
+        return [{**item, **known.get(item.get(key), {})} for item in items or []]
+
+    @functions.signature(_ANY, _ANY)
+    def _func_zip(self, names: Any, values: Any) -> list[Any]:
+        """Pairs of what stands in the same place of two lists, as far as the shorter one goes."""
+        return [list(pair) for pair in zip(names or [], values or [], strict=False)]
+
+    @functions.signature({"types": ["array"]})
+    def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
+        """An object of pairs of a name and its value."""
+        return {str(name): value for name, value in pairs}
+
     @functions.signature(_TEXT)
     def _func_filename(self, text: str) -> str:
         """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""

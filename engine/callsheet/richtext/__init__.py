@@ -37,14 +37,15 @@ def convert(
     A document may be given as JSON text or as its value. `lossless` carries what Markdown cannot say in comments that
     reading it restores. Options: `soft_break` ("space", or "break" for a line break), `cards` (true: bare addresses
     become cards), `literal` (true: the text is not a person's own; only formatting is read in Markdown, no mention, no
-    macro, nothing that was carried along). Raises UsageError with line and column for text that is not well-formed.
+    macro, nothing that was carried along), `beside` (what is beside the file that the text comes from, see
+    `markdown.relative.Beside`). Raises UsageError with line and column for text that is not well-formed.
     """
     from .tree import Losses
 
     read, write = _reader(from_format), _writer(to_format)
     rules, losses = _rules(nodes, literal=bool((options or {}).get("literal"))), Losses()
     with _without_collector():
-        tree = read(source, rules, losses, {"attachments": to_format in ATTACHING, **(options or {})})
+        tree = read(source, rules, losses, {**(options or {}), "target": to_format})
         if from_format == "markdown":
             _rename(tree, rules, to_format)
         return Converted(write(tree, rules, losses, lossless), losses.list())
@@ -106,13 +107,16 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) 
     from .lossless_markers import refuse_references
     from .markdown.blocks import read
 
+    target, beside = options.get("target"), options.get("beside")
     tree = read(
         source,
         rules,
         losses,
         soft_break=options.get("soft_break", "space"),
         cards=options.get("cards", False),
-        attachments=options.get("attachments", False),
+        target=target,
+        own=target in ATTACHING and beside is None,
+        beside=beside,
     )
     refuse_references(source, tree.content)
     return tree

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..site_access import SenderSite
 
 TIMEOUT = 60.0
-_ACCEPT = {"json": "application/json", "binary": "*/*", "none": "application/json, */*;q=0.5"}
+_ACCEPT = {"json": "application/json", "binary": "*/*", "location": "*/*", "none": "application/json, */*;q=0.5"}
 _SLICE = 0.2
 _LONGEST_FAILURE = 65536  # bytes; what is longer is a result
 

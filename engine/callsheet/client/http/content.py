@@ -25,7 +25,7 @@ def _arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
             return {}
         case Multipart(parts):
             return {"files": [(part.name, _part(part.text, part.file, stack)) for part in parts]}
-        case File(path, media):
+        case File(path=path, media=media):
             return {"content": stack.enter_context(_open(path)), "headers": {"Content-Type": media}}
         case _:
             headers = {"Content-Type": body.media} if body.media else {}
@@ -47,7 +47,7 @@ def _part(text: str | None, file: File | None, stack: ExitStack) -> tuple[str | 
         return (None, (text or "").encode(), None)
     from os.path import basename
 
-    return (basename(file.path), stack.enter_context(_open(file.path)), file.media)
+    return (file.name or basename(file.path), stack.enter_context(_open(file.path)), file.media)
 
 
 def _open(path: str) -> IO[bytes]:

@@ -78,5 +78,10 @@ def _raw(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
 def _part(part: Part, text: Callable[[str], str]) -> list[str]:
     if part.file is None:
         return ["--form-string", quote(text(f"{part.name}={part.text}"))]
-    path = part.file.path.replace("\\", "\\\\").replace('"', '\\"')
-    return ["-F", quote(f'{part.name}=@"{path}";type={part.file.media}')]
+    name = f";filename={_quoted(part.file.name)}" if part.file.name else ""
+    return ["-F", quote(f"{part.name}=@{_quoted(part.file.path)};type={part.file.media}{name}")]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from ...errors import CallsheetError, NetworkError
 from ...jsontext import JSONError, parse
 from ..request.media import essence, is_json
 from ..request.model import Request
 from .redact import Redactor
+from .redirect import STATUSES
 
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SHOWN = 120
@@ -40,7 +42,13 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        return 200 <= self.status < 300
+        return 200 <= self.status < 300 or (self.request.reply == "location" and self.status in STATUSES)
+
+    @property
+    def location(self) -> str | None:
+        """The path of the address that it redirects to. The rest may be a credential for it and goes nowhere."""
+        found = self.headers.get("location") if self.status in STATUSES else None
+        return urlsplit(found).path if found else None
 
     def json(self) -> Any:
         """The body's value, numbers exact; None for an answer without a body that owes none."""

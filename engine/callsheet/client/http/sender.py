@@ -96,7 +96,7 @@ class Sender:
         for _ in range(redirect.LIMIT + 1):
             response = self._message(hop)
             location = response.headers.get("location")
-            if response.status_code not in redirect.STATUSES or not location:
+            if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
                 return self._incoming(request, response, hop.url, read=read)
             response.close()
             hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from . import media as media_type
-from .model import Body, File, Form, Json, Multipart, Part, Raw
+from .model import Body, File, FileToSend, Form, Json, Multipart, Part, Raw
 from .schema import check_json
 from .values import text_of
 
@@ -30,7 +30,7 @@ class BodyBuilder:
         self.documented: Documented | None = call.operation.get("body")
         self.media = (self.documented or cast("Documented", {})).get("media", "application/json")
 
-    def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body | None:
+    def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
         """`fields` are parts given by name. None when the request goes without a body."""
         if data is None and not fields and not files:
             return self._absent()
@@ -58,7 +58,7 @@ class BodyBuilder:
             return "--file PATH"
         return f"{media_type.essence(self.media)}: -d TEXT, -d @file or -d @-"
 
-    def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+    def _json(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
         value = self._parsed(data)
         schema = (self.documented or cast("Documented", {})).get("schema")
@@ -74,24 +74,26 @@ class BodyBuilder:
         except JSONError as error:
             raise self._error(f"takes a JSON body: {error}") from None
 
-    def _refuse_files(self, files: Sequence[str]) -> None:
+    def _refuse_files(self, files: Sequence[FileToSend]) -> None:
         if files:
-            raise self._error(f"takes {media_type.essence(self.media)}, not files: use -d @{files[0]}")
+            raise self._error(f"takes {media_type.essence(self.media)}, not files: use -d @{_path(files[0])}")
 
-    def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+    def _text(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if files:
             return self._raw(data, fields, files)
         return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
-    def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+    def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
         values = self._fields(data, fields)
         pairs = tuple((name, text_of(item)) for name, value in values.items() for item in _listed(value))
         return Form(pairs, self.media)
 
-    def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+    def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         values = self._fields(data, fields)
-        parts = [Part(name, file=_file(path, media_type.of_file(path))) for name, path in self._named(files)]
+        parts = [
+            Part(part, file=_file(path, media_type.of_file(path), name)) for part, path, name in self._named(files)
+        ]
         parts += [Part(name, text=text_of(item)) for name, value in values.items() for item in _listed(value)]
         given = {part.name for part in parts}
         missing = [name for name, part in self.parts.items() if part.get("required") and name not in given]
@@ -113,19 +115,20 @@ class BodyBuilder:
                 raise self._error(f'does not document the part "{name}"{did_you_mean(name, self.parts)}')
         return values
 
-    def _named(self, files: Sequence[str]) -> list[tuple[str, str]]:
-        """Part name and path of each file: `part=path` where it names one, else the operation's file part."""
+    def _named(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:
+        """Part, path and name of each file: `part=path` where it names a part, else the operation's file part."""
         file_parts = [name for name, part in self.parts.items() if part.get("file")] or ["file"]
-        named: list[tuple[str, str]] = []
-        for given in files:
+        named: list[tuple[str, str, str]] = []
+        for file in files:
+            given, known_as = (file, "") if isinstance(file, str) else (str(file["path"]), str(file["name"]))
             name, equals, path = given.partition("=")
-            if equals and name in file_parts and not os.path.exists(given):
-                named.append((name, path))
+            if equals and not known_as and name in file_parts and not os.path.exists(given):
+                named.append((name, path, ""))
             elif len(file_parts) == 1:
-                named.append((file_parts[0], given))
+                named.append((file_parts[0], given, known_as))
             else:
                 raise self._error(f"has several file parts: --file NAME={given}, NAME one of {', '.join(file_parts)}")
-        self._check_repeats([name for name, _ in named])
+        self._check_repeats([part for part, _, _ in named])
         return named
 
     def _check_repeats(self, names: list[str]) -> None:
@@ -133,16 +136,17 @@ class BodyBuilder:
             if self.strict and names.count(name) > 1 and not self.parts.get(name, {}).get("many", False):
                 raise self._error(f'takes one file as "{name}", {names.count(name)} were given')
 
-    def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[str]) -> Body:
+    def _raw(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         if len(files) + (data is not None) != 1:
             raise self._error(f"takes one body of type {media_type.essence(self.media)}: one --file")
         if files:
-            return _file(files[0], media_type.for_file(files[0], self.media))
+            path = _path(files[0])
+            return _file(path, media_type.for_file(path, self.media))
         if "*" in self.media:
             return _guessed(data)
         return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
-    _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[str]], Body]
+    _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
     _MAKERS: tuple[tuple[Callable[[str], bool], _Maker], ...] = (
         (media_type.is_json, _json),
         (media_type.is_multipart, _multipart),
@@ -165,14 +169,18 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _file(path: str, media: str) -> File:
+def _path(file: FileToSend) -> str:
+    return file if isinstance(file, str) else str(file["path"])
+
+
+def _file(path: str, media: str, name: str = "") -> File:
     """Found and readable now, so that a wrong path is told before anything is sent; and of a length that is known."""
     try:
         os.path.basename(path).encode()
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise _no_file(path)
         with open(path, "rb"):
-            return File(path, media)
+            return File(path, media, name)
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except ValueError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .arguments import header_text, place
 from .body import BodyBuilder
 from .call import Call, call_of
-from .model import Body, Request
+from .model import Body, FileToSend, Request
 from .safety import judged
 
 if TYPE_CHECKING:
@@ -32,14 +32,15 @@ class Builder:
         operation: str,
         arguments: Mapping[str, Any],
         body: Any = None,
-        files: Sequence[str] = (),
+        files: Sequence[FileToSend] = (),
         *,
         strict: bool = True,
     ) -> Request:
         """Check everything that can be checked locally.
 
         `arguments`: name → text, typed value or list. `body`: a JSON value, or bytes still to be read as the
-        operation's media type asks. `files`: paths, or `part=path`, for raw and multipart bodies.
+        operation's media type asks. `files`: paths, or `part=path`, for raw and multipart bodies, or tables of
+        `path` and the `name` that a file of a form is sent under.
         Without `strict` nothing is validated and unknown arguments go into the query.
         """
         call = self.call(operation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import quote
@@ -32,10 +33,11 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A body that is read from disk while it is sent."""
+    """A body that is read from disk while it is sent; in a form under another `name` than its own."""
 
     path: str
     media: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class Multipart:
     parts: tuple[Part, ...]
 
 
+# A path, `part=path`, or a table of the path and the name that it is sent under.
+FileToSend = str | Mapping[str, Any]
+
 Body = Json | Raw | File | Form | Multipart
 
 
@@ -78,7 +83,7 @@ class Request:
     product: str | None = None
     service: str = ""
     safety: Safety = "read"
-    reply: Literal["json", "binary", "none"] = "json"
+    reply: Literal["json", "binary", "none", "location"] = "json"
 
     def __post_init__(self) -> None:
         if self.path and not self.path.startswith("/"):

@@ -12,7 +12,7 @@ from ..execute import CHANGES, Extent, builder, first_page, items, print_curl, r
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
-    from ...client.request.model import Request
+    from ...client.request.model import FileToSend, Request
     from ...output import Output
     from ..context import Context
 
@@ -30,7 +30,7 @@ class Dispatcher:
         self.builder = builder(context)
 
     def build(
-        self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[str] = ()
+        self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[FileToSend] = ()
     ) -> Request:
         request: Request = self.builder.build(operation, arguments, body, files)
         return request
@@ -65,6 +65,8 @@ class Dispatcher:
         if plan is not None:
             return self._items(plan, request, extent)
         reply = self.context.client().send(request)
+        if request.reply == "location":
+            return reply.location
         return reply.json() if reply.request.reply == "json" or reply.media.endswith("json") else None
 
     def everything(self, operation: str, request: Request) -> Any:

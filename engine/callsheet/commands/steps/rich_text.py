@@ -39,7 +39,8 @@ def markdown(context: Context, text: str) -> str:
     from ...richtext.rules import Rules
     from ...richtext.tree import Losses
 
-    read(text, Rules(context.rich_text, literal=context.is_literal(text)), Losses())
+    rules = Rules(context.rich_text, literal=context.is_literal(text))
+    read(text, rules, Losses(), beside=getattr(text, "beside", None))
     return text
 
 
@@ -54,9 +55,13 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     A source that is not known in a dry run makes the answer unknown.
     """
     source, form, text, section = step.get("of"), step["format"], step.get("text"), step.get("section")
-    if isinstance(source, Unknown) or isinstance(text, Unknown):
+    images = step.get("images")
+    if any(isinstance(part, Unknown) for part in (source, text, images)):
         name = str(source).strip("<>")
-        return Unknown(name if text is None else f"{name}, edited")
+        return Unknown(name if text is None else f"{name}, edited" if source else "the text with its images")
+    beside = getattr(text, "beside", None)
+    if beside is not None and images:
+        beside.addresses = images
     if not source or form not in EDITED:
         if section is not None:
             raise UsageError(f"no heading {section!r}: there is no text yet" if not source else "it has no sections")
@@ -66,7 +71,7 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     edit = Editing(source, form, context.rich_text, section)
     if text is None:
         return edit.markdown()
-    result = edit.edited(text, literal=context.is_literal(text))
+    result = edit.edited(text, literal=context.is_literal(text), beside=beside)
     for loss in edit.losses.list():
         context.note(loss)
     return result
@@ -86,7 +91,10 @@ def front_matter(text: str) -> dict[str, Any]:
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
-    options = {"literal": source == "markdown" and context.is_literal(text)}
+    options = {
+        "literal": source == "markdown" and context.is_literal(text),
+        "beside": getattr(text, "beside", None),
+    }
     done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)
     for loss in done.losses:
         context.note(loss)

@@ -151,6 +151,8 @@ class Run:
         things = self._things(step, self.scope)
         goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
         answers = in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
+        if answers and all(answer is _HELD for answer in answers):
+            return _HELD
         return [answer for answer in answers if answer is not _HELD and answer is not None]
 
     def _things(self, step: StepDefinition, scope: Scope) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.template import fill_text
 from .assign import assigned
+from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
 from .rich_text import front_matter
 
@@ -40,21 +41,28 @@ def convert_values(context: Context, params: list[Param], scope: dict[str, Any])
     """Texts and files into what is sent, in place. Nothing is sent here."""
     for param in params:
         name = identifier(param["name"])
-        if "front" in param:
-            _take_front(context, param, name, scope)
+        if "front" in param or "beside" in param:
+            _take_text(context, param, name, scope)
         elif "convert" in param and scope.get(name) is not None:
             converter = str(fill_text(param["convert"], scope))
             scope[name] = _each(scope[name], lambda text: convert(context, converter, text, _shown(param)))  # noqa: B023
 
 
-def _take_front(context: Context, param: Param, name: str, scope: dict[str, Any]) -> None:
-    """A text with its front matter under a name of its own; the converter gets the same text, read once."""
-    scope[param["front"]] = None
-    if scope.get(name) is None:
+def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any]) -> None:
+    """A text with its front matter and what is beside it under names of their own; it is read once."""
+    scope.update(dict.fromkeys(param[key] for key in ("front", "beside") if key in param))
+    given = scope.get(name)
+    if given is None:
         return
-    text = read_text(context, scope[name], _shown(param))
-    scope[param["front"]] = front_matter(text) or None
+    text = read_text(context, given, _shown(param))
+    if "front" in param:
+        scope[param["front"]] = front_matter(text) or None
+    if "beside" in param:
+        folder = param.get("folder")
+        text = accompanied(context, text, given, scope.get(identifier(folder)) if folder else None, f"--{folder}")
     scope[name] = converted(context, str(fill_text(param["convert"], scope)), text, _shown(param))
+    if "beside" in param:
+        scope[param["beside"]] = found_beside(text)
 
 
 def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any]) -> None:

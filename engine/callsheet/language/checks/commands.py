@@ -79,7 +79,8 @@ class Checker:
         if "confirm" not in table and table["safety"] == "destroy" and "builtin" not in table:
             yield at, "a command that destroys needs 'confirm'"
         params = table.get("params", ())
-        names = {identifier(param["name"]) for param in params} | {p["front"] for p in params if "front" in p} | ALWAYS
+        made = {param[key] for param in params for key in ("front", "beside") if key in param}
+        names = {identifier(param["name"]) for param in params} | made | ALWAYS
         yield from self._params(table, names)
         yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
         if "call" in table:
@@ -97,6 +98,11 @@ class Checker:
     def _params(self, table: dict[str, Any], names: Names) -> Problems:
         for place, param in enumerate(table.get("params", ())):
             yield from self._convert(param, names, ("params", place, "convert"))
+            if "folder" in param and identifier(param["folder"]) not in names:
+                yield (
+                    ("params", place, "folder"),
+                    f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
+                )
             lookup = self._table("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
                 for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):

@@ -37,6 +37,14 @@ class Param(Shape, total=False):
     front: Annotated[
         str, Field(description="The name under which expressions see the front matter of the text, a table or null.")
     ]
+    beside: Annotated[
+        str,
+        Field(
+            description="The name under which expressions see the `text` of a file, and its `images` that are files "
+            "beside it, each with path, name, size and hash; null where it has none."
+        ),
+    ]
+    folder: Annotated[Name, Field(description="With `beside`: the parameter that names the folder of such files.")]
     assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
     complete: Annotated[str, Field(description="Kind of definition whose ids complete it, or a built-in completer.")]
     hidden: bool

@@ -219,7 +219,10 @@ class OperationDefinition(Shape, total=False):
     help: str
     params: list[OperationParam]
     body: Body
-    reply: Annotated[Literal["json", "binary", "none"], Field(description="What a success answers; default: json.")]
+    reply: Annotated[
+        Literal["json", "binary", "none", "location"],
+        Field(description="What a success answers; location: the path that it redirects to. Default: json."),
+    ]
     paginate: Paging
     scopes: list[str]
     deprecated: bool

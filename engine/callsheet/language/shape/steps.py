@@ -145,6 +145,7 @@ class Edit(Shape, total=False):
     format: Required[Annotated[str, Field(description="Its rich-text format: storage, adf or wiki.")]]
     section: Annotated[Value, Field(description="Only the part below this heading.")]
     text: Annotated[Value, Field(description="The edited Markdown.")]
+    images: Annotated[Value, Field(description="Name of an image beside the text → its address. Default: none.")]
 
 
 class StepDefinition(Bound, Action, total=False):

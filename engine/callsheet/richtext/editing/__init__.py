@@ -14,6 +14,7 @@ from ...jsontext import dump
 from ..adf import read as read_adf
 from ..lossless_markers import refuse_references
 from ..markdown.blocks import read as read_markdown
+from ..markdown.relative import Beside
 from ..rules import Rules
 from ..tree import Losses
 from .document_edit import DocumentEdit
@@ -52,13 +53,14 @@ class Editing:
             return self._text
         return self.sayable.write([part.said() for part in self.section.parts])
 
-    def edited(self, text: str, *, literal: bool = False) -> Any:
+    def edited(self, text: str, *, literal: bool = False, beside: Beside | None = None) -> Any:
         """The source with the changes of the text. Raises UsageError where the text asks for what is not there.
 
         In a `literal` text, which is not a person's own, only formatting is read.
         """
         rules = Rules(self.nodes, literal=True) if literal else self.rules
-        content = clean(read_markdown(text, rules, self.losses).content)
+        own, target = self.format == "storage", self.format
+        content = clean(read_markdown(text, rules, self.losses, target=target, own=own, beside=beside).content)
         references = {label: part for part, label in labels(self.root)}
         refuse_references(text, content, references)
         if self.section is not None:

@@ -34,10 +34,13 @@ def read(
     *,
     soft_break: str = "space",
     cards: bool = False,
-    attachments: bool = False,
+    target: str | None = None,
+    own: bool = False,
+    beside: relative.Beside | None = None,
 ) -> Node:
-    """The tree of a text; `attachments`: images that are bare file names belong to what the text is for.
+    """The tree of a text for the `target` format, with what is `beside` the file it comes from.
 
+    With `own`, images that are bare file names belong to the page or issue that the text is for.
     Raises UsageError with the line where what a comment of ours carries is damaged.
     """
     reader = BlockReader(rules, losses, soft_break=soft_break, cards=cards)
@@ -45,7 +48,7 @@ def read(
         root = reader.read(without(source.replace("\0", "\ufffd")))
     except DamagedError as error:
         raise damaged(str(error), source) from None
-    relative.note(root, losses, attachments=attachments)
+    relative.settle(root, rules, losses, target=target, own=own, beside=beside)
     return root
 
 

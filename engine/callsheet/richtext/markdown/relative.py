@@ -3,20 +3,100 @@
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
-from ..tree import Losses, Node, walk
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, walk
 
 ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|\Z", re.IGNORECASE)
+PAGE = "page:"  # what a link to a page by its title starts with
 
 
-def note(root: Node, losses: Losses, *, attachments: bool) -> None:
-    """Tells each of them; with `attachments`, an image that is a bare file name is the page's own and no loss."""
+class NotBesideError(ValueError):
+    """A relative address leads to nothing that could go along; the argument is why, as in `is a directory`."""
+
+
+class Beside(Protocol):
+    """The files beside the one that a text was read from."""
+
+    def image(self, url: str, target: str | None) -> str:
+        """The address of an image once it is attached, as a format writes it; empty where it has none yet."""
+
+    def page(self, href: str) -> tuple[str, str]:
+        """The title of the page that another text became, and the place in it. Both raise `NotBesideError`."""
+
+
+def settle(root: Node, rules: Rules, losses: Losses, *, target: str | None, own: bool, beside: Beside | None) -> None:
+    """Puts what is `beside` the text in the place of relative addresses, and tells each that leads nowhere.
+
+    With `own`, an image that is a bare file name belongs to what the text is for, and is no loss.
+    """
+    kind = _page_kind(rules, target) if beside is not None else None
     for node in walk(root):
         if node.kind == "image":
-            url = str(node.attrs.get("url", ""))
-            if not ABSOLUTE.match(url) and not (attachments and "/" not in url):
-                losses.add(f"the image {url!r} is a file beside the text: attach it, or give it an address")
-        for mark in node.marks:
-            href = mark.attrs.get("href")
-            if isinstance(href, str) and not ABSOLUTE.match(href):
-                losses.add(f"the link to {href!r} is relative: it leads nowhere from here")
+            _image(node, losses, target=target, own=own, beside=beside)
+        if any("href" in mark.attrs for child in node.content for mark in child.marks):
+            node.content = _linked(node.content, rules, losses, kind, beside)
+
+
+def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside: Beside | None) -> None:
+    url = str(node.attrs.get("url", ""))
+    if ABSOLUTE.match(url):
+        return
+    why = "attach it, or give it an address"
+    if beside is not None:
+        try:
+            address = beside.image(url, target)
+        except NotBesideError as error:
+            why = f"it {error}"
+        else:
+            if address:
+                node.attrs["url"] = address
+            else:
+                node.kind, node.text, node.attrs = "text", str(node.attrs.get("alt") or url), {}
+            return
+    if not (own and "/" not in url):
+        losses.add(f"the image {url!r} is a file beside the text: {why}")
+
+
+def _page_kind(rules: Rules, target: str | None) -> str | None:
+    """The kind of a link to a page, where the format has one."""
+    links = rules.with_key("link")
+    return next((k for k, said in links.items() if said["scheme"] == PAGE and target in rules.nodes[k]), None)
+
+
+def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, beside: Beside | None) -> list[Node]:
+    """The nodes with each link to another text as a link to its page."""
+    result: list[Node] = []
+    before: Mark | None = None
+    for node in nodes:
+        link = next((mark for mark in node.marks if isinstance(mark.attrs.get("href"), str)), None)
+        page = None if link is None else _page(link, losses, kind, beside)
+        if page is None or node.kind != "text":
+            before = None
+            result.append(node)
+            continue
+        said = rules.get(page.kind, "link")["label"]
+        if before == link:
+            result[-1].attrs[said] += node.text
+        else:
+            page.attrs[said] = node.text
+            result.append(page)
+        before = link
+    return result
+
+
+def _page(link: Mark, losses: Losses, kind: str | None, beside: Beside | None) -> Node | None:
+    """The page that a link leads to; None for a link that stays what it is."""
+    href = str(link.attrs["href"])
+    if ABSOLUTE.match(href):
+        return None
+    if beside is None or kind is None:
+        losses.add(f"the link to {href!r} is relative: it leads nowhere from here")
+        return None
+    try:
+        title, anchor = beside.page(href)
+    except NotBesideError as error:
+        losses.add(f"the link to {href!r} leads nowhere from here: it {error}")
+        return None
+    return Node(kind, {"title": title, **({"anchor": anchor} if anchor else {})})
