@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,39 @@ def test_forged_key_ids_fetch_once_and_then_wait_for_the_cooldown() -> None:
         assert world.keys.fetches == 2
         assert not await world.use("forged x")
         assert world.keys.fetches == 3
+
+    played(play)
+
+
+class SlowCopy:
+    """A copy that takes its time to be written."""
+
+    is_shared = False
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def load(self) -> None:
+        return None
+
+    def save(self, _text: bytes, _moment: float) -> None:
+        self.begun.set()
+        assert self.go_on.wait(10)
+
+
+def test_a_key_that_is_new_while_the_copy_is_written_is_fetched() -> None:
+    async def play() -> None:
+        copy: Any = SlowCopy()
+        world = World("a", copy=copy)
+        first = asyncio.create_task(world.use("a"))
+        await asyncio.to_thread(copy.begun.wait, 10)
+        world.kids = ["a", "b"]
+        second = asyncio.create_task(world.use("b"))
+        await asyncio.sleep(0)
+        copy.go_on.set()
+        assert await first
+        assert await second
+        assert world.keys.fetches == 2
 
     played(play)
 

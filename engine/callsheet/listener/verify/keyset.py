@@ -69,6 +69,7 @@ class KeySet:
         self._wall = wall
         self._keys: KeysById = {}
         self._from_copy = False  # whether the last refresh took what another process had fetched
+        self._is_fetched = False  # whether the refresh that is running has only to write its copy
         self._running: asyncio.Task[None] | None = None
         self._waiting = 0
         self._next_attempt = 0.0
@@ -107,9 +108,10 @@ class KeySet:
         """Fetch the set because a key is not in it. Raises `Rejected` where that must not be done now."""
         self._check_may_learn(wanted)
         self._waiting += 1
+        is_late = self._running is not None and self._is_fetched
         try:
             await asyncio.shield(self._start())
-            if self._from_copy and not self._has(wanted):  # it was fetched before the key was there
+            if (self._from_copy or is_late) and not self._has(wanted):  # it was fetched before the key was there
                 await asyncio.shield(self._start())
         finally:
             self._waiting -= 1
@@ -148,6 +150,7 @@ class KeySet:
 
     def _start(self) -> asyncio.Task[None]:
         if self._running is None:
+            self._is_fetched = False
             self._running = asyncio.get_running_loop().create_task(self._refresh())
             self._running.add_done_callback(self._finished)
         return self._running
@@ -177,6 +180,7 @@ class KeySet:
             self._failed(str(error), self._clock() - started)
             return
         self._accept(keys, self._wall())
+        self._is_fetched = True
         if self._copy:
             await asyncio.to_thread(self._copy.save, text, self.fetched_at)
 
