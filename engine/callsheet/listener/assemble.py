@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError
-from ..paths import cache_directory
 from .dispatch.dedup import Deduplicator
 from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
@@ -25,17 +24,14 @@ from .server.server import Services
 from .telemetry.line_writer import LineWriter
 from .telemetry.log import Log
 from .telemetry.metrics import Metrics
-from .verify.fetch import check_url, fetcher
-from .verify.keyset import KeySet
-from .verify.keyset_cache import KeySetCache
-from .verify.secret_options import gather
+from .verify.proof_settings import ProofSettings
+from .verify.proofs import variables_of
 from .verify.source import Source
 from .verify.unverified import check_proofs
 from .workers.team import Team
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape import listener as shape
     from .queue.intake import Intake
     from .queue.port import Queue
     from .queue.worker import Worker
@@ -62,6 +58,7 @@ class ListenOptions(NamedTuple):
     insecure: bool
     is_public: bool
     queue: str | None = None
+    public_url: str = ""  # what senders call, without a path
     works: bool = False  # on what others put into the queue
 
 
@@ -89,6 +86,7 @@ class Assembly:
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
+        self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.note, is_shared=self.team is not None)
         self.sources = [self._source(place, name) for place, name in enumerate(options.wanted.sources)]
         self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
         timeout = seconds(self.definition["timeout"])
@@ -103,37 +101,19 @@ class Assembly:
 
     def _source(self, place: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
-        definition = self.catalog.get("source", name)
-        hmac, options = definition.get("hmac"), self.options
+        options = self.options
         given = (options.secrets, options.secret_files, options.secret_names) if place == 0 else ((), (), ())
-        if hmac is None and any(given):
-            raise UsageError(f"source {name!r} has no signatures, so there is no use for a secret")
-        secrets = gather(*given, hmac.get("env"), self.environ, self.prefix) if hmac is not None else []
-        return Source(name, definition, secrets, self._key_set(name, definition, place))
-
-    def _key_set(self, name: str, definition: shape.SourceDefinition, place: int) -> KeySet | None:
-        jwt = definition.get("jwt")
-        chosen = self.options.key_set if place == 0 else None
-        if jwt is None:
-            if chosen:
-                raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
-            return None
-        url = chosen or (jwt.get("vendor") if jwt.get("switch") in self.options.switches else None)
-        if url is None:
-            return None
-        check_url(url, "key set")
-        fetch, close = fetcher(url)
-        self.closers.append(close)
-        copy = KeySetCache(cache_directory(self.environ), url, is_shared=self.team is not None)
-        keys = KeySet(jwt, fetch, copy, self.log.note)
-        keys.load_copy()
-        return keys
+        chosen = options.key_set if place == 0 else None
+        keys, close = self.proofs.key_set(name, chosen, options.switches)
+        if close is not None:
+            self.closers.append(close)
+        return self.proofs.source(name, given, keys, options.public_url, signs_nothing=options.works)
 
     def _hidden(self) -> frozenset[str]:
         """Variables with secrets, which no handler gets to see unless its route gives it one."""
-        defined = (source.get("hmac", {}).get("env") for source in self.catalog.all("source").values())
+        defined = (name for source in self.catalog.all("source").values() for name in variables_of(source))
         passwords = (name for name in self.environ if name.endswith(_PASSWORDS))
-        return frozenset(name for name in (*defined, *passwords) if name is not None)
+        return frozenset((*defined, *passwords))
 
     def _app(self) -> App:
         runner = Runner(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import sys
 from pathlib import Path
@@ -104,6 +106,10 @@ def test_what_cannot_be_sent_says_why(arguments: list[str], code: int, words: st
         ("standard", "user.created", "STANDARD_WEBHOOKS_SECRET"),
         ("stripe", "invoice.paid", "STRIPE_WEBHOOK_SECRET"),
         ("jira", "jira:issue_created", "JIRA_WEBHOOK_SECRET"),
+        ("gitlab", "issue", "GITLAB_WEBHOOK_SECRET"),
+        ("slack", "message", "SLACK_SIGNING_SECRET"),
+        ("shopify", "orders/create", "SHOPIFY_WEBHOOK_SECRET"),
+        ("meta", "page", "META_APP_SECRET"),
     ],
 )
 def test_other_senders_by_definition_alone(source: str, type: str, variable: str, tmp_path: Path) -> None:
@@ -117,7 +123,55 @@ def test_other_senders_by_definition_alone(source: str, type: str, variable: str
         assert sent.returncode == 0, sent.stderr
         assert listener.post(b"{}", path=f"/{source}").status == 401
     got = json.loads((tmp_path / "got").read_text(encoding="utf-8"))
-    assert (got["event_type"], got["id"], got["source"]) == (type, sent.stdout.strip(), source)
+    assert (got["event_type"], got["id"] or "", got["source"]) == (type, sent.stdout.strip(), source)
+
+
+# RFC 8032, section 7.1, test 1.
+SEED = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
+PUBLIC = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_senders_that_sign_addresses_use_key_pairs_or_ask_first(tmp_path: Path) -> None:
+    variables = {"TWILIO_AUTH_TOKEN": "12345", "DISCORD_PUBLIC_KEY": PUBLIC, "META_VERIFY_TOKEN": "verify me"}
+    options = ("--insecure", "--public-url", "https://hooks.example.com")
+    sources = [word for name in ("lms", "twilio", "discord", "meta") for word in ("--source", name)]
+    with listening(tmp_path, *options, *sources, environ=variables) as listener:
+        host = f"http://127.0.0.1:{listener.port}"
+        sent = run(tmp_path, "trigger", "X", "--source", "discord", "--to", f"{host}/discord", DISCORD_PUBLIC_KEY=SEED)
+        assert sent.returncode == 0, sent.stderr
+        signature = {
+            "X-Twilio-Signature": twilio("https://hooks.example.com/twilio?a=1", "BodyHiMessageSidSM1", "12345")
+        }
+        for body, path, status in (
+            (b"MessageSid=SM1&Body=Hi", "/twilio?a=1", 204),
+            (b"MessageSid=SM1&Body=Hi", "/twilio?a=2", 401),
+            (b"MessageSid=SM1&Body=Ho", "/twilio?a=1", 401),
+        ):
+            answer = listener.post(body, signature, path=path)
+            assert answer.status == status
+            assert ("content-length" in answer.headers) == (status != 204)
+        asked = "/meta?hub.mode=subscribe&hub.challenge=%3Cb%3E1&hub.verify_token="
+        answer = listener.request("GET", asked + "verify+me")
+        assert (answer.status, answer.body, answer.headers["x-content-type-options"]) == (200, b"<b>1", "nosniff")
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert [listener.request("GET", path).status for path in (asked + "no", "/meta", "/twilio")] == [401, 405, 405]
+        listener.logged("200 challenge source=meta")
+
+
+def twilio(url: str, fields: str, token: str) -> str:
+    return base64.b64encode(hmac.digest(token.encode(), (url + fields).encode(), "sha1")).decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signed_address_must_be_known(tmp_path: Path) -> None:
+    done = run(tmp_path, "listen", "--source", "twilio", "--addr", ":0", TWILIO_AUTH_TOKEN="12345")
+    assert done.returncode == 2
+    assert "--public-url" in done.stderr
+    for text in ("hooks.example.com", "ftp://x", "https://", "https://x?a=1"):
+        done = run(tmp_path, "listen", "--public-url", text, "--addr", ":0")
+        assert done.returncode == 2
+        assert "is not an http or https address" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -139,7 +139,22 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
         trusted=values.get("trust-proxy") or (),
         insecure=bool(values.get("insecure")),
         is_public=address.is_public,
+        public_url=public_url(values.get("public-url")),
     )
+
+
+def public_url(text: str | None) -> str:
+    """What senders call, up to the path. Raises `UsageError`."""
+    from urllib.parse import urlsplit
+
+    if not text:
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise UsageError(
+            f"--public-url: {text!r} is not an http or https address", hint="like https://hooks.example.com"
+        )
+    return text.rstrip("/")
 
 
 def _queue(values: Mapping[str, Any]) -> str | None:

@@ -48,10 +48,10 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} events cannot be sent")
     url = values.get("to") or DEFAULT_HOST + definition["path"]
-    with _maker(context, values, definition, body) as make, _client() as client:
+    with _maker(context, values, definition, body, url) as make, _client() as client:
         for _ in range(values["count"]):
             delivery = make(uuid.uuid4().hex)
-            _send_until_known(client, url, delivery, LEARNING if values.get("jwt-key") else 0)
+            _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
             context.streams.out.write(f"{delivery.id}\n")
 
 
@@ -79,7 +79,7 @@ def _body(context: Context, values: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any) -> Iterator[Make]:
+def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any, url: str) -> Iterator[Make]:
     from ...listener.server.bind import parse_address
     from ...listener.simulate.deliveries import TokenSigner, make_payload, plain
     from ...listener.simulate.keyfile import private_key
@@ -91,23 +91,24 @@ def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any)
     path = values.get("jwt-key")
     if path is None:
         secret = _secret(context, values, definition)
-        yield lambda id: plain(definition, *payload(id), secret)
+        yield lambda id: plain(definition, *payload(id), secret, url)
         return
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
     with served(parse_address(values["keys-addr"], KEYS_OPTION), signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
-        yield lambda id: signer.token(definition, *payload(id))
+        yield lambda id: signer.token(definition, *payload(id), url)
 
 
 def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
+    from ...listener.verify.proofs import variable_of
     from ...listener.verify.secret_options import gather
 
     given = [values["secret"]] if values.get("secret") is not None else []
     files = [values["secret-file"]] if values.get("secret-file") else []
     names = [values["secret-key"]] if values.get("secret-key") else []
-    variable = definition.get("hmac", {}).get("env")
+    variable = variable_of(definition)
     found = gather(given, files, names, variable, context.environ, context.definition["prefix"])
     return found[0] if found else None
 

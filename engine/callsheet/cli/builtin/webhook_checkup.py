@@ -148,9 +148,8 @@ def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractCo
 
 def _source(source: Source, assembly: Assembly) -> Iterator[Row]:
     ways = []
-    if source.signature is not None:
-        count = len(source.signature.keys)
-        ways.append(f"signatures in {source.signature.definition['header']}, {count} secret{'s'[: count != 1]}")
+    if source.proof is not None:
+        ways.append(source.proof.summary)
     if source.keys is not None:
         ways.append(f"signed tokens ({', '.join(sorted(source.keys.algorithms))})")
     where = f"POST {source.path}"

@@ -79,22 +79,55 @@ class SecretForm(Shape, total=False):
     encoding: Literal["hex", "base64"]
 
 
-class Hmac(Pick, total=False):
-    """A signature made with a shared secret. Several secrets and several signatures may be valid at once."""
+class Signed(Pick, total=False):
+    """What every signature in a header has. Several keys and several signatures may be valid at once."""
 
-    algorithm: Required[Literal["sha256", "sha384", "sha512"]]
     encoding: Required[Literal["hex", "base64"]]
     signed: Annotated[
         Template,
-        Field(description="What is signed; sees headers, timestamp and, as the raw bytes, {body}. Default: {body}."),
+        Field(
+            description="What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
+            " form: the fields of a form, each with name and value. Default: {body}."
+        ),
     ]
     timestamp: Annotated[Pick, Field(description="Where the time of signing stands, in seconds since 1970.")]
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
-    secret: SecretForm
-    env: Annotated[str, Field(description="Environment variable with secrets, one a line.")]
+    env: Annotated[str, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[
         dict[str, Template], Field(description="Headers of a delivery made here; see signature, timestamp.")
     ]
+
+
+class Hmac(Signed, total=False):
+    """A signature made with a shared secret."""
+
+    algorithm: Required[Literal["sha1", "sha256", "sha384", "sha512"]]
+    secret: SecretForm
+
+
+class PublicKey(Signed, total=False):
+    """A signature made with a private key that only the sender has."""
+
+    algorithm: Required[Literal["ed25519", "ecdsa-p256-sha256"]]
+    key: Annotated[SecretForm, Field(description="How a public key is written down: raw bytes (ed25519) or DER.")]
+
+
+class PlainToken(Shape, total=False):
+    """A secret that is sent as it is. It proves the sender, not what is sent."""
+
+    header: Annotated[Name, Field(description="The header that it stands in.")]
+    query: Annotated[Name, Field(description="Or the member of the query; addresses are often logged on the way.")]
+    prefix: Annotated[str, Field(description="What stands before it in the header.")]
+    env: Annotated[str, Field(description="Environment variable with secrets, one a line.")]
+
+
+class ChallengeDefinition(Shape, total=False):
+    """A question that a sender asks before it sends events. One in a POST must be proved as events are."""
+
+    method: Literal["GET", "POST"]
+    when: Required[Annotated[Expression, Field(description="Whether it is one; sees payload, headers, query.")]]
+    token: Annotated[PlainToken, Field(description="The secret that it must hold.")]
+    reply: Annotated[Value, Field(description="The answer: a text, or a table as JSON; sees what `when` sees.")]
 
 
 class Jwt(Shape, total=False):
@@ -126,7 +159,16 @@ class SourceDefinition(Shape, total=False):
     body: Expression
     volatile: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
+    public_key: PublicKey
+    token: PlainToken
     jwt: Jwt
+    content: Annotated[
+        Literal["json", "form", "any"],
+        Field(description="What a body is: JSON (default), a form, or either: JSON begins with a brace."),
+    ]
+    form_field: Annotated[Name, Field(description="The field of a form that holds the payload as JSON.")]
+    challenge: Annotated[list[ChallengeDefinition], Field(min_length=1)]
+    success: Annotated[Literal[200, 201, 202, 204], Field(description="Status of the answer to an event: 200.")]
     unverified: Annotated[
         bool, Field(description="Served also without a secret or a key set; anyone can send its events then.")
     ]

@@ -7,6 +7,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..dispatch.verdict import Verdict
+from ..verify.challenge import Challenged
 from ..verify.keyset import UnknownKey
 from ..verify.rejection import NO_EVENT, Rejected
 from . import responses
@@ -51,6 +52,7 @@ class App:
         pages: Mapping[str, Page],
     ) -> None:
         self.sources = sources
+        self.success = {each.name: responses.success(each.definition.get("success", 200)) for each in sources.values()}
         self.plans = plans
         self.dispatcher = dispatcher
         self.log = log
@@ -66,7 +68,7 @@ class App:
             page = self._page(scope)
             response = page if isinstance(page, Response) else await page
         elif scope["method"] != "POST":
-            response = POST_ONLY
+            response = self._question(scope, source)
         elif self.draining:
             response = responses.DRAINING
         else:
@@ -98,6 +100,8 @@ class App:
             _check_encoding(scope["headers"])
             event = source.receive(scope["headers"], scope["query_string"], data, time())
             jobs, verdict = self._decide(event)
+        except Challenged as challenge:
+            return self._reply(scope, challenge)
         except UnknownKey as unknown:
             scope["delivery"] = (started, unknown, [])
             return None
@@ -124,23 +128,25 @@ class App:
 
     async def _finish(self, scope: Scope, data: bytes, source: Source) -> Response:
         """What has to be waited for: a key set, handlers, the disk."""
-        started, response, jobs = scope["delivery"]
+        started, event, jobs = scope["delivery"]
         self.busy += 1
         try:
-            if isinstance(response, UnknownKey):
-                await source.learn(response)
-                response = source.receive(scope["headers"], scope["query_string"], data, time())
-                jobs, verdict = self._decide(response)
+            if isinstance(event, UnknownKey):
+                await source.learn(event)
+                event = source.receive(scope["headers"], scope["query_string"], data, time())
+                jobs, verdict = self._decide(event)
             else:
                 verdict = None
-            verdict = verdict or await self.dispatcher.handle(response, jobs)
+            verdict = verdict or await self.dispatcher.handle(event, jobs)
+        except Challenged as challenge:
+            return self._reply(scope, challenge)
         except Rejected as refused:
             return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - as above
             return self._refuse(scope, _internal_error(error))
         finally:
             self.busy -= 1
-        return self._respond(scope, response, verdict, started)
+        return self._respond(scope, event, verdict, started)
 
     def _respond(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Response:
         status = verdict.status
@@ -148,7 +154,25 @@ class App:
         self.log.delivery(
             status, verdict.outcome, self.clients.name(scope), event, perf_counter() - started, verdict.detail
         )
-        return BY_STATUS[status]
+        return self.success[event.source.name] if status == responses.OK else BY_STATUS[status]
+
+    def _question(self, scope: Scope, source: Source) -> Response:
+        """A GET may be the question whether events may be sent here; nothing else is answered."""
+        if not source.get_questions or scope["method"] != "GET":
+            return POST_ONLY
+        try:
+            challenge = source.challenged(scope["headers"], scope["query_string"])
+        except Rejected as refused:
+            return self._refuse(scope, refused)
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._refuse(scope, _internal_error(error))
+        return POST_ONLY if challenge is None else self._reply(scope, challenge)
+
+    def _reply(self, scope: Scope, challenge: Challenged) -> Response:
+        source = self.sources[scope["path"]].name
+        self.metrics.outcomes[source, "challenge"] += 1
+        self.log.note(f"200 challenge source={source} client={self.clients.name(scope)}")
+        return responses.challenge(challenge.body, challenge.content_type)
 
     def _refuse(self, scope: Scope, refused: Rejected) -> Response:
         self.metrics.rejected[refused.reason] += 1

@@ -34,8 +34,9 @@ _TEXTS = {
 
 
 def make_response(status: int, body: bytes = b"", headers: tuple[tuple[bytes, bytes], ...] = ()) -> Response:
-    """A body is JSON unless a header says otherwise."""
-    lines = [(b"content-length", str(len(body)).encode()), *headers]
+    """A body is JSON unless a header says otherwise. A 204 has no length (RFC 9110, section 8.6)."""
+    length = () if status == HTTPStatus.NO_CONTENT else ((b"content-length", str(len(body)).encode()),)
+    lines = [*length, *headers]
     if body and not any(name == b"content-type" for name, _ in headers):
         lines.append((b"content-type", b"application/json"))
     response = Response(
@@ -49,7 +50,8 @@ def make_response(status: int, body: bytes = b"", headers: tuple[tuple[bytes, by
     return response
 
 
-DONE = make_response(200)
+OK = int(HTTPStatus.OK)
+DONE = make_response(OK)
 BY_STATUS: dict[int, Response] = {status: make_response(status, text) for status, text in _TEXTS.items()}
 BY_STATUS[200] = DONE
 BY_STATUS[503] = make_response(503, _TEXTS[503], (_RETRY,))
@@ -57,6 +59,17 @@ DRAINING = make_response(503, b'{"error":"stopping"}', (_RETRY, _CLOSE))
 HEALTHY = make_response(200, b'{"status":"ok"}')
 READY = make_response(200, b'{"status":"ready"}')
 NOT_READY = make_response(503, b'{"status":"not ready"}', (_RETRY,))
+
+
+def success(status: int) -> Response:
+    """The answer to an event that was accepted, as its sender expects it."""
+    return DONE if status == OK else make_response(status)
+
+
+def challenge(body: bytes, content_type: bytes) -> Response:
+    """What a sender asked for is shown as it is, and is never taken for a page (`nosniff`). Nothing is a 204."""
+    headers = ((b"content-type", content_type), (b"x-content-type-options", b"nosniff"))
+    return make_response(OK, body, headers) if body else make_response(HTTPStatus.NO_CONTENT)
 
 
 def not_allowed(methods: bytes) -> Response:

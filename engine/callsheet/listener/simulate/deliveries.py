@@ -10,11 +10,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
 
 from ...errors import UsageError
 from ...jsontext import dump, parse
 from ...language.template import evaluate, fill, fill_text, to_text
+from ..verify.form import CONTENT_TYPE
 from ..verify.signature import Signature
+from ..verify.signed_message import Request
+from .proofs import signed_privately, with_token
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -23,12 +27,13 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """`proof` is "signature", "token" or "none"; `id` is the one that the receiver will see, if any."""
+    """`proof` is "signature", "token" or "none"; `id` is the one that the receiver will see, if any; `url` where to."""
 
     headers: dict[str, str]
     body: bytes
     proof: str
     id: str
+    url: str
 
 
 def make_payload(
@@ -69,16 +74,30 @@ def _set(payload: Any, change: str) -> None:
         table[last] = text
 
 
-def plain(definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str], secret: str | None) -> Delivery:
-    """A JSON body, signed where there is a secret."""
-    body = dump(payload).encode()
-    own = {"Content-Type": "application/json", **headers}
-    if secret is not None:
-        if "hmac" not in definition:
-            raise UsageError("this source has no signatures, so there is no use for a secret")
-        own |= Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time())
-    proof = "none" if secret is None else "signature"
-    return Delivery(own, body, proof, id_of(definition, payload, headers))
+def plain(
+    definition: shape.SourceDefinition, payload: Any, headers: Mapping[str, str], secret: str | None, url: str
+) -> Delivery:
+    """A body of JSON or, where the source takes nothing else, a form; proved where there is a secret, for `url`."""
+    is_form = definition.get("content") == "form"
+    body = _form(definition, payload) if is_form else dump(payload).encode()
+    own = {"Content-Type": CONTENT_TYPE if is_form else "application/json", **headers}
+    if secret is None:
+        return Delivery(own, body, "none", id_of(definition, payload, headers), url)
+    if "token" in definition:
+        more, url = with_token(definition["token"], secret, url)
+    elif "hmac" in definition:
+        more = Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time(), Request(url))
+    elif "public_key" in definition:
+        more = signed_privately(definition["public_key"], secret, body, headers, time.time(), Request(url))
+    else:
+        raise UsageError("this source has no shared secret or public key, so there is no use for one")
+    return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)
+
+
+def _form(definition: shape.SourceDefinition, payload: Any) -> bytes:
+    field = definition.get("form_field")
+    fields = payload if field is None else {field: payload}
+    return urlencode({name: to_text(value) for name, value in fields.items()}).encode()
 
 
 class TokenSigner:
@@ -97,7 +116,7 @@ class TokenSigner:
         return json.dumps({"keys": [{**listed, "kid": self.kid, "alg": "RS256", "use": "sig"}]}).encode()
 
     def token(
-        self, definition: shape.SourceDefinition, payload: Mapping[str, Any], headers: Mapping[str, str]
+        self, definition: shape.SourceDefinition, payload: Mapping[str, Any], headers: Mapping[str, str], url: str
     ) -> Delivery:
         from jwt.algorithms import RSAAlgorithm
 
@@ -110,7 +129,7 @@ class TokenSigner:
         own = {"Content-Type": "application/json", **headers}
         quoted = definition.get("jwt", {}).get("unquote", False)
         body = f'"{token}"' if quoted else token
-        return Delivery(own, body.encode(), "token", id_of(definition, payload, headers))
+        return Delivery(own, body.encode(), "token", id_of(definition, payload, headers), url)
 
 
 def _encode(data: bytes) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ...jsontext import dump, parse
-from .signature import Headers, text_headers
+from .signed_message import Headers, text_headers
 
 
 class EventSource(Protocol):
@@ -76,9 +76,7 @@ class Event:
 
     @cached_property
     def query_values(self) -> dict[str, str]:
-        from urllib.parse import parse_qsl
-
-        return dict(parse_qsl(self.query.decode("latin-1"), keep_blank_values=True))
+        return query_values(self.query)
 
     def _outer_scope(self, payload: Any) -> dict[str, Any]:
         return {"payload": payload, "headers": text_headers(self.headers), "query": self.query_values}
@@ -115,6 +113,12 @@ class Event:
     @cached_property
     def record_text(self) -> str:
         return dump(self.record)
+
+
+def query_values(query: bytes) -> dict[str, str]:
+    from urllib.parse import parse_qsl
+
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
 
 
 def _digest(data: bytes) -> str:

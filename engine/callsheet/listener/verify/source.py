@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...language.compiled_jmespath import compile_fast, first_names
-from ...language.template import compile_expression
-from .event import Event
+from ...language.template import compile_expression, expressions
+from .challenge import Challenge, Challenged
+from .event import Event, query_values
+from .form import json_of
 from .jws import Tokens
 from .keyset import KeySet, UnknownKey
 from .payload import parse_payload
+from .proofs import Proof, covered_by, proof_of
 from .rejection import NO_EVENT, Rejected, unreadable
-from .signature import Headers, Signature
+from .signed_message import NO_REQUEST, Headers, Request, text_headers
 from .signed_parts import are_signed
 
 if TYPE_CHECKING:
@@ -25,10 +28,19 @@ _REGISTERED = ("iss", "sub", "aud", "exp", "nbf", "iat", "jti")
 
 
 class Source:
-    """`keys` is the key set for tokens, if any is used."""
+    """`keys` is the key set for tokens, if any is used; `public_url` what the sender calls, up to the path.
+
+    `answers` are the challenges that are answered.
+    """
 
     def __init__(
-        self, name: str, definition: shape.SourceDefinition, secrets: Sequence[str] = (), keys: KeySet | None = None
+        self,
+        name: str,
+        definition: shape.SourceDefinition,
+        secrets: Sequence[str] = (),
+        keys: KeySet | None = None,
+        answers: Sequence[Challenge] = (),
+        public_url: str = "",
     ) -> None:
         self.name = name
         self.definition = definition
@@ -37,7 +49,15 @@ class Source:
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
         self.tokens = Tokens(definition["jwt"]) if keys is not None else None
-        self.signature = Signature(definition["hmac"], secrets) if secrets else None
+        self.proof = proof_of(definition, secrets)
+        self.covered = covered_by(definition)
+        self.signs_url = any("url" in first_names(text) for text in expressions(self.covered or ""))
+        self.wants_request = "token" in definition or self.signs_url
+        self.public_url = public_url
+        self.content = definition.get("content", "json")
+        self.form_field = definition.get("form_field")
+        self.questions = [challenge for challenge in answers if challenge.method == "POST"]
+        self.get_questions = [challenge for challenge in answers if challenge.method == "GET"]
         self.needs_headers = bool({"headers", "query"} & self._names("type", "id"))
         self.trusts_type, self.trusts_id = self._trusts("type"), self._trusts("id")
         self._type = compile_fast(definition["type"])
@@ -53,38 +73,64 @@ class Source:
         """Whether what is read there was signed, not only sent beside it. Where nothing is signed, all is believed."""
         if not self.is_verified or key not in self.definition:
             return True
-        signed = self.definition.get("hmac", {}).get("signed", "") if self.tokens is None else ""
-        return are_signed(self.definition[key], signed)
+        signed = self.covered if self.tokens is None else ""
+        return signed is None or are_signed(self.definition[key], signed)
 
     @property
     def is_verified(self) -> bool:
-        return self.tokens is not None or self.signature is not None
+        return self.tokens is not None or self.proof is not None
 
     def receive(self, headers: Headers, query: bytes, data: bytes, now: float) -> Event:
         """The event of a genuine delivery. Raises `Rejected`; `UnknownKey` where keys may be missing."""
         if self.tokens is None or self.keys is None:
-            if self.signature is not None:
-                self.signature.check(headers, data, now)
-            return Event(self, parse_payload(data), headers, query, data, data)
+            if self.proof is not None:
+                self.proof.check(headers, data, now, self._request(query) if self.wants_request else NO_REQUEST)
+            text = data if self.content == "json" else self._json(data)
+            return self._event(parse_payload(text), headers, query, data, text)
         try:
             claims, text = self.tokens.claims(data, self.keys.find, now)
         except Rejected as refused:
-            if self.signature is None or refused.status == NO_EVENT:
+            if self.proof is None or refused.status == NO_EVENT:
                 raise
-            self._check_signature_too(self.signature, headers, data, now, refused)
-            return Event(self, parse_payload(data), headers, query, data, data)
-        return Event(self, claims, headers, query, data, text)
+            self._check_proof_too(self.proof, headers, query, data, now, refused)
+            return self._event(parse_payload(data), headers, query, data, data)
+        return self._event(claims, headers, query, data, text)
+
+    def challenged(self, headers: Headers, query: bytes) -> Challenged | None:
+        """The answer to a GET that is a question. Raises `Rejected`."""
+        scope = {"payload": None, "headers": text_headers(headers), "query": query_values(query)}
+        found = (question.answer(scope, headers, query) for question in self.get_questions)
+        return next((answer for answer in found if answer is not None), None)
+
+    def _event(self, payload: dict[str, Any], headers: Headers, query: bytes, data: bytes, text: bytes) -> Event:
+        if self.questions:
+            scope = {"payload": payload, "headers": text_headers(headers), "query": query_values(query)}
+            for question in self.questions:
+                if (answer := question.answer(scope, headers, query)) is not None:
+                    raise answer
+        return Event(self, payload, headers, query, data, text)
+
+    def _request(self, query: bytes) -> Request:
+        text = query.decode("latin-1")
+        return Request(f"{self.public_url}{self.path}{'?' + text if text else ''}", query)
+
+    def _json(self, data: bytes) -> bytes:
+        """The payload's JSON, where forms are accepted.
+
+        The body itself tells what it is: a Content-Type is not signed, and would let one body be two events.
+        """
+        return data if self.content == "any" and data.lstrip()[:1] == b"{" else json_of(data, self.form_field)
 
     async def learn(self, unknown: UnknownKey) -> None:
         """Look for the key that a token names. Raises `Rejected`."""
         if self.keys is not None:
             await self.keys.learn(unknown.wanted)
 
-    def _check_signature_too(
-        self, signature: Signature, headers: Headers, data: bytes, now: float, first: Rejected
+    def _check_proof_too(
+        self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
     ) -> None:
         try:
-            signature.check(headers, data, now)
+            proof.check(headers, data, now, self._request(query))
         except Rejected as second:
             if isinstance(first, UnknownKey):
                 raise first from None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
+from .proofs import PROOFS, described, variable_of
 
 if TYPE_CHECKING:
     from .source import Source
@@ -28,12 +29,14 @@ def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) 
 
 def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
     """Options give the proof of the first source only."""
-    hmac, jwt = source.definition.get("hmac", {}), source.definition.get("jwt")
-    ways = [f"set {hmac['env']}"] if "env" in hmac else []
+    shared, jwt = described(source.definition), source.definition.get("jwt")
+    variable = variable_of(source.definition)
+    ways = [f"set {variable}"] if variable is not None else []
     if is_first:
-        ways += ["give --secret-file"] if hmac else []
+        ways += ["give --secret-file"] if shared else []
         ways += ["give --jwks-url"] if jwt else []
     elif not ways:
-        ways = ["name it first, and give its proof with options"] if hmac or jwt else []
+        ways = ["name it first, and give its proof with options"] if shared or jwt else []
+    words = ", ".join((*PROOFS, "jwt"))
     who = "anyone who can reach this host" if is_public else "any program on this host"
-    return f"{', or '.join(ways) or 'define hmac or jwt for it'}; with --insecure {who} can send events"
+    return f"{', or '.join(ways) or f'define {words} for it'}; with --insecure {who} can send events"

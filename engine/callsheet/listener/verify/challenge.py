@@ -1,0 +1,52 @@
+"""Questions that a sender asks of an address before it sends events there, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...jsontext import dump
+from ...language.template import compile_expression, fill
+from .plain_token import PlainToken
+from .rejection import Rejected
+from .signed_message import Request
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import ChallengeDefinition
+    from .signed_message import Headers
+
+_LONGEST = 4096
+
+
+class Challenged(Exception):
+    """A delivery that is a question: `body` is the answer, JSON or plain text."""
+
+    def __init__(self, body: bytes, content_type: bytes) -> None:
+        super().__init__("challenge")
+        self.body = body
+        self.content_type = content_type
+
+
+class Challenge:
+    """`secrets` are those of its `token`. Raises `UsageError` for a secret that cannot be one."""
+
+    def __init__(self, definition: ChallengeDefinition, secrets: Sequence[str]) -> None:
+        self.method = definition.get("method", "POST")
+        self.when = compile_expression(definition["when"])
+        self.reply = definition.get("reply", "")
+        token = definition.get("token")
+        self.token = PlainToken(token, secrets) if token is not None else None
+        self.is_open = token is None or bool(secrets)  # without its secret nobody's question is answered
+
+    def answer(self, scope: Mapping[str, Any], headers: Headers, query: bytes) -> Challenged | None:
+        """Nothing where it is none. Raises `Rejected` for one without the right token, or with too long an answer."""
+        if not self.is_open or not self.when(scope):
+            return None
+        if self.token is not None:
+            self.token.check(headers, b"", 0, Request(query=query))
+        reply = fill(self.reply, scope)
+        is_text = isinstance(reply, str) or reply is None
+        body = (reply or "").encode("utf-8", "replace") if is_text else dump(reply).encode("utf-8", "replace")
+        if len(body) > _LONGEST:
+            raise Rejected(400, "challenge_long", f"a challenge whose answer has {len(body)} bytes")
+        return Challenged(body, b"text/plain; charset=utf-8" if is_text else b"application/json")

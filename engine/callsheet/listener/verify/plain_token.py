@@ -1,0 +1,57 @@
+"""A secret that is sent as it is, in a header or the query: it proves the sender, and nothing of what is sent."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from .rejection import not_genuine
+from .signature import check_plain
+from .signed_message import NO_REQUEST, Headers, Request
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import PlainToken as Definition
+
+
+class PlainToken:
+    """Raises `UsageError` for a secret that cannot be one."""
+
+    def __init__(self, definition: Definition, secrets: Sequence[str]) -> None:
+        for secret in secrets:
+            check_plain(secret)
+        self.header = definition.get("header", "")
+        self.field = definition.get("query", "")
+        self.prefix = definition.get("prefix", "")
+        # The scheme before a token is not case-sensitive (RFC 9110, section 11.1); a token is.
+        self.keys = [secret.encode() for secret in dict.fromkeys(secrets)]
+
+    @property
+    def summary(self) -> str:
+        return f"a token in {self._place}, {len(self.keys)} secret{'s'[: len(self.keys) != 1]}"
+
+    def check(self, headers: Headers, body: bytes, now: float, request: Request = NO_REQUEST) -> None:
+        """Raises `Rejected` unless one of the secrets was sent."""
+        given = self._given(headers, request.query)
+        if not given:
+            raise not_genuine("token_missing", f"no {self._place}")
+        # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
+        matches = [hmac.compare_digest(key, value) for key in self.keys for value in given]
+        if not any(matches):
+            raise not_genuine("token_wrong", f"{self._place} matches none of {len(self.keys)} secrets")
+
+    @property
+    def _place(self) -> str:
+        return f"{self.header} header" if self.header else f"{self.field!r} in the query"
+
+    def _given(self, headers: Headers, query: bytes) -> list[bytes]:
+        if self.header:
+            name = self.header.lower().encode()
+            return [self._token(value) for header, value in headers if header == name]
+        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+        return [value.encode("latin-1") for name, value in fields if name == self.field]
+
+    def _token(self, value: bytes) -> bytes:
+        prefix = self.prefix.encode()
+        return value[len(prefix) :] if value[: len(prefix)].lower() == prefix.lower() else b""

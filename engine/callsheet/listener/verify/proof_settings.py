@@ -1,0 +1,75 @@
+"""From definitions, options and variables to sources that can tell what is genuine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from ...paths import cache_directory
+from .challenge import Challenge
+from .fetch import check_url, fetcher
+from .keyset import KeySet
+from .keyset_cache import KeySetCache
+from .proofs import described
+from .secret_options import gather
+from .source import Source
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+    from ...language.shape import listener as shape
+
+# Secrets from options: as they are, in files, kept under names.
+GivenSecrets = tuple[Sequence[str], Sequence[str], Sequence[str]]
+
+
+class ProofSettings:
+    """`prefix` is that of the program's variables; `is_shared`: other processes use the same copies of key sets."""
+
+    def __init__(
+        self, catalog: Catalog, environ: Mapping[str, str], prefix: str, note: Callable[[str], None], *, is_shared: bool
+    ) -> None:
+        self._catalog = catalog
+        self._environ = environ
+        self._prefix = prefix
+        self._note = note
+        self._is_shared = is_shared
+
+    def source(
+        self, name: str, given: GivenSecrets, keys: KeySet | None, public_url: str, *, signs_nothing: bool = False
+    ) -> Source:
+        """`signs_nothing` where deliveries were proved elsewhere. Raises `UsageError` for what cannot be a proof."""
+        definition = self._catalog.get("source", name)
+        shared = described(definition)
+        if shared is None and any(given):
+            raise UsageError(f"source {name!r} has no shared secret or public key, so there is no use for one")
+        secrets = gather(*given, shared.get("env"), self._environ, self._prefix) if shared is not None else []
+        challenges = [self._challenge(each) for each in definition.get("challenge", ())]
+        source = Source(name, definition, secrets, keys, challenges, public_url)
+        if source.signs_url and secrets and not (public_url or signs_nothing):
+            hint = "give --public-url https://HOST: what its sender calls, without the path"
+            raise UsageError(f"source {name!r}: its signatures cover the address that is called", hint=hint)
+        return source
+
+    def _challenge(self, definition: shape.ChallengeDefinition) -> Challenge:
+        variable = definition.get("token", {}).get("env")
+        return Challenge(definition, gather((), (), (), variable, self._environ, self._prefix))
+
+    def key_set(
+        self, name: str, chosen: str | None, switches: frozenset[str]
+    ) -> tuple[KeySet | None, Callable[[], Any] | None]:
+        """The key set for a source's tokens, if any is used, and what closes its connections."""
+        jwt = self._catalog.get("source", name).get("jwt")
+        if jwt is None:
+            if chosen:
+                raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
+            return None, None
+        url = chosen or (jwt.get("vendor") if jwt.get("switch") in switches else None)
+        if url is None:
+            return None, None
+        check_url(url, "key set")
+        fetch, close = fetcher(url)
+        copy = KeySetCache(cache_directory(self._environ), url, is_shared=self._is_shared)
+        keys = KeySet(jwt, fetch, copy, self._note)
+        keys.load_copy()
+        return keys, close

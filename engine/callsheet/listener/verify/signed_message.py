@@ -1,0 +1,100 @@
+"""What a signature covers, and where it stands, as a source's definition describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...durations import seconds
+from ...language.template import fill_text, to_text
+from .form import fields_of
+from .rejection import not_genuine
+
+if TYPE_CHECKING:
+    from ...language.shape.listener import Pick, Signed
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_BODY = "{body}"
+
+
+class Request(NamedTuple):
+    """What a signature may cover beside headers and body: the address that was called, and its query."""
+
+    url: str = ""
+    query: bytes = b""
+
+
+NO_REQUEST = Request()
+
+
+class SignedMessage:
+    """Finds the signatures of a delivery, and the bytes that they must be of."""
+
+    def __init__(self, definition: Signed) -> None:
+        self.name = definition["header"]
+        self.header = self.name.lower().encode()
+        self.prefix = definition.get("prefix", "").encode()
+        self.separator = definition.get("separator", "").encode()
+        self.before, self.has_body, self.after = definition.get("signed", _BODY).partition(_BODY)
+        self.stamp = definition.get("timestamp")
+        self.tolerance = seconds(definition.get("tolerance", "5m"))
+        self.sent = definition.get("send", {self.name: definition.get("prefix", "") + "{signature}"})
+        self.is_body = definition.get("signed", _BODY) == _BODY and self.stamp is None
+
+    def candidates(self, headers: Headers) -> list[bytes]:
+        """The signatures that were sent. Raises `Rejected` where there is none."""
+        given = [value for name, value in headers if name == self.header]
+        if not given:
+            raise not_genuine("signature_missing", f"no {self.name} header")
+        if not self.separator and not self.prefix:
+            return given
+        return _parts(given, self.separator, self.prefix)
+
+    def message(self, headers: Headers, body: bytes, now: float, request: Request) -> bytes:
+        """What must have been signed. Raises `Rejected` for a time of signing that is missing, or too far from now."""
+        if self.is_body:
+            return body
+        timestamp = self._timestamp(headers, now) if self.stamp else ""
+        return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp}, request)
+
+    def headers_for(
+        self, body: bytes, headers: Mapping[str, str], now: float, request: Request, sign: Callable[[bytes], bytes]
+    ) -> dict[str, str]:
+        """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
+        scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
+        scope["timestamp"] = str(int(now))
+        scope["signature"] = sign(self._around(body, scope, request)).decode()
+        return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
+
+    def _around(self, body: bytes, scope: Mapping[str, Any], request: Request) -> bytes:
+        scope = {**scope, "url": request.url}
+        if not self.has_body:
+            scope["form"] = [{"name": name, "value": value} for name, value in fields_of(body)]
+            body = b""
+        return to_text(fill_text(self.before, scope)).encode() + body + to_text(fill_text(self.after, scope)).encode()
+
+    def _timestamp(self, headers: Headers, now: float) -> str:
+        stamp: Pick = self.stamp or {"header": ""}
+        name = stamp["header"].lower().encode()
+        found = _parts(
+            [value for header, value in headers if header == name],
+            stamp.get("separator", "").encode(),
+            stamp.get("prefix", "").encode(),
+        )
+        text = found[0].decode("latin-1") if found else ""
+        if not text.isascii() or not text.isdigit():
+            raise not_genuine("timestamp_missing", f"no time of signing in {stamp['header']}")
+        if abs(now - int(text[:18])) > self.tolerance:
+            raise not_genuine("timestamp_old", f"signed at {text[:18]}, more than {self.tolerance:g} s from now")
+        return text
+
+
+def _parts(given: list[bytes], separator: bytes, prefix: bytes) -> list[bytes]:
+    parts = [part.strip() for value in given for part in value.split(separator)] if separator else given
+    return [part[len(prefix) :] for part in parts if part.startswith(prefix)]
+
+
+def text_headers(headers: Headers) -> dict[str, str]:
+    """Names are lower case already; of a header that occurs twice the last one counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
