@@ -32,16 +32,21 @@ needs_server = pytest.mark.skipif(
 class Server:
     """Keeps its port and its files over restarts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: str = "") -> None:
+        """`config` is what its configuration file says."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"nats://127.0.0.1:{self.port}/EVENTS"
         self._folder = folder
+        self._config = config
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         words = [str(binary()), "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self._folder / "nats")]
+        if self._config:
+            (self._folder / "nats.conf").write_text(self._config, encoding="utf-8")
+            words += ["-c", str(self._folder / "nats.conf")]
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(self._answers, "the server")
 
@@ -58,8 +63,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def nats_server(folder: Path) -> Iterator[Server]:
-    server = Server(folder)
+def nats_server(folder: Path, config: str = "") -> Iterator[Server]:
+    server = Server(folder, config)
     server.start()
     try:
         yield server
@@ -90,8 +95,8 @@ class Crew:
     def listener(self) -> Listener:
         return self._start("listen", "--addr", "127.0.0.1:0")
 
-    def worker(self) -> Listener:
-        return self._start("work", "--routes", "routes.toml")
+    def worker(self, *words: str) -> Listener:
+        return self._start("work", "--routes", "routes.toml", *words)
 
     def inbox(self, *words: str) -> Any:
         done = run(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 # Those of every program: they open all that is kept for it.
-_PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE", "_QUEUE_CREDENTIALS")
+_PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE", "_QUEUE_CREDENTIALS", "_QUEUE_CREDENTIALS_FILE")
 
 
 class ListenOptions(NamedTuple):
@@ -127,8 +127,9 @@ class Assembly:
         elif self.team is not None:
             by_name = {source.name: source for source in self.sources}
             dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.plans)
-        paths = {source.path: source for source in self.sources}
-        if len(paths) < len(self.sources):
+        received = [] if self.options.consumes else self.sources
+        paths = {source.path: source for source in received}
+        if len(paths) < len(received):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.rules.plans, dispatcher, self.log, self.metrics, clients, self._pages())

@@ -2,113 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
 import socket
 import ssl
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from ...listener.server.bind import ListenAddress, bind, parse_address, urls
+from ...listener.server.bind import ListenAddress, parse_address, urls
+from .serving import opened, serve, supervise, withhold, workers_of, writers
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
-    from ...listener.telemetry.line_writer import LineWriter
-    from ...listener.workers.assignment import Assignment
-
-MOST_WORKERS = 256
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
+    from ...listener.assemble import Assembly
     from ...listener.workers.assignment import take_assignment
+    from ..main import run_literally
 
     address = parse_address(values["addr"])
     count = workers_of(values.get("workers"))
     environ = context.environ
     part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
     if part is None and count > 1:
-        _supervise(context, address, count)
+        supervise(context, address, count)
         return
-    err, out = _writers(context, part, events=bool(values.get("log")))
-    try:
-        _listen(context, values, address, part, err, out)
-    finally:
-        err.close()
-        if out is not None:
-            out.close()
-
-
-def _listen(
-    context: Context,
-    values: dict[str, Any],
-    address: ListenAddress,
-    part: Assignment | None,
-    err: LineWriter,
-    out: LineWriter | None,
-) -> None:
-    from ...listener.assemble import Assembly
-    from ..main import run_literally
-
-    load_tls = tls_loader(values)
-    if load_tls:
-        load_tls()
-    options = options_of(values, address)
-    assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
-    sockets = bind(address) if part is None else part.open_sockets()
-    try:
-        if part is None or part.announces:
-            _announce(context, assembly, address, sockets, load_tls is not None)
-        withhold(assembly.context.hidden)
-        _serve(assembly, sockets, load_tls, part)
-    finally:
-        for opened in sockets:
-            opened.close()
-        if address.path and part is None:
-            with contextlib.suppress(OSError):
-                os.remove(address.path)
-
-
-def workers_of(text: str | None) -> int:
-    """How many processes `--workers` asks for. Raises `UsageError`."""
-    from ...listener.workers.assignment import usable_cores
-
-    if text is None or text == "auto":
-        return 1 if text is None else usable_cores()
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
-        raise UsageError(f"--workers: {text!r} is not a number from 1 to {MOST_WORKERS}, or auto")
-    return int(text)
-
-
-def _supervise(context: Context, address: ListenAddress, count: int) -> None:
-    if os.name != "posix":
-        raise UsageError("--workers: this system has no way to share a port", hint="start one listener")
-    from ...listener.server.bind import bind_for_workers
-    from ...listener.workers.supervisor import Supervisor
-
-    sockets = bind_for_workers(address)
-    try:
-        code = Supervisor(count, sockets, context.note).run()
-    finally:
-        for opened in sockets:
-            opened.close()
-        if address.path:
-            with contextlib.suppress(OSError):
-                os.remove(address.path)
-    if code:
-        raise SystemExit(code)  # the first worker has said what is wrong
-
-
-def _writers(context: Context, part: Assignment | None, *, events: bool) -> tuple[LineWriter, LineWriter | None]:
-    from ...listener.telemetry.line_writer import LineWriter
-
-    lock = part.log_lock if part is not None else None
-    missing = "{} lines of this log could not be written".format
-    err = LineWriter(context.streams.err, missing, lock=lock)
-    return err, LineWriter(context.streams.out, lock=lock) if events else None
+    with writers(context, part, events=bool(values.get("log"))) as (err, out):
+        load_tls = tls_loader(values)
+        if load_tls:
+            load_tls()
+        options = options_of(values, address)
+        assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
+        with opened(address, part) as sockets:
+            if part is None or part.announces:
+                _announce(context, assembly, address, sockets, load_tls is not None)
+            withhold(assembly.context.hidden)
+            serve(assembly, sockets, part, load_tls)
 
 
 def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptions:
@@ -162,7 +93,7 @@ def _queue(values: Mapping[str, Any]) -> str | None:
     url = values.get("queue")
     for name in ("inbox", "routes", "handler", "forward-to") if url else ():
         if values.get(name):
-            hint = f"`webhook work --queue` takes --{name}" if name in ("routes", "handler") else None
+            hint = f"`webhook work --queue` takes --{name}" if name != "inbox" else None
             raise UsageError(f"--queue and --{name} exclude each other", hint=hint)
     return url
 
@@ -190,29 +121,3 @@ def _announce(
         who = "anyone who can reach this host" if address.is_public else "any program on this host"
         text = f"{', '.join(assembly.unverified)}: nothing is verified, {who} can send events"
         context.say(f"warning: {text}" if address.is_public else f"note: {text}")
-
-
-def withhold(names: Collection[str]) -> None:
-    """Take secrets, which were read by now, out of the environment that functions and what they start would see."""
-    for name in names:
-        os.environ.pop(name, None)
-
-
-def _serve(
-    assembly: Assembly,
-    sockets: list[socket.socket],
-    load_tls: Callable[[], ssl.SSLContext] | None,
-    part: Assignment | None,
-) -> None:
-    from ...durations import seconds
-    from ...listener.server.server import Listener, run
-
-    async def serve() -> None:
-        drain_time = seconds(assembly.definition["drain_time"])
-        server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
-        if part is not None:
-            loop = asyncio.get_running_loop()
-            part.when_supervisor_ends(lambda: loop.call_soon_threadsafe(server.stop))
-        await server.serve(assembly.services(), part.tell_ready if part else lambda: assembly.log.note("ready"))
-
-    run(serve())

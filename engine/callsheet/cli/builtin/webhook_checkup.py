@@ -13,7 +13,8 @@ from ...commands.checkup.row import Row, failed, guarded
 from ...commands.context import Context
 from ...errors import CallsheetError, named
 from ...listener.server.bind import ListenAddress, bind, parse_address, urls
-from .listen import options_of, tls_loader, workers_of
+from .listen import options_of, tls_loader
+from .serving import workers_of
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly

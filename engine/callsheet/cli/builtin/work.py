@@ -2,79 +2,63 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import signal
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
+from .serving import opened, serve, supervise, withhold, workers_of, writers
 
 if TYPE_CHECKING:
+    import socket
+
     from ...listener.assemble import Assembly
 
-POLL = 0.05
+WORK = ("routes", "handler", "forward-to")
 
 
 def work(context: Context, values: dict[str, Any]) -> None:
     from ...listener.assemble import Assembly
-    from ...listener.server.bind import parse_address
-    from ...listener.server.server import run
-    from ...listener.telemetry.line_writer import LineWriter
+    from ...listener.server.bind import ListenAddress, parse_address
+    from ...listener.workers.assignment import take_assignment
     from ..main import run_literally
-    from .listen import options_of, withhold
+    from .listen import options_of
 
+    url = _queue(context, values)
+    address = parse_address(values["addr"]) if values.get("addr") else None
+    if address is None and values.get("metrics"):
+        raise UsageError("--metrics needs --addr", hint="--addr :9090 serves health and metrics at that port")
+    count = workers_of(values.get("workers"))
+    environ = context.environ
+    part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
+    if part is None and count > 1:
+        supervise(context, address, count)
+        return
+    # No event is received here, so there is nothing to prove.
+    asked = options_of({**values, "queue": None, "insecure": True}, address or ListenAddress())
+    options = asked._replace(queue=url, consumes=True)
+    with writers(context, part) as (err, _):
+        assembly = Assembly(context.catalog, options, dict(environ), err, None, run_literally, part)
+        with opened(address, part) as sockets:
+            if address is not None and (part is None or part.announces):
+                _announce(context, assembly, sockets)
+            withhold(assembly.context.hidden)
+            serve(assembly, sockets, part)
+
+
+def _queue(context: Context, values: dict[str, Any]) -> str:
     prefix = context.definition["prefix"]
-    url = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
+    url: str | None = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
     if not url:
         raise UsageError("which queue?", hint=f"give --queue URL, or set {prefix}_QUEUE")
-    if not values.get("routes") and not values.get("handler") and not context.catalog.ids("route"):
-        raise UsageError("nothing to do with the events", hint="give --routes FILE or --handler CMD")
-    # Nothing is received here, so there is nothing to prove.
-    nowhere = parse_address("127.0.0.1:0")
-    options = options_of({**values, "queue": None, "insecure": True}, nowhere)._replace(queue=url, works=True)
-    err = LineWriter(context.streams.err)
-    try:
-        assembly = Assembly(context.catalog, options, dict(context.environ), err, None, run_literally)
-        withhold(assembly.context.hidden)
-        run(_work(assembly))
-    finally:
-        err.close()
+    if not any(values.get(name) for name in WORK) and not context.catalog.ids("route"):
+        raise UsageError("nothing to do with the events", hint="give --routes FILE, --handler CMD or --forward-to URL")
+    return url
 
 
-class _Signals:
-    """The first request to stop lets running work finish, the second one does not."""
+def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket]) -> None:
+    from ...listener.server.bind import urls
 
-    def __init__(self, assembly: Assembly) -> None:
-        self.stopping = asyncio.Event()
-        self.force_exit = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, self._stop)
-            loop.add_signal_handler(signal.SIGHUP, assembly.services().reload)
-        except (NotImplementedError, AttributeError):  # Windows
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._stop))
-
-    def _stop(self) -> None:
-        if self.stopping.is_set():
-            self.force_exit.set()
-        self.stopping.set()
-
-
-async def _work(assembly: Assembly) -> None:
-    from ...durations import seconds
-
-    services, signals = assembly.services(), _Signals(assembly)
-    try:
-        await services.start()
-        assembly.log.note("ready")
-        await signals.stopping.wait()
-        services.stop_fetching()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds(assembly.definition["drain_time"])):
-                while not signals.force_exit.is_set() and not services.idle():  # noqa: ASYNC110 - any run may be the last
-                    await asyncio.sleep(POLL)
-    finally:
-        await services.shutdown()
+    for url in urls(sockets, "http"):
+        pages = sorted(assembly.app.pages)
+        context.note(f"serving {url if url.startswith('unix:') else '  '.join(url + page for page in pages)}")

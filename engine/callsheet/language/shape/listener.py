@@ -46,6 +46,19 @@ class ListenerDefinition(Shape, total=False):
     backoff_most: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
 
 
+OwnFile = Annotated[
+    str, Field(pattern=r"^(/|~|[A-Za-z]:[\\/])", description="A file: an absolute path, or one that begins with ~.")
+]
+
+
+class QueueTls(Shape, total=False):
+    """Files (PEM) for TLS with a queue's server."""
+
+    ca: Annotated[OwnFile, Field(description="Who may vouch for the server; default: whom the system believes.")]
+    cert: Annotated[OwnFile, Field(description="The certificate to show, with its chain.")]
+    key: Annotated[OwnFile, Field(description="Its private key, where the file of the certificate does not hold it.")]
+
+
 class QueueDefinition(Shape, total=False):
     """A kind of queue beyond this machine. A queue that is made gets these limits; one that exists keeps its own."""
 
@@ -62,6 +75,10 @@ class QueueDefinition(Shape, total=False):
     ]
     state_age: Required[Annotated[Duration, Field(description="How long is kept what a failed event did already.")]]
     connect_time: Required[Annotated[Duration, Field(description="Longest wait for a connection.")]]
+    credentials: Annotated[
+        OwnFile, Field(description="What signs in: a .creds file, the seed of an nkey, USER:PASSWORD or a token.")
+    ]
+    tls: QueueTls
 
 
 class Pick(Shape, total=False):

@@ -75,6 +75,11 @@ def take_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
     return Assignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
 
 
+def can_have_workers() -> bool:
+    """Whether processes can inherit a socket and be sent signals here."""
+    return os.name == "posix"
+
+
 def usable_cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):

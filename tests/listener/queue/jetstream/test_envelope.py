@@ -47,8 +47,8 @@ def test_any_id_makes_one_word_of_a_subject(id: str) -> None:
 
 
 def test_addresses_name_servers_and_a_stream() -> None:
-    address = parse_queue("nats://a:4222,[::1]/EV_1", ("nats", "tls"), {"LMS_QUEUE_CREDENTIALS": "u:p"}, "LMS")
-    assert address == (("nats://a:4222", "nats://[::1]"), "EV_1", "u:p")
+    address = parse_queue("nats://a:4222,[::1]/EV_1", ("nats", "tls"), "LMS")
+    assert address == (("nats://a:4222", "nats://[::1]"), "EV_1")
     assert str(address) == "nats://a:4222,[::1]/EV_1"
 
 
@@ -69,5 +69,5 @@ def test_addresses_name_servers_and_a_stream() -> None:
 )
 def test_other_addresses_are_refused_without_repeating_a_secret(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
-        parse_queue(url, ("nats", "tls"), {}, "LMS")
+        parse_queue(url, ("nats", "tls"), "LMS")
     assert "ter2" not in f"{refused.value.message} {refused.value.hint}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ....errors import UsageError
@@ -16,22 +16,23 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?\Z")
 class QueueAddress(NamedTuple):
     servers: tuple[str, ...]
     stream: str
-    credentials: str | None
+
+    @property
+    def scheme(self) -> str:
+        return self.servers[0].partition("://")[0]
 
     def __str__(self) -> str:
-        scheme = self.servers[0].partition("://")[0]
-        return f"{scheme}://{','.join(server.partition('://')[2] for server in self.servers)}/{self.stream}"
+        return f"{self.scheme}://{','.join(server.partition('://')[2] for server in self.servers)}/{self.stream}"
 
 
-def parse_queue(url: str, schemes: Iterable[str], environ: Mapping[str, str], prefix: str) -> QueueAddress:
-    """Raises `UsageError` without repeating what might be a credential."""
+def parse_queue(url: str, schemes: Iterable[str], prefix: str) -> QueueAddress:
+    """`prefix` is how our variables begin. Raises `UsageError` without repeating what might be a credential."""
     scheme, colon, rest = url.partition("://")
     hosts, slash, stream = rest.partition("/")
-    variable = f"{prefix}_QUEUE_CREDENTIALS"
     if "@" in rest:
         raise UsageError(
             "--queue: credentials in the address would be seen by everyone on this machine",
-            hint=f"put USER:PASSWORD or a token into {variable}",
+            hint=f"put USER:PASSWORD or a token into {prefix}_QUEUE_CREDENTIALS",
         )
     if not colon or scheme not in schemes:
         raise UsageError(
@@ -46,5 +47,4 @@ def parse_queue(url: str, schemes: Iterable[str], environ: Mapping[str, str], pr
         found = _HOST.match(host)
         if found is None or int(found[1] or 1) > 65535:
             raise UsageError(f"--queue: {host!r} is not a host")
-    servers = tuple(f"{scheme}://{host}" for host in hosts.split(","))
-    return QueueAddress(servers, stream, environ.get(variable) or None)
+    return QueueAddress(tuple(f"{scheme}://{host}" for host in hosts.split(",")), stream)

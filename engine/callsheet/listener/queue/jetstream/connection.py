@@ -4,46 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from ....durations import seconds
-from ....errors import NetworkError, NotAllowed, UsageError
+from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ..port import QueueFailed, TooLarge
 from .address import QueueAddress
 
-if TYPE_CHECKING:
-    from ....language.shape.listener import QueueDefinition
-
 T = TypeVar("T")
 RECONNECT_DELAY = 0.25
+_REFUSED = "uthorization"  # whichever way a message or a class writes it
 
 
-async def connect(address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None]) -> Any:
+class Access(NamedTuple):
+    """Where a server is, what lets us in there, and how long the first connection may take."""
+
+    address: QueueAddress
+    credentials: Mapping[str, Any]
+    tls: ssl.SSLContext | None
+    connect_time: str
+
+
+async def connect(access: Access, note: Callable[[str], None]) -> Any:
     """A connection that comes back by itself. Raises `CallsheetError` where the first attempt fails."""
-    try:
-        import nats
-    except ImportError:
-        raise UsageError("--queue: the client for NATS is not installed", hint="install callsheet[nats]") from None
-    client, failure = nats.NATS(), ""
+    client, failure = _client(secure=access.tls is not None), ""
 
     async def on_error(error: Exception) -> None:
         nonlocal failure
-        failure = str(error) or type(error).__name__
+        if _REFUSED not in failure:  # the attempts after a refusal may end in other ways
+            failure = str(error) or type(error).__name__
 
     async def on_disconnected() -> None:
         if not client.is_closed:
-            note(f"queue: the connection to {address} was lost")
+            note(f"queue: the connection to {access.address} was lost")
 
     async def on_reconnected() -> None:
-        note(f"queue: connected to {address} again")
+        note(f"queue: connected to {access.address} again")
 
-    timeout = seconds(definition["connect_time"])
+    timeout = seconds(access.connect_time)
     try:
         # The library would go on for ever with the first attempt too.
         async with asyncio.timeout(timeout):
             await client.connect(
-                list(address.servers),
+                list(access.address.servers),
                 name="callsheet",
                 error_cb=on_error,
                 disconnected_cb=on_disconnected,
@@ -52,22 +57,41 @@ async def connect(address: QueueAddress, definition: QueueDefinition, note: Call
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=RECONNECT_DELAY,
                 connect_timeout=timeout,
-                **_credentials(address.credentials),
+                tls=access.tls,
+                **access.credentials,
             )
-    except Exception as error:  # noqa: BLE001 - the library raises its own, the system's and asyncio's
-        message = str(error) or failure or type(error).__name__
+    except Exception as error:  # noqa: BLE001 - the library raises its own, the system's, asyncio's and that of nkeys
         await disconnect(client)
-        if "uthorization" in type(error).__name__ or "uthorization" in message:
-            raise NotAllowed(f"queue {address}: not allowed: {message}") from None
-        raise NetworkError(f"queue {address}: {message}", hint="is the server running there?") from None
+        raise _explained(access.address, error, failure) from None
     return client
 
 
-def _credentials(text: str | None) -> dict[str, str]:
-    if text is None:
-        return {}
-    user, colon, password = text.strip().partition(":")
-    return {"user": user, "password": password} if colon else {"token": user}
+def _explained(address: QueueAddress, error: Exception, failure: str) -> CallsheetError:
+    message = failure if _REFUSED in failure else str(error) or failure or type(error).__name__
+    if type(error).__module__.partition(".")[0] == "nkeys":
+        return NotAllowed(f"queue {address}: the nkey cannot be used: {message}")
+    if _REFUSED in type(error).__name__ or _REFUSED in message:
+        return NotAllowed(f"queue {address}: not allowed: {message}")
+    return NetworkError(f"queue {address}: {message}", hint="is the server running there?")
+
+
+def _client(*, secure: bool) -> Any:
+    """The library speaks TLS where the server asks for it. Where we ask for it, nothing is said without."""
+    try:
+        import nats
+    except ImportError:
+        raise UsageError("--queue: the client for NATS is not installed", hint="install callsheet[nats]") from None
+    if not secure:
+        return nats.NATS()
+
+    class SecureClient(nats.NATS):  # type: ignore[misc]
+        def _connect_command(self) -> bytes:
+            if not self._server_info.get("tls_required"):
+                raise nats.errors.Error("the server offers no TLS")
+            command: bytes = super()._connect_command()
+            return command
+
+    return SecureClient()
 
 
 async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:

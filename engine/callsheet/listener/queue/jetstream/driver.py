@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .address import QueueAddress, parse_queue
+from .address import parse_queue
+from .connection import Access
+from .credentials import credentials_of
 from .guarantees import guarantees
+from .tls import tls_context
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -18,24 +21,27 @@ Note = Callable[[str], None]
 class JetStream:
     """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
 
-    def _address(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAddress:
-        return parse_queue(url, definition["schemes"], environment.environ, environment.prefix)
+    def _access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> Access:
+        """Credentials and certificates are read here, before anything is done."""
+        address = parse_queue(url, definition["schemes"], environment.prefix)
+        credentials = credentials_of(definition, environment)
+        return Access(address, credentials, tls_context(definition, address.scheme), definition["connect_time"])
 
     def queue(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool
     ) -> Queue:
         from .queue import JetStreamQueue
 
-        return JetStreamQueue(self._address(url, definition, environment), definition, note, consumes=consumes)
+        return JetStreamQueue(self._access(url, definition, environment), definition, note, consumes=consumes)
 
     def inspection(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> Inspection:
         from .inspection import JetStreamInspection
 
-        return JetStreamInspection(self._address(url, definition, environment), definition, note)
+        return JetStreamInspection(self._access(url, definition, environment), definition, note)
 
     def guarantees(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
     ) -> tuple[list[str], list[str]]:
-        return guarantees(self._address(url, definition, environment), definition, note)
+        return guarantees(self._access(url, definition, environment), definition, note)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....durations import seconds
 from ....errors import CallsheetError
 from ..port import QueueFailed
-from .address import QueueAddress
-from .connection import checked, connect, disconnect
+from .connection import Access, checked, connect, disconnect
 from .names import Names
 from .streams import stream_info
 
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def guarantees(
-    address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None]
+    access: Access, definition: QueueDefinition, note: Callable[[str], None]
 ) -> tuple[list[str], list[str]]:
     """Facts, and what to be warned of."""
-    return asyncio.run(_inspect(address, definition, note))
+    return asyncio.run(_inspect(access, definition, note))
 
 
 async def _inspect(
-    address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None]
+    access: Access, definition: QueueDefinition, note: Callable[[str], None]
 ) -> tuple[list[str], list[str]]:
-    names = Names(address.stream, definition["subject"])
-    connection = await connect(address, definition, note)
+    names = Names(access.address.stream, definition["subject"])
+    connection = await connect(access, note)
     try:
         jetstream = connection.jetstream()
         info = await stream_info(jetstream, names.stream)

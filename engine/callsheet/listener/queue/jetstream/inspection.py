@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ....errors import CallsheetError, NotFound
 from ..port import QueueFailed
 from . import envelope
-from .address import QueueAddress
-from .connection import checked, connect, disconnect
+from .connection import Access, checked, connect, disconnect
 from .names import Names
 from .progress import Progress, ProgressStore
 from .queue import ATTEMPTS, MESSAGE_ID, REASON
@@ -32,11 +31,11 @@ _DETAILS = ("succeeded", "headers", "payload", "message")
 class JetStreamInspection:
     """Looks at single messages by their numbers: a stream that is worked on can be read in no other way."""
 
-    def __init__(self, address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None]) -> None:
-        self._names = Names(address.stream, definition["subject"])
+    def __init__(self, access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> None:
+        self._names = Names(access.address.stream, definition["subject"])
         self._runner = asyncio.Runner()
         try:
-            self._connection = self._runner.run(connect(address, definition, note))
+            self._connection = self._runner.run(connect(access, note))
             self._jetstream = self._connection.jetstream()
             self._run(self._open())
         except BaseException:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import envelope
-from .address import QueueAddress
-from .connection import checked, connect, disconnect
+from .connection import Access, checked, connect, disconnect
 from .names import Names
 from .progress import ProgressStore
 from .pull import Pull
@@ -32,11 +31,11 @@ class JetStreamQueue:
     """`consumes` tells whether this process takes events, or only puts them."""
 
     def __init__(
-        self, address: QueueAddress, definition: QueueDefinition, note: Callable[[str], None], *, consumes: bool
+        self, access: Access, definition: QueueDefinition, note: Callable[[str], None], *, consumes: bool
     ) -> None:
-        self.names = Names(address.stream, definition["subject"])
+        self.names = Names(access.address.stream, definition["subject"])
         self.renew_every = 1.0
-        self._address = address
+        self._access = access
         self._definition = definition
         self._note = note
         self._consumes = consumes
@@ -48,7 +47,7 @@ class JetStreamQueue:
         self._depth_task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        self._connection = await connect(self._address, self._definition, self._note)
+        self._connection = await connect(self._access, self._note)
         self._jetstream = self._connection.jetstream(timeout=TIMEOUT)
         self.renew_every = await prepare(self._jetstream, self.names, self._definition) / 3
         self._progress = ProgressStore(await checked(self._jetstream.key_value(self.names.state_bucket)))
@@ -70,7 +69,7 @@ class JetStreamQueue:
 
     async def _publish(self, event: Event) -> PutResult:
         if not self._connection.is_connected:
-            raise QueueFailed(f"not connected to {self._address}")
+            raise QueueFailed(f"not connected to {self._access.address}")
         subject = self.names.event_subject(envelope.id_digest(event.id))
         headers = {MESSAGE_ID: envelope.digest(event.key)}
         try:

@@ -1,0 +1,119 @@
+"""What `webhook listen` and `webhook work` share: several processes, the log, the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import ssl
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from ...commands.context import Context
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    from ...listener.assemble import Assembly
+    from ...listener.server.bind import ListenAddress
+    from ...listener.telemetry.line_writer import LineWriter
+    from ...listener.workers.assignment import Assignment
+
+MOST_WORKERS = 256
+LoadTls = Callable[[], ssl.SSLContext]
+
+
+def workers_of(text: str | None) -> int:
+    """How many processes `--workers` asks for. Raises `UsageError`, also where a system cannot have several."""
+    from ...listener.workers.assignment import can_have_workers, usable_cores
+
+    if text is None:
+        return 1
+    if text != "auto" and not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
+        raise UsageError(f"--workers: {text!r} is not a number from 1 to {MOST_WORKERS}, or auto")
+    count = usable_cores() if text == "auto" else int(text)
+    if count > 1 and not can_have_workers():
+        raise UsageError("--workers needs Linux or macOS", hint="leave it away: one process works here")
+    return count
+
+
+def supervise(context: Context, address: ListenAddress | None, count: int) -> None:
+    """Run the same command `count` times, until all have ended."""
+    from ...listener.server.bind import bind_for_workers
+    from ...listener.workers.supervisor import Supervisor
+
+    sockets = bind_for_workers(address) if address is not None else []
+    with _closed_at_the_end(sockets, address):
+        code = Supervisor(count, sockets, context.note).run()
+    if code:
+        raise SystemExit(code)  # the first worker has said what is wrong
+
+
+@contextlib.contextmanager
+def opened(address: ListenAddress | None, part: Assignment | None) -> Iterator[list[socket.socket]]:
+    """The sockets to serve; none where there is no address."""
+    from ...listener.server.bind import bind
+
+    if part is not None:
+        sockets = part.open_sockets()
+    elif address is not None:
+        sockets = bind(address)
+    else:
+        sockets = []
+    with _closed_at_the_end(sockets, address if part is None else None):
+        yield sockets
+
+
+@contextlib.contextmanager
+def _closed_at_the_end(sockets: list[socket.socket], address: ListenAddress | None) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for each in sockets:
+            each.close()
+        if address is not None and address.path:
+            with contextlib.suppress(OSError):
+                os.remove(address.path)
+
+
+@contextlib.contextmanager
+def writers(
+    context: Context, part: Assignment | None, *, events: bool = False
+) -> Iterator[tuple[LineWriter, LineWriter | None]]:
+    """What writes standard error, and standard output where whole events are wanted."""
+    from ...listener.telemetry.line_writer import LineWriter
+
+    lock = part.log_lock if part is not None else None
+    missing = "{} lines of this log could not be written".format
+    err = LineWriter(context.streams.err, missing, lock=lock)
+    out = LineWriter(context.streams.out, lock=lock) if events else None
+    try:
+        yield err, out
+    finally:
+        err.close()
+        if out is not None:
+            out.close()
+
+
+def withhold(names: Collection[str]) -> None:
+    """Take secrets, which were read by now, out of the environment that functions and what they start would see."""
+    for name in names:
+        os.environ.pop(name, None)
+
+
+def serve(
+    assembly: Assembly, sockets: list[socket.socket], part: Assignment | None, load_tls: LoadTls | None = None
+) -> None:
+    """Until told to stop, and what runs has ended."""
+    from ...durations import seconds
+    from ...listener.server.server import Listener, run
+
+    async def serving() -> None:
+        drain_time = seconds(assembly.definition["drain_time"])
+        server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
+        if part is not None:
+            loop = asyncio.get_running_loop()
+            part.when_supervisor_ends(lambda: loop.call_soon_threadsafe(server.stop))
+        await server.serve(assembly.services(), part.tell_ready if part else lambda: assembly.log.note("ready"))
+
+    run(serving())

@@ -1,0 +1,103 @@
+"""`webhook work` as its operator meets it: health and metrics, routes read again, an end that loses nothing."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from support.listening import event, run, until
+from support.nats import Crew, nats_server, needs_server, ready
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+QUICK = '[listener.webhook]\nbackoff = "200ms"\n[queue.jetstream]\nlease = "3s"\n'
+SLOW = '[route.slow]\ndo = [{ handler = "exec", run = ["./slow"] }]\n'
+
+
+def handled(folder: Path) -> Counter[str]:
+    path = folder / "got"
+    return Counter(path.read_text(encoding="utf-8").split() if path.exists() else ())
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@needs_server
+@POSIX
+def test_a_worker_tells_how_it_is_reads_routes_again_and_ends_its_work(tmp_path: Path) -> None:
+    script(tmp_path / "slow", "touch begun\nsleep 1\necho $EVENT_ID >> got")
+    credentials = tmp_path / "credentials"
+    credentials.write_text("u:hunter2\n", encoding="utf-8")
+    credentials.chmod(0o600)
+    own = f'{QUICK}credentials = "{credentials}"\n'
+    with nats_server(tmp_path, "authorization { user: u, password: hunter2 }") as server, Crew(
+        tmp_path, server, '[route.none]\nwhen = "`false`"\ndo = [{ handler = "exec", run = ["true"] }]\n', own
+    ) as crew:  # fmt: skip
+        listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0", "--metrics")
+        ready(listener, worker)
+        assert listener.post(event("1")).status == 200
+        worker.logged("200 handled")
+        assert [worker.request("GET", path).status for path in ("/health", "/ready", "/webhook")] == [200, 200, 404]
+        assert worker.post(event("x")).status == 404
+        (tmp_path / "routes.toml").write_text(SLOW, encoding="utf-8")
+        worker.process.send_signal(signal.SIGHUP)
+        worker.logged("routes read again: 1")
+        assert listener.post(event("2")).status == 200
+        until((tmp_path / "begun").exists, "the run")
+        assert b"listener_running 1.0" in worker.request("GET", "/metrics").body
+        assert worker.stop() == 0
+        assert handled(tmp_path) == {"2": 1}
+        assert crew.inbox("list") == []
+        assert "hunter2" not in worker.err + listener.err
+
+
+@needs_server
+@POSIX
+def test_a_worker_without_its_server_is_not_ready_until_it_is_back(tmp_path: Path) -> None:
+    script(tmp_path / "slow", "echo $EVENT_ID >> got")
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, SLOW, QUICK) as crew:
+        listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0")
+        ready(listener, worker)
+        server.kill()
+        until(lambda: worker.request("GET", "/ready").status == 503, "not ready")
+        assert worker.request("GET", "/health").status == 200
+        server.start()
+        until(lambda: worker.request("GET", "/ready").status == 200, "ready again")
+        until(lambda: listener.post(event("1")).status == 200, "the listener's connection")
+        until(lambda: handled(tmp_path) == {"1": 1}, "the run")
+
+
+@needs_server
+@POSIX
+def test_several_processes_share_the_work_and_answer_for_each_other(tmp_path: Path) -> None:
+    script(tmp_path / "slow", "echo $EVENT_ID >> got")
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, SLOW, QUICK) as crew:
+        listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0", "--metrics", "--workers", "2")
+        ready(listener, worker)
+        worker.logged("ready: 2 workers")
+        assert {listener.post(event(str(number))).status for number in range(30)} == {200}
+        until(lambda: handled(tmp_path) == {str(number): 1 for number in range(30)}, "each once")
+        for _ in range(4):
+            page = worker.request("GET", "/metrics").body
+            assert b'listener_handler_seconds_count{handler="slow/1",result="succeeded"} 30.0' in page
+        assert worker.stop() == 0
+        assert crew.inbox("list") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--metrics",), "--metrics needs --addr"),
+        (("--addr", "bad"), "--addr: 'bad' is not a valid address"),
+        (("--workers", "none"), "--workers: 'none' is not a number"),
+        (("--forward-to", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_server_is_asked(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "work", "--queue", "nats://127.0.0.1:9/EV", "--handler", "true", *words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
