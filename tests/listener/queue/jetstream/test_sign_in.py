@@ -35,6 +35,14 @@ def refusal(server: Server, scheme: str = "nats", environ: dict[str, str] | None
     return refused.value
 
 
+def not_allowed(server: Server, **how: Any) -> NotAllowed:
+    """The server closes the connection as soon as it has said so, and now and then before that can be read."""
+    for _ in range(6):
+        if isinstance(refused := refusal(server, **how), NotAllowed):
+            return refused
+    raise AssertionError(refused)
+
+
 def private(path: Path, text: str) -> str:
     path.write_text(text, encoding="utf-8")
     path.chmod(0o600)
@@ -53,10 +61,9 @@ def test_a_user_and_password_and_an_nkey(tmp_path: Path) -> None:
         assert facts(server, environ={"LMS_QUEUE_CREDENTIALS": key.seed})
         assert facts(server, credentials=private(tmp_path / "seed", f"{key.seed}\n"))
         for wrong in ("u:hunter3", "hunter3", other.seed, key.seed[:-4] + "AAAA"):
-            refused = refusal(server, environ={"LMS_QUEUE_CREDENTIALS": wrong})
-            assert isinstance(refused, NotAllowed), refused
-            assert wrong not in refused.message
-        assert isinstance(refusal(server), NotAllowed)
+            refused = not_allowed(server, environ={"LMS_QUEUE_CREDENTIALS": wrong})
+            assert wrong not in f"{refused.message} {refused.hint}"
+        assert not_allowed(server)
 
 
 @needs_server
