@@ -127,7 +127,7 @@ class Assembly:
         elif self.team is not None:
             by_name = {source.name: source for source in self.sources}
             dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.plans)
-        received = [] if self.options.consumes else self.sources
+        received = [] if self.options.works else self.sources
         paths = {source.path: source for source in received}
         if len(paths) < len(received):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")

@@ -36,7 +36,7 @@ def work(context: Context, values: dict[str, Any]) -> None:
         return
     # No event is received here, so there is nothing to prove.
     asked = options_of({**values, "queue": None, "insecure": True}, address or ListenAddress())
-    options = asked._replace(queue=url, consumes=True)
+    options = asked._replace(queue=url, works=True)
     with writers(context, part) as (err, _):
         assembly = Assembly(context.catalog, options, dict(environ), err, None, run_literally, part)
         with opened(address, part) as sockets:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed, UsageError
-from callsheet.listener.queue.jetstream.credentials import sign_in
+from callsheet.listener.queue.jetstream.credentials import credentials_of
 from callsheet.listener.queue.jetstream.driver import JetStream
-from callsheet.listener.queue.port import Place
+from callsheet.listener.queue.port import QueueEnvironment
 from support.nats import Server, nats_server, needs_server
 from support.tls import Authority
 
@@ -26,7 +26,7 @@ def facts(server: Server, scheme: str = "nats", environ: dict[str, str] | None =
     """What is read with these credentials. Raises `CallsheetError`."""
     url = f"{scheme}://localhost:{server.port}/EVENTS"
     definition: Any = {**DEFINITION, **more}
-    return JetStream().promises(url, definition, Place(environ or {}, "LMS"), lambda _: None)[0]
+    return JetStream().guarantees(url, definition, QueueEnvironment(environ or {}, "LMS"), lambda _: None)[0]
 
 
 def refusal(server: Server, scheme: str = "nats", environ: dict[str, str] | None = None, **more: Any) -> CallsheetError:
@@ -108,7 +108,7 @@ def test_where_tls_is_asked_for_nothing_is_sent_without(scheme: str, tls: bool, 
 
 def given(path: str) -> dict[str, Any]:
     definition: Any = {"credentials": path}
-    return sign_in(definition, Place({}, "LMS"))
+    return credentials_of(definition, QueueEnvironment({}, "LMS"))
 
 
 SEED = "SU" + "A" * 56
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_meant_is_refused_without_repeating_it(text: str, 
 def test_a_variable_that_is_set_and_empty_is_not_taken_for_none(name: str) -> None:
     definition: Any = {"credentials": "/nowhere"}
     with pytest.raises(UsageError, match=name):
-        sign_in(definition, Place({name: ""}, "LMS"))
+        credentials_of(definition, QueueEnvironment({name: ""}, "LMS"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
@@ -146,7 +146,10 @@ def test_a_secret_that_others_can_read_is_refused(name: str, tmp_path: Path) -> 
     made = Authority(tmp_path).certificate("worker")
     made.chmod(0o644)
     definitions: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
-        "credentials": (lambda definition: sign_in(definition, Place({}, "LMS")), {"credentials": str(made)}),
+        "credentials": (
+            lambda definition: credentials_of(definition, QueueEnvironment({}, "LMS")),
+            {"credentials": str(made)},
+        ),
         "key": (lambda definition: tls_context(definition, "tls"), {"tls": {"cert": str(made), "key": str(made)}}),
         "both": (lambda definition: tls_context(definition, "tls"), {"tls": {"cert": str(made)}}),
     }

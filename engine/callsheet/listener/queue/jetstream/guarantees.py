@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
 
 
-def guarantees(
-    access: Access, definition: QueueDefinition, note: Callable[[str], None]
-) -> tuple[list[str], list[str]]:
+def guarantees(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> tuple[list[str], list[str]]:
     """Facts, and what to be warned of."""
     return asyncio.run(_inspect(access, definition, note))
 
