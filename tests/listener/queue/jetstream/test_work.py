@@ -49,7 +49,7 @@ def test_a_worker_tells_how_it_is_reads_routes_again_and_ends_its_work(tmp_path:
         worker.logged("routes read again: 1")
         assert listener.post(event("2")).status == 200
         until((tmp_path / "begun").exists, "the run")
-        assert b"listener_running 1.0" in worker.request("GET", "/metrics").body
+        assert b"listener_ 1.0" in worker.request("GET", "/metrics").body
         assert worker.stop() == 0
         assert handled(tmp_path) == {"2": 1}
         assert crew.inbox("list") == []
@@ -84,7 +84,7 @@ def test_several_processes_share_the_work_and_answer_for_each_other(tmp_path: Pa
         until(lambda: handled(tmp_path) == {str(number): 1 for number in range(30)}, "each once")
         for _ in range(4):
             page = worker.request("GET", "/metrics").body
-            assert b'listener_handler_seconds_count{handler="slow/1",result="succeeded"} 30.0' in page
+            assert b'listener_handler_duration_seconds_count{handler="slow/1",result="succeeded"} 30.0' in page
         assert worker.stop() == 0
         assert crew.inbox("list") == []
 
