@@ -49,7 +49,7 @@ def test_a_worker_tells_how_it_is_reads_routes_again_and_ends_its_work(tmp_path:
         worker.logged("routes read again: 1")
         assert listener.post(event("2")).status == 200
         until((tmp_path / "begun").exists, "the run")
-        assert b"listener_ 1.0" in worker.request("GET", "/metrics").body
+        assert b"listener_handlers_running 1.0" in worker.request("GET", "/metrics").body
         assert worker.stop() == 0
         assert handled(tmp_path) == {"2": 1}
         assert crew.inbox("list") == []
