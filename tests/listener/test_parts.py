@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from callsheet.catalog.catalog import open_catalog
 from callsheet.durations import seconds
 from callsheet.errors import UsageError
-from callsheet.language.compiled_jmespath import compile_fast, condition, first_names
+from callsheet.language.compiled_jmespath import compile_condition, compile_fast, first_names
 from callsheet.language.template import TemplateError, compile_expression
 from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated
 from callsheet.listener.handlers.process import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
-from callsheet.listener.routing.route_index import Index
+from callsheet.listener.routing.route_index import RouteIndex
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
 from callsheet.listener.telemetry.line_writer import MAX_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
@@ -58,9 +58,9 @@ def test_an_expression_that_does_not_parse_is_refused() -> None:
 
 
 def test_a_condition_that_fails_is_not_met() -> None:
-    assert not condition("contains(a, 'x')")({"a": None})
-    assert condition("a")({"a": 0})
-    assert not condition("a")({"a": []})
+    assert not compile_condition("contains(a, 'x')")({"a": None})
+    assert compile_condition("a")({"a": 0})
+    assert not compile_condition("a")({"a": []})
     assert first_names('payload.a || headers."x-b"') >= {"payload", "headers"}
 
 
@@ -87,8 +87,8 @@ CONDITIONS = [
     scope=st.dictionaries(st.sampled_from(["a", "b"]), VALUES), whens=st.lists(st.sampled_from(CONDITIONS), max_size=12)
 )
 def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | None]) -> None:
-    wanted = [place for place, when in enumerate(whens) if when is None or condition(when)(scope)]
-    assert Index((when, place) for place, when in enumerate(whens)).matching(scope) == wanted
+    wanted = [place for place, when in enumerate(whens) if when is None or compile_condition(when)(scope)]
+    assert RouteIndex((when, place) for place, when in enumerate(whens)).matching(scope) == wanted
 
 
 def test_what_was_seen_is_bounded_in_number_and_time() -> None:

@@ -49,7 +49,7 @@ def _first_names(node: Any, found: set[str]) -> None:
             _first_names(child, found)
 
 
-def condition(expression: str) -> Callable[[Any], bool]:
+def compile_condition(expression: str) -> Callable[[Any], bool]:
     """Whether an expression is true of a scope, as JMESPath sees truth; an expression that fails is not."""
     evaluate = compile_fast(expression)
 

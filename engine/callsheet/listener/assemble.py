@@ -14,11 +14,11 @@ from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
-from .routing.route_set import RouteSet, Selection, read_rules
+from .routing.route_set import RouteSet, Selection, read_routes
 from .server import responses
 from .server.app import App, Page, Scope
 from .server.client_address import ClientAddresses
-from .server.descriptors import room
+from .server.descriptors import connection_limits
 from .server.protocol import Limits
 from .server.server import Services
 from .telemetry.line_writer import LineWriter
@@ -45,7 +45,7 @@ _PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE", "_QUEUE_CREDENTIALS
 class ListenOptions(NamedTuple):
     """The options of one run. `is_public` tells whether others than this host can connect."""
 
-    wanted: Selection
+    selection: Selection
     secrets: Sequence[str]
     secret_files: Sequence[str]
     secret_names: Sequence[str]
@@ -73,7 +73,7 @@ class Assembly:
         err: LineWriter,
         out: LineWriter | None,
         run_command: RunCommand,
-        part: Assignment | None = None,
+        assignment: Assignment | None = None,
     ) -> None:
         self.catalog = catalog
         self.options = options
@@ -82,16 +82,16 @@ class Assembly:
         self.definition = next(iter(catalog.all("listener").values()))
         self.log = Log(err, out)
         self.metrics = Metrics()
-        self.team = Team(part, self.metrics) if part is not None else None
+        self.team = Team(assignment, self.metrics) if assignment is not None else None
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
         self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.note, is_shared=self.team is not None)
-        self.sources = [self._source(place, name) for place, name in enumerate(options.wanted.sources)]
+        self.sources = [self._source(index, name) for index, name in enumerate(options.selection.sources)]
         self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
         timeout = seconds(self.definition["timeout"])
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
-        self.rules = read_rules(catalog, options.wanted, self.context)
+        self.route_set = read_routes(catalog, options.selection, self.context)
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if self.has_queue else self.definition["queue"]
         )
@@ -99,15 +99,15 @@ class Assembly:
         self.worker: Worker | None = None
         self.app = self._app()
 
-    def _source(self, place: int, name: str) -> Source:
+    def _source(self, index: int, name: str) -> Source:
         """Options about secrets and key sets are for the first source; the others have what their definitions say."""
         options = self.options
-        given = (options.secrets, options.secret_files, options.secret_names) if place == 0 else ((), (), ())
-        chosen = options.key_set if place == 0 else None
+        secrets_given = (options.secrets, options.secret_files, options.secret_names) if index == 0 else ((), (), ())
+        chosen = options.key_set if index == 0 else None
         keys, close = self.proofs.key_set(name, chosen, options.switches)
         if close is not None:
             self.closers.append(close)
-        return self.proofs.source(name, given, keys, options.public_url, signs_nothing=options.works)
+        return self.proofs.source(name, secrets_given, keys, options.public_url, signs_nothing=options.works)
 
     def _hidden(self) -> frozenset[str]:
         """Variables with secrets, which no handler gets to see unless its route gives it one."""
@@ -126,13 +126,13 @@ class Assembly:
             dispatcher = self._intake(runner)
         elif self.team is not None:
             by_name = {source.name: source for source in self.sources}
-            dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.plans)
+            dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.routing_table)
         received = [] if self.options.works else self.sources
         paths = {source.path: source for source in received}
         if len(paths) < len(received):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
-        return App(paths, self.rules.plans, dispatcher, self.log, self.metrics, clients, self._pages())
+        return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
 
     @property
     def has_queue(self) -> bool:
@@ -160,7 +160,7 @@ class Assembly:
                 definition["attempts"], seconds(definition["backoff"]), seconds(definition["backoff_most"])
             )
             by_name = {source.name: source for source in self.sources}
-            self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.plans, self.log, backoff)
+            self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff)
         return Intake(self.inbox, self.worker, seconds(definition["put_wait"]))
 
     def _pages(self) -> dict[str, Page]:
@@ -209,17 +209,17 @@ class Assembly:
 
     def limits(self) -> Limits:
         definition = self.definition
-        found = room(definition["connections"], definition["concurrency"])
-        if found.limit is not None:
+        limits = connection_limits(definition["connections"], definition["concurrency"])
+        if limits.limit is not None:
             self.log.note(
-                f"{found.limit} open files are allowed (ulimit -n): {found.connections} connections are served,"
+                f"{limits.limit} open files are allowed (ulimit -n): {limits.connections} connections are served,"
                 f" not {definition['connections']}"
             )
         return Limits(
             self.options.max_body or definition["max_body"],
             definition["max_header"],
-            found.connections,
-            found.spare,
+            limits.connections,
+            limits.spare,
             seconds(definition["header_time"]),
             seconds(definition["body_time"]),
             seconds(definition["idle_time"]),
@@ -260,8 +260,8 @@ class Assembly:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.worker is not None:
             await self.worker.shutdown()
-        for rules in (*self.retired, self.rules):
-            await close_handlers(rules)
+        for route_set in (*self.retired, self.route_set):
+            await close_handlers(route_set)
         for close in self.closers:
             result = close()
             if asyncio.iscoroutine(result):
@@ -277,23 +277,23 @@ class Assembly:
         try:
             catalog = await asyncio.to_thread(Catalog, self.catalog.program, self.environ)
             with contextlib.closing(catalog):
-                rules = await asyncio.to_thread(read_rules, catalog, self.options.wanted, self.context)
+                route_set = await asyncio.to_thread(read_routes, catalog, self.options.selection, self.context)
         except CallsheetError as error:
             self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
             return
         except Exception as error:  # noqa: BLE001 - whatever is wrong with them, the old routes stay
             self.log.note(f"routes not read again, the old ones stay: {type(error).__name__}: {error}")
             return
-        self.retired.append(self.rules)  # their handlers may still be running
-        self.rules, self.app.plans = rules, rules.plans
-        self.log.note(f"routes read again: {len(rules.routes)}")
+        self.retired.append(self.route_set)  # their handlers may still be running
+        self.route_set, self.app.routing_table = route_set, route_set.routing_table
+        self.log.note(f"routes read again: {len(route_set.routes)}")
 
 
 def _accepted(scope: Scope) -> str:
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
 
 
-async def close_handlers(rules: RouteSet) -> None:
-    for route in rules.routes:
+async def close_handlers(route_set: RouteSet) -> None:
+    for route in route_set.routes:
         for job in route.jobs:
             await job.handler.close()

@@ -43,7 +43,7 @@ class World:
             self.keys.find(kid, "RS256")
         except UnknownKey as unknown:
             try:
-                await self.keys.learn(unknown.wanted)
+                await self.keys.fetch_for(unknown.key_request)
                 self.keys.find(kid, "RS256")
             except Rejected:
                 return False
@@ -215,12 +215,12 @@ def test_a_copy_serves_a_restart_within_the_grace(tmp_path: Path) -> None:
         assert await world.use("a")
         again = World("a", copy=copy)
         again.up = False
-        again.keys.load_copy()
+        again.keys.load_cache()
         assert await again.use("a")
         assert again.keys.fetches == 0
         late = World("a", copy=copy)
         late.up, late.now = False, late.now + 25 * HOUR
-        late.keys.load_copy()
+        late.keys.load_cache()
         assert not await late.use("a")
 
     played(play)

@@ -247,5 +247,5 @@ def test_a_question_in_a_get_needs_its_token(query: bytes, secrets: list[str], a
 
 def test_tokens_alone_make_their_headers_credible() -> None:
     """What a signature does not cover is not believed; a token covers nothing and proves who sent everything."""
-    assert Source("gitlab", definition("gitlab"), ["s"]).trusts_id
-    assert not Source("shopify", definition("shopify"), ["s"]).trusts_id
+    assert Source("gitlab", definition("gitlab"), ["s"]).id_is_signed
+    assert not Source("shopify", definition("shopify"), ["s"]).id_is_signed

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.listener.verify.jws import Tokens
+from callsheet.listener.verify.jws import TokenVerifier
 from callsheet.listener.verify.keys import KeysById, read_keys
 from callsheet.listener.verify.rejection import Rejected, not_genuine
 from callsheet.listener.verify.source import Source
@@ -36,7 +36,7 @@ def find(kid: str | None, algorithm: str) -> Any:
 
 def check(text: str | bytes, now: float = 1000, **definition: Any) -> dict[str, Any]:
     body = text.encode() if isinstance(text, str) else text
-    return Tokens({**DEFINITION, **definition}).claims(body, find, now)[0]
+    return TokenVerifier({**DEFINITION, **definition}).claims(body, find, now)[0]
 
 
 @pytest.mark.parametrize("form", ["{}", '"{}"', "{}\n", '"{}"\n', " {} \r\n"])

@@ -56,8 +56,8 @@ def github(body: bytes, **headers: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("name", "trusted"), [("lms", True), ("stripe", True), ("standard", True), ("github", False)])
 def test_which_shipped_sources_sign_their_ids(name: str, trusted: bool) -> None:
-    assert made(name, SECRET).trusts_id is trusted
-    assert made(name).trusts_id, "where nothing is signed there is nothing to tell apart"
+    assert made(name, SECRET).id_is_signed is trusted
+    assert made(name).id_is_signed, "where nothing is signed there is nothing to tell apart"
 
 
 def test_a_header_cannot_make_another_event_of_a_signed_body() -> None:
@@ -72,7 +72,7 @@ def test_a_header_cannot_make_another_event_of_a_signed_body() -> None:
     assert key(X_GitHub_Event="issues", X_GitHub_Delivery="2") == first
     assert key(X_GitHub_Event="push", X_GitHub_Delivery="1") == first
     assert key(X_GitHub_Event="issues") == first
-    assert made("jira", SECRET).trusts_type
+    assert made("jira", SECRET).type_is_signed
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import NotAllowed, UsageError
-from callsheet.listener.verify.secret_options import gather
+from callsheet.listener.verify.secret_options import collect_secrets
 from callsheet.listener.verify.source import Source
 from callsheet.listener.verify.unverified import check_proofs
 from support.listening import listening, run
@@ -56,8 +56,8 @@ def test_only_what_was_meant_is_served_unverified(
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_a_variable_that_is_set_and_empty_is_a_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="SHOP_SECRET is set, but contains no secret"):
-        gather(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP")
-    assert gather(["given"], (), (), "SHOP_SECRET", {}, "SHOP") == ["given"]
+        collect_secrets(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP")
+    assert collect_secrets(["given"], (), (), "SHOP_SECRET", {}, "SHOP") == ["given"]
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbfhush\n", b"\xff\xfeh\0u\0"])
@@ -66,10 +66,10 @@ def test_a_byte_order_mark_is_named(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     path.chmod(0o600)
     with pytest.raises(UsageError, match="byte-order mark") as refused:
-        gather((), [str(path)], (), None, {}, "SHOP")
+        collect_secrets((), [str(path)], (), None, {}, "SHOP")
     assert "hush" not in str(refused.value)
     with pytest.raises(UsageError, match="SHOP_SECRET begins with a byte-order mark"):
-        gather((), (), (), "SHOP_SECRET", {"SHOP_SECRET": "\ufeffhush"}, "SHOP")
+        collect_secrets((), (), (), "SHOP_SECRET", {"SHOP_SECRET": "\ufeffhush"}, "SHOP")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
@@ -78,7 +78,7 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     path.write_text("hush", encoding="utf-8")
     path.chmod(0o640)
     with pytest.raises(NotAllowed, match="can be read by others"):
-        gather((), [str(path)], (), None, {}, "SHOP")
+        collect_secrets((), [str(path)], (), None, {}, "SHOP")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def listen(context: Context, values: dict[str, Any]) -> None:
     from ...listener.assemble import Assembly
-    from ...listener.workers.assignment import take_assignment
+    from ...listener.workers.assignment import pop_assignment
     from ..main import run_literally
 
     address = parse_address(values["addr"])
     count = workers_of(values.get("workers"))
     environ = context.environ
-    part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
+    part = pop_assignment(environ) if isinstance(environ, MutableMapping) else None
     if part is None and count > 1:
         supervise(context, address, count)
         return
@@ -44,16 +44,16 @@ def listen(context: Context, values: dict[str, Any]) -> None:
 
 def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptions:
     from ...listener.assemble import ListenOptions
-    from ...listener.routing.route import split_words
+    from ...listener.routing.route import split_commas
     from ...listener.routing.route_set import Selection
 
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
         raise UsageError(f"--max-body: {max_body} is not a valid size")
     return ListenOptions(
-        wanted=Selection(
+        selection=Selection(
             tuple(dict.fromkeys(values.get("source") or ())),
-            tuple(split_words(values.get("events") or ())),
+            tuple(split_commas(values.get("events") or ())),
             tuple(values.get("routes") or ()),
             tuple(values.get("handler") or ()),
             tuple(values.get("forward-to") or ()),

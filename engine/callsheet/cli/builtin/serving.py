@@ -113,7 +113,7 @@ def serve(
         server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
         if part is not None:
             loop = asyncio.get_running_loop()
-            part.when_supervisor_ends(lambda: loop.call_soon_threadsafe(server.stop))
-        await server.serve(assembly.services(), part.tell_ready if part else lambda: assembly.log.note("ready"))
+            part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))
+        await server.serve(assembly.services(), part.signal_ready if part else lambda: assembly.log.note("ready"))
 
     run(serving())

@@ -103,13 +103,13 @@ def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any,
 
 def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
     from ...listener.verify.proofs import variable_of
-    from ...listener.verify.secret_options import gather
+    from ...listener.verify.secret_options import collect_secrets
 
     given = [values["secret"]] if values.get("secret") is not None else []
     files = [values["secret-file"]] if values.get("secret-file") else []
     names = [values["secret-key"]] if values.get("secret-key") else []
     variable = variable_of(definition)
-    found = gather(given, files, names, variable, context.environ, context.definition["prefix"])
+    found = collect_secrets(given, files, names, variable, context.environ, context.definition["prefix"])
     return found[0] if found else None
 
 

@@ -25,23 +25,23 @@ def check(context: Context, values: dict[str, Any]) -> None:
     from ...durations import seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
-    from ...listener.routing.route import split_words
-    from ...listener.routing.route_set import Selection, read_rules
+    from ...listener.routing.route import split_commas
+    from ...listener.routing.route_set import Selection, read_routes
     from ...listener.routing.unreachable import warnings
     from ...listener.verify.source import Source
     from ..main import run_literally
 
     for name in values["source"]:
         Source(name, context.catalog.get("source", name))
-    wanted = Selection(
-        tuple(values["source"]), tuple(split_words(values["events"] or ())), tuple(values["routes"] or ()), ()
+    selection = Selection(
+        tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
     listener = next(iter(context.catalog.all("listener").values()))
     timeout = seconds(listener["timeout"])
     handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
-    rules = read_rules(context.catalog, wanted, handler_context)
+    rules = read_routes(context.catalog, selection, handler_context)
     asyncio.run(close_handlers(rules))
-    found = warnings(rules, wanted.events)
+    found = warnings(rules, selection.events)
     found += _promises(context, values.get("queue"))
     for text in found:
         context.say(f"warning: {text}")

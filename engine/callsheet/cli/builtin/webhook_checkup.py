@@ -161,7 +161,7 @@ def _source(source: Source, assembly: Assembly) -> Iterator[Row]:
         )
         return
     text = f"{where}: verified by {' or '.join(ways)}"
-    if not source.trusts_id:
+    if not source.id_is_signed:
         text += "; the id is not signed, so the body tells events apart"
     yield Row(source.name, "ok", text)
     if source.keys is not None:
@@ -181,7 +181,7 @@ def _key_set(source: Source) -> Row:
 def _routes(assembly: Assembly) -> Iterator[Row]:
     from ...listener.routing.unreachable import warnings
 
-    rules, only = assembly.rules, assembly.options.wanted.events
+    rules, only = assembly.route_set, assembly.options.selection.events
     taken = f"of type {', '.join(only)}" if only else f"of {len(rules.types)} types"
     yield Row("events", "ok", f"{taken} are handled; others are answered 200, counted, and not handled")
     for route in rules.routes:

@@ -6,25 +6,25 @@ from typing import Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from ...listener.verify.named_secrets import KeptSecrets
+from ...listener.verify.named_secrets import NamedSecrets
 
 
 def put(context: Context, values: dict[str, Any]) -> None:
-    from ...listener.verify.signature import check_plain
+    from ...listener.verify.signature import check_secret
 
     secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _piped(context)
-    check_plain(secret)
+    check_secret(secret)
     kept = _kept(context)
     kept.put(values["name"], secret)
-    context.note(f"{values['name']} is in {kept.place}: webhook listen --secret-key {values['name']}")
+    context.note(f"{values['name']} is in {kept.location}: webhook listen --secret-key {values['name']}")
 
 
 def delete(context: Context, values: dict[str, Any]) -> None:
     _kept(context).delete(values["name"])
 
 
-def _kept(context: Context) -> KeptSecrets:
-    return KeptSecrets(context.definition["prefix"], context.environ)
+def _kept(context: Context) -> NamedSecrets:
+    return NamedSecrets(context.definition["prefix"], context.environ)
 
 
 def _piped(context: Context) -> str:

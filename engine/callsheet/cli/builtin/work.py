@@ -20,7 +20,7 @@ WORK = ("routes", "handler", "forward-to")
 def work(context: Context, values: dict[str, Any]) -> None:
     from ...listener.assemble import Assembly
     from ...listener.server.bind import ListenAddress, parse_address
-    from ...listener.workers.assignment import take_assignment
+    from ...listener.workers.assignment import pop_assignment
     from ..main import run_literally
     from .listen import options_of
 
@@ -30,7 +30,7 @@ def work(context: Context, values: dict[str, Any]) -> None:
         raise UsageError("--metrics needs --addr", hint="--addr :9090 serves health and metrics at that port")
     count = workers_of(values.get("workers"))
     environ = context.environ
-    part = take_assignment(environ) if isinstance(environ, MutableMapping) else None
+    part = pop_assignment(environ) if isinstance(environ, MutableMapping) else None
     if part is None and count > 1:
         supervise(context, address, count)
         return

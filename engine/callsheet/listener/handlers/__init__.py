@@ -79,28 +79,28 @@ class HandlerKind(Protocol):
     """A class of the registry: the keys of its table beside those of all kinds, and the one it cannot do without."""
 
     keys: frozenset[str]
-    needs: str
+    required_key: str
 
     def __call__(self, table: shape.HandlerDefinition, context: HandlerContext) -> Handler: ...
 
 
-_COMMON = frozenset({"handler", "name", "timeout", "concurrency"})
+_COMMON_KEYS = frozenset({"handler", "name", "timeout", "concurrency"})
 
 
 def check_keys(kind: HandlerKind, table: Mapping[str, Any], where: str) -> None:
     """Raises `DefinitionError` for a key that this kind of handler has no use for, or one that is missing."""
     name = table["handler"]
     for key in table:
-        if key not in kind.keys | _COMMON:
+        if key not in kind.keys | _COMMON_KEYS:
             raise DefinitionError(f"{where}: {key}: not a key of handler {name!r}{did_you_mean(key, kind.keys)}")
-    if kind.needs not in table:
-        raise DefinitionError(f"{where}: handler {name!r} needs {kind.needs!r}")
+    if kind.required_key not in table:
+        raise DefinitionError(f"{where}: handler {name!r} needs {kind.required_key!r}")
 
 
 def make_handlers(tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: str) -> list[Handler]:
-    made: list[Handler] = []
+    handlers: list[Handler] = []
     for number, table in enumerate(tables):
         kind = cast("HandlerKind", registry.resolve(registry.HANDLERS[table["handler"]]))
         check_keys(kind, table, f"{where}: do.{number}")
-        made.append(kind(table, context))
-    return made
+        handlers.append(kind(table, context))
+    return handlers

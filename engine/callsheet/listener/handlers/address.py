@@ -33,7 +33,7 @@ class AddressTemplate:
             raise DefinitionError(f"handler 'forward': url: {error}") from None
         self.shown = f"{split.scheme}://{found[1].rpartition('@')[2].rpartition('/')[2]}"
 
-    def filled(self, scope: Mapping[str, Any]) -> str:
+    def fill(self, scope: Mapping[str, Any]) -> str:
         """Values are percent-encoded whole. Raises `HandlerFailed` where one would climb up the path."""
         text = "".join(
             part if isinstance(part, str) else quote(to_text(part(scope)).encode("utf-8", "replace"), safe="")

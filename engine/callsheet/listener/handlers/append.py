@@ -24,7 +24,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 class Append(Base):
     keys = frozenset({"file", "input"})
-    needs = "file"
+    required_key = "file"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)

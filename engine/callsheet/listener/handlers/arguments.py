@@ -18,35 +18,35 @@ class Arguments:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
-        if _is_filled(words[0]):
+        if _is_template(words[0]):
             raise DefinitionError("handler 'exec': run: the program cannot be taken out of an event")
-        if sys.platform == "win32" and words[0].lower().endswith((".bat", ".cmd")) and any(map(_is_filled, words)):
+        if sys.platform == "win32" and words[0].lower().endswith((".bat", ".cmd")) and any(map(_is_template, words)):
             raise DefinitionError("handler 'exec': run: the shell of a batch file would interpret text out of an event")
         end = words.index(END_OF_OPTIONS) if END_OF_OPTIONS in words else len(words)
-        self.exposed = [word for word in words[:end] if _starts_filled(word)]
+        self.exposed = [word for word in words[:end] if _starts_with_template(word)]
 
-    def filled(self, scope: Mapping[str, Any]) -> list[str]:
+    def fill(self, scope: Mapping[str, Any]) -> list[str]:
         """Raises `HandlerFailed` where a value would be read as an option."""
         exposed = set(self.exposed)
-        found = []
+        arguments = []
         for word in self.words:
-            text = carried(to_text(fill_text(word, scope)))
+            text = as_argument(to_text(fill_text(word, scope)))
             if text.startswith("-") and word in exposed:
                 raise HandlerFailed(f"run: the value of {word} starts with '-': put {END_OF_OPTIONS!r} before it")
-            found.append(text)
-        return found
+            arguments.append(text)
+        return arguments
 
 
-def carried(text: str) -> str:
+def as_argument(text: str) -> str:
     """As arguments and variables can carry it: no zero byte, no half of a surrogate pair."""
     plain = text.replace("\0", "\ufffd")
     return plain if plain.isascii() else plain.encode("utf-8", "replace").decode()
 
 
-def _is_filled(word: str) -> bool:
+def _is_template(word: str) -> bool:
     return any(not isinstance(part, str) for part in compile_template(word))
 
 
-def _starts_filled(word: str) -> bool:
+def _starts_with_template(word: str) -> bool:
     parts = compile_template(word)
     return bool(parts) and not isinstance(parts[0], str)

@@ -20,7 +20,7 @@ class Base:
 
     kind = ""
     keys: frozenset[str] = frozenset()
-    needs = ""
+    required_key = ""
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]

@@ -22,7 +22,7 @@ class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
     keys = frozenset({"program", "run", "params", "input", "secrets"})
-    needs = "run"
+    required_key = "run"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
@@ -33,7 +33,7 @@ class Command(Base):
         self.pool = ThreadPool(table.get("concurrency", 16))
 
     async def run(self, event: Event, job: str) -> None:
-        values = self.call.filled(event.scope)
+        values = self.call.fill(event.scope)
         data = self.input_of(event)
         out, err = Excerpt(MAX_OUTPUT), Excerpt(MAX_OUTPUT)
 

@@ -47,7 +47,7 @@ _MOST_READ = 65536
 
 class Forward(Base):
     keys = frozenset({"url", "headers"})
-    needs = "url"
+    required_key = "url"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
@@ -61,7 +61,7 @@ class Forward(Base):
         import httpx
 
         del job
-        url = self.address.filled(event.scope)
+        url = self.address.fill(event.scope)
         try:
             async with asyncio.timeout(self.timeout):
                 status = await self._send(url, event)

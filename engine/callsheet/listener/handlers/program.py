@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
-from .arguments import Arguments, carried
+from .arguments import Arguments, as_argument
 from .base_handler import Base
 from .process import Process
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Program(Base):
     keys = frozenset({"run", "input", "dir", "env", "secrets"})
-    needs = "run"
+    required_key = "run"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
@@ -40,28 +40,28 @@ class Program(Base):
         finally:
             if not process.has_exited:
                 await process.stop()
-            self._tell(job, await process.output())
+            self._report_output(job, await process.output())
         if code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
     def _start(self, event: Event) -> Process:
-        arguments = self.arguments.filled(event.scope)
+        arguments = self.arguments.fill(event.scope)
         try:
             return Process(arguments, self.directory or None, self._environment(event), self.input_of(event))
         except (OSError, ValueError) as error:
             raise HandlerFailed(f"cannot run {arguments[0]!r}: {getattr(error, 'strerror', None) or error}") from None
 
     def _environment(self, event: Event) -> dict[str, str]:
-        told = {
+        variables = {
             "EVENT_TYPE": event.type,
             "EVENT_ID": to_text(event.id),
             "EVENT_TIME": to_text(event.scope["event_time"]),
         }
-        told |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
-        told |= {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("env", {}).items()}
-        return self.environ | {name: carried(value) for name, value in told.items()}
+        variables |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
+        variables |= {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("env", {}).items()}
+        return self.environ | {name: as_argument(value) for name, value in variables.items()}
 
-    def _tell(self, job: str, output: bytes) -> None:
+    def _report_output(self, job: str, output: bytes) -> None:
         text = output.decode("utf-8", "replace")
         for line in text.splitlines():
             self.context.report(f"{job}: {line}")

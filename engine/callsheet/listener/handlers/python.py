@@ -23,7 +23,7 @@ class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
     keys = frozenset({"call"})
-    needs = "call"
+    required_key = "call"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
@@ -44,7 +44,7 @@ class Python(Base):
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
         if len(self.running) >= self.pool.max_running:
             raise HandlerFailed(f"{len(self.running)} earlier runs have not ended yet")
-        task = asyncio.create_task(self._outcome(record))
+        task = asyncio.create_task(self._call(record))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
         try:
@@ -56,7 +56,7 @@ class Python(Base):
         if (error := task.result()) is not None:
             raise failure_of(error)
 
-    async def _outcome(self, record: dict[str, Any]) -> BaseException | None:
+    async def _call(self, record: dict[str, Any]) -> BaseException | None:
         """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
         try:
             await self.function(record)
@@ -71,16 +71,16 @@ def find(call: str, folder: str) -> Callable[[dict[str, Any]], Any]:
     if folder and folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except ImportError as error:
         raise UsageError(f"handler {call!r}: {error}", hint=f"looked in PYTHONPATH and {folder or '.'}") from None
     except AttributeError:
         raise UsageError(f"handler {call!r}: module {module!r} has no {name!r}") from None
     except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
         raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
-    if not callable(found):
+    if not callable(target):
         raise UsageError(f"handler {call!r} is not a function")
-    function: Callable[[dict[str, Any]], Any] = found
+    function: Callable[[dict[str, Any]], Any] = target
     return function

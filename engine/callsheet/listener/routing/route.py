@@ -8,16 +8,16 @@ from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError, did_you_mean
-from ...language.compiled_jmespath import Evaluate, compile_fast, condition
+from ...language.compiled_jmespath import Evaluate, compile_condition, compile_fast
 from ..handlers.limits import ConcurrencyLimit
-from .route_index import Index
+from .route_index import RouteIndex
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
     from ..handlers import Handler
     from ..verify.event import Event
 
-_MOST_PLANS = 4096
+_MAX_PLANS = 4096
 
 
 class Job(NamedTuple):
@@ -41,36 +41,40 @@ class EventPlan(NamedTuple):
     known: bool
     wanted: bool
     requires: Callable[[Any], bool] | None
-    routes: Index
+    routes: RouteIndex
 
 
 def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler]) -> Route:
     order = compile_fast(definition["order"]) if "order" in definition else None
-    cap = definition.get("concurrency")
+    limit = definition.get("concurrency")
     jobs = []
     for number, (handler, table) in enumerate(zip(handlers, definition["do"], strict=True), 1):
-        concurrency_limits = (ConcurrencyLimit(cap), *handler.concurrency_limits) if cap else handler.concurrency_limits
+        concurrency_limits = (
+            (ConcurrencyLimit(limit), *handler.concurrency_limits) if limit else handler.concurrency_limits
+        )
         jobs.append(Job(f"{name}/{table.get('name', number)}", handler, order, concurrency_limits))
     return Route(name, definition, tuple(jobs))
 
 
 class RoutingTable:
-    """`types` maps an event's source and type, or pattern, to its definition; `only` are the patterns of a filter."""
+    """`types` maps an event's source and type, or pattern, to its definition; `filters` limit both."""
 
-    def __init__(self, types: Mapping[tuple[str, str], Any], routes: Sequence[Route], only: Sequence[str] = ()) -> None:
+    def __init__(
+        self, types: Mapping[tuple[str, str], Any], routes: Sequence[Route], filters: Sequence[str] = ()
+    ) -> None:
         self.routes = routes
         self._exact = {key: event for key, event in types.items() if not is_pattern(key[1])}
         self._patterns = [(key[0], pattern(key[1]), event) for key, event in types.items() if is_pattern(key[1])]
-        self._only = [pattern(word) for word in only]
+        self._filters = [pattern(word) for word in filters]
         self._plans: dict[tuple[str, str], EventPlan] = {}
 
     def plan(self, event: Event) -> EventPlan:
         key = (event.source.name, event.type)
         found = self._plans.get(key)
         if found is None:
-            if len(self._plans) >= _MOST_PLANS:
+            if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()
-            found = self._plans[key] = self._make(*key)
+            found = self._plans[key] = self._make_plan(*key)
         return found
 
     def jobs(self, plan: EventPlan, event: Event) -> list[Job]:
@@ -79,19 +83,21 @@ class RoutingTable:
             return []
         return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
 
-    def _make(self, source: str, type_: str) -> EventPlan:
-        event = self._defined(source, type_)
+    def _make_plan(self, source: str, type_: str) -> EventPlan:
+        event = self._definition_of(source, type_)
         known = event is not None
-        wanted = known and (not self._only or any(matches.match(type_) for matches in self._only))
-        met = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
-        requires = condition(event["requires"]) if event and "requires" in event else None
-        return EventPlan(known, wanted, requires, Index((route.definition.get("when"), route) for route in met))
+        wanted = known and (not self._filters or any(regex.match(type_) for regex in self._filters))
+        matching = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
+        requires = compile_condition(event["requires"]) if event and "requires" in event else None
+        return EventPlan(
+            known, wanted, requires, RouteIndex((route.definition.get("when"), route) for route in matching)
+        )
 
-    def _defined(self, source: str, type_: str) -> Any:
+    def _definition_of(self, source: str, type_: str) -> Any:
         """The definition of a type: its own, or that of the first pattern that fits."""
         if (source, type_) in self._exact:
             return self._exact[source, type_]
-        found = (event for name, matches, event in self._patterns if name == source and matches.match(type_))
+        found = (event for name, regex, event in self._patterns if name == source and regex.match(type_))
         return next(found, None)
 
 
@@ -110,7 +116,7 @@ def pattern(word: str) -> re.Pattern[str]:
     return re.compile(translate(word))
 
 
-def types_of(
+def event_types(
     events: Mapping[str, shape.EventDefinition], sources: Sequence[str]
 ) -> dict[tuple[str, str], shape.EventDefinition]:
     """Events by source and type, in the order of their definitions."""
@@ -121,11 +127,11 @@ def types_of(
     }
 
 
-def check_words(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: str) -> None:
+def check_event_types(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: str) -> None:
     """Raises `UsageError` for a type or pattern that none of the types can be."""
     names = [type_ for _, type_ in types]
     for word in words:
-        if not any(_overlap(word, name) for name in names):
+        if not any(_may_match(word, name) for name in names):
             what = "no event matches" if is_pattern(word) else "unknown event type"
             known = [name for name in names if not is_pattern(name)]
             raise UsageError(
@@ -133,13 +139,13 @@ def check_words(words: Sequence[str], types: Mapping[tuple[str, str], Any], wher
             )
 
 
-def _overlap(word: str, name: str) -> bool:
+def _may_match(word: str, name: str) -> bool:
     """Whether a word of a filter can mean a defined type; of two patterns that is taken for granted."""
     if is_pattern(name):
         return is_pattern(word) or bool(pattern(name).match(word))
     return bool(pattern(word).match(name))
 
 
-def split_words(given: Sequence[str]) -> list[str]:
+def split_commas(given: Sequence[str]) -> list[str]:
     """`["a, b", "c"]` → a, b, c."""
     return [word for text in given for part in text.split(",") if (word := part.strip())]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ...errors import UsageError
 from ...language.layers import Layer
 from ..handlers import HandlerContext, make_handlers
-from .route import Route, RoutingTable, check_words, make_route, types_of
+from .route import Route, RoutingTable, check_event_types, event_types, make_route
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -31,25 +31,31 @@ class Selection(NamedTuple):
 class RouteSet(NamedTuple):
     types: dict[tuple[str, str], shape.EventDefinition]
     routes: list[Route]
-    plans: RoutingTable
+    routing_table: RoutingTable
 
 
-_IN_ROUTES = {"route", "event", "defaults", "schema"}
+_ALLOWED_KINDS = {"route", "event", "defaults", "schema"}
 LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 
-def read_rules(catalog: Catalog, wanted: Selection, base: HandlerContext) -> RouteSet:
+def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext) -> RouteSet:
     """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
-    definitions = load_checked(catalog.layers, wanted.files) if wanted.files or catalog.ids("route") else {}
-    events = {id: found.table for (kind, id), found in definitions.items() if kind == "event"} or catalog.all("event")
-    types = types_of(cast("dict[str, shape.EventDefinition]", events), wanted.sources)
-    check_words(wanted.events, types, "--events")
+    definitions = load_checked(catalog.layers, selection.files) if selection.files or catalog.ids("route") else {}
+    events = {id: definition.table for (kind, id), definition in definitions.items() if kind == "event"} or catalog.all(
+        "event"
+    )
+    types = event_types(cast("dict[str, shape.EventDefinition]", events), selection.sources)
+    check_event_types(selection.events, types, "--events")
     routes = []
-    for name, definition, folder in [*_placed(definitions), *_short(wanted.handlers), *_forwards(wanted.forwards)]:
-        check_words(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
-        handlers = make_handlers(definition["do"], base._replace(folder=folder), f'route "{name}"')
+    for name, definition, folder in [
+        *_defined_routes(definitions),
+        *_handler_routes(selection.handlers),
+        *_forward_routes(selection.forwards),
+    ]:
+        check_event_types(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
+        handlers = make_handlers(definition["do"], context._replace(folder=folder), f'route "{name}"')
         routes.append(make_route(name, definition, handlers))
-    return RouteSet(types, routes, RoutingTable(types, routes, wanted.events))
+    return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
 
 
 def _types_for(
@@ -59,7 +65,7 @@ def _types_for(
     return {key: event for key, event in types.items() if sources is None or key[0] in sources}
 
 
-def _placed(definitions: Definitions) -> list[LocatedRoute]:
+def _defined_routes(definitions: Definitions) -> list[LocatedRoute]:
     """Routes by name with the folder that their relative paths start from: that of the file which said it last."""
     return [
         (
@@ -81,16 +87,16 @@ def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
     for path in files:
         if not os.path.isfile(path):
             raise UsageError(f"--routes: no file {path}")
-        if other := set(read(path).tables) - _IN_ROUTES:
+        if other := set(read(path).tables) - _ALLOWED_KINDS:
             raise UsageError(f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events stand there")
     definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
     check(definitions, {"operation": qualified_names(definitions)}, names())
     return definitions
 
 
-def _short(handlers: Sequence[str]) -> list[LocatedRoute]:
+def _handler_routes(handlers: Sequence[str]) -> list[LocatedRoute]:
     """`--handler CMD`: a route for every event, run where the listener was started."""
-    made: list[LocatedRoute] = []
+    routes: list[LocatedRoute] = []
     for number, text in enumerate(handlers, 1):
         try:
             words = shlex.split(text)
@@ -98,19 +104,19 @@ def _short(handlers: Sequence[str]) -> list[LocatedRoute]:
             raise UsageError(f"--handler: {text!r}: {error}") from None
         if not words:
             raise UsageError("--handler: no program")
-        run = [_literal(word) for word in words]
-        made.append((f"--handler {number}", {"do": [{"handler": "exec", "run": run}]}, ""))
-    return made
+        run = [_escape_template(word) for word in words]
+        routes.append((f"--handler {number}", {"do": [{"handler": "exec", "run": run}]}, ""))
+    return routes
 
 
-def _forwards(urls: Sequence[str]) -> list[LocatedRoute]:
+def _forward_routes(urls: Sequence[str]) -> list[LocatedRoute]:
     """`--forward-to URL`: a route that sends every event on as it came."""
     return [
-        (f"--forward-to {number}", {"do": [{"handler": "forward", "url": _literal(url)}]}, "")
+        (f"--forward-to {number}", {"do": [{"handler": "forward", "url": _escape_template(url)}]}, "")
         for number, url in enumerate(urls, 1)
     ]
 
 
-def _literal(text: str) -> str:
+def _escape_template(text: str) -> str:
     """A template that is just this text."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -11,20 +11,20 @@ from .route import Route, accepts, is_pattern, pattern
 if TYPE_CHECKING:
     from .route_set import RouteSet
 
-SEEN = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
+EVENT_FIELDS = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
 
 
-def warnings(rules: RouteSet, only: Sequence[str]) -> list[str]:
-    return [text for route in rules.routes for text in _of(route, rules, only)]
+def warnings(route_set: RouteSet, filters: Sequence[str]) -> list[str]:
+    return [text for route in route_set.routes for text in _route_warnings(route, route_set, filters)]
 
 
-def _of(route: Route, rules: RouteSet, only: Sequence[str]) -> Iterator[str]:
+def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -> Iterator[str]:
     name = f'route "{route.name}"'
-    types = [(source, type_) for source, type_ in rules.types if accepts(route.definition, source, type_)]
-    unclear = any(is_pattern(type_) for _, type_ in rules.types)
+    types = [(source, type_) for source, type_ in route_set.types if accepts(route.definition, source, type_)]
+    unclear = any(is_pattern(type_) for _, type_ in route_set.types)
     if not types and not unclear:
         yield f"{name} can never match: no source that is received sends such events"
-    elif only and not unclear and not any(pattern(word).match(type_) for word in only for _, type_ in types):
+    elif filters and not unclear and not any(pattern(word).match(type_) for word in filters for _, type_ in types):
         yield f"{name} can never match: --events leaves none of its types"
     when = route.definition.get("when")
     if when is not None and (node := tree(when)) is not None:
@@ -33,15 +33,15 @@ def _of(route: Route, rules: RouteSet, only: Sequence[str]) -> Iterator[str]:
 
 def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
     names = _roots(node)
-    if names and not names & set(SEEN):
-        yield f"{when!r} looks at {', '.join(sorted(names))}; an event has {', '.join(SEEN)}"
+    if names and not names & set(EVENT_FIELDS):
+        yield f"{when!r} looks at {', '.join(sorted(names))}; an event has {', '.join(EVENT_FIELDS)}"
     if node["type"] == "literal" and not node["value"]:
         yield f"{when!r} is never true"
     if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
         sides = [side for side in node["children"] if side["type"] == "literal"]
         if any(isinstance(side["value"], bool | list | dict | type(None)) for side in sides):
             yield f"{when!r} compares the order of what has none"
-    demanded = _demanded_type(node)
+    demanded = _required_type(node)
     if demanded is not None and types and not any(is_pattern(each) for each in types) and demanded not in types:
         yield f"{when!r} demands a type that `on` excludes"
 
@@ -58,7 +58,7 @@ def _roots(node: Ast) -> set[str]:
     return found
 
 
-def _demanded_type(node: Ast) -> Any:
+def _required_type(node: Ast) -> Any:
     if node["type"] != "comparator" or node["value"] != "eq":
         return None
     first, second = node["children"]

@@ -39,12 +39,12 @@ class Dispatcher(Protocol):
 
 
 class App:
-    """`plans` is replaced as a whole when the routes are read again."""
+    """`routing_table` is replaced as a whole when the routes are read again."""
 
     def __init__(
         self,
         sources: Mapping[str, Source],
-        plans: RoutingTable,
+        routing_table: RoutingTable,
         dispatcher: Dispatcher,
         log: Log,
         metrics: Metrics,
@@ -53,7 +53,7 @@ class App:
     ) -> None:
         self.sources = sources
         self.success = {each.name: responses.success(each.definition.get("success", 200)) for each in sources.values()}
-        self.plans = plans
+        self.routing_table = routing_table
         self.dispatcher = dispatcher
         self.log = log
         self.metrics = metrics
@@ -115,12 +115,12 @@ class App:
         return self._respond(scope, event, verdict, started)
 
     def _decide(self, event: Event) -> tuple[list[Job], Verdict | None]:
-        plan = self.plans.plan(event)
+        plan = self.routing_table.plan(event)
         if plan.requires is not None and not plan.requires(event.fast_scope):
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
         if not plan.wanted:
             return [], _FILTERED if plan.known else _UNKNOWN
-        jobs = self.plans.jobs(plan, event)
+        jobs = self.routing_table.jobs(plan, event)
         verdict = self.dispatcher.try_immediately(event, jobs)
         if self.log.out is not None:
             self.log.event(event, verdict.outcome if verdict else "accepted")
@@ -132,7 +132,7 @@ class App:
         self.busy += 1
         try:
             if isinstance(event, UnknownKey):
-                await source.learn(event)
+                await source.fetch_key(event)
                 event = source.receive(scope["headers"], scope["query_string"], data, time())
                 jobs, verdict = self._decide(event)
             else:

@@ -14,7 +14,7 @@ from ...errors import CallsheetError, UsageError
 
 BACKLOG = 2048
 _LOOPBACK = ("127.0.0.1", "::1")
-_HIGHEST_PORT = 65535
+_MAX_PORT = 65535
 
 
 class ListenAddress(NamedTuple):
@@ -41,7 +41,7 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
         host = host[1:-1]
     elif ":" in host:
         raise UsageError(f"{option}: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
-    if not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT or (not colon and host):
+    if not port.isascii() or not port.isdigit() or int(port) > _MAX_PORT or (not colon and host):
         raise UsageError(
             f"{option}: {text!r} is not a valid address",
             hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock",
@@ -52,7 +52,7 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
 def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
     try:
-        return [_unix(address.path)] if address.path else _internet(address)
+        return [_bind_unix(address.path)] if address.path else _bind_tcp(address)
     except socket.gaierror as error:
         raise UsageError(f"{option}: no such host: {address.hosts[0]} ({error.strerror})") from None
     except OSError as error:
@@ -61,33 +61,33 @@ def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
         raise CallsheetError(f"cannot listen on {where}: {error.strerror}", hint=hint) from None
 
 
-def _internet(address: ListenAddress) -> list[socket.socket]:
-    first = _bound(address.hosts[0], address.port)
-    bound = [first]
+def _bind_tcp(address: ListenAddress) -> list[socket.socket]:
+    first = _bind_one(address.hosts[0], address.port)
+    sockets = [first]
     for host in address.hosts[1:]:
         with contextlib.suppress(OSError):  # a host without IPv6
-            bound.append(_bound(host, first.getsockname()[1]))
-    return bound
+            sockets.append(_bind_one(host, first.getsockname()[1]))
+    return sockets
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind_one(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, name = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    opened = socket.socket(family, kind, protocol)
+    sock = socket.socket(family, kind, protocol)
     try:
         if os.name == "posix":
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        opened.bind(name)
-        opened.listen(BACKLOG)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(name)
+        sock.listen(BACKLOG)
     except OSError:
-        opened.close()
+        sock.close()
         raise
-    opened.setblocking(False)  # noqa: FBT003 - its only form
-    return opened
+    sock.setblocking(False)  # noqa: FBT003 - its only form
+    return sock
 
 
-def shares_ports() -> bool:
+def supports_reuse_port() -> bool:
     """Whether the system spreads connections over sockets that are bound to the same port. Linux does."""
     return sys.platform == "linux"
 
@@ -97,45 +97,45 @@ def bind_for_workers(address: ListenAddress) -> list[socket.socket]:
 
     Raises as `bind` does, also where another listener shares the port already.
     """
-    bound = bind(address)
-    if address.path or not shares_ports():
-        return bound
-    names = [(each.family, each.getsockname()) for each in bound]
-    for each in bound:
+    sockets = bind(address)
+    if address.path or not supports_reuse_port():
+        return sockets
+    names = [(each.family, each.getsockname()) for each in sockets]
+    for each in sockets:
         each.close()
     return [shared_socket(family, name) for family, name in names]
 
 
 def shared_socket(family: socket.AddressFamily, name: tuple[Any, ...]) -> socket.socket:
     """Bound beside others of the same user; connections are spread over those that listen."""
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    sock = socket.socket(family, socket.SOCK_STREAM)
     if sys.platform == "linux":
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if family == socket.AF_INET6:
-        opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
-        opened.bind(name)
+        sock.bind(name)
     except OSError as error:
-        opened.close()
+        sock.close()
         raise CallsheetError(f"cannot listen on port {name[1]} of {name[0]}: {error.strerror}") from None
-    return opened
+    return sock
 
 
-def _unix(path: str) -> socket.socket:
+def _bind_unix(path: str) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
         raise UsageError("--addr: there are no unix sockets on this system")
-    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _remove_stale(path)
-        opened.bind(path)
+        sock.bind(path)
         os.chmod(path, 0o660)
-        opened.listen(BACKLOG)
+        sock.listen(BACKLOG)
     except OSError:
-        opened.close()
+        sock.close()
         raise
-    opened.setblocking(False)  # noqa: FBT003 - its only form
-    return opened
+    sock.setblocking(False)  # noqa: FBT003 - its only form
+    return sock
 
 
 def _remove_stale(path: str) -> None:
@@ -154,12 +154,12 @@ def _remove_stale(path: str) -> None:
 
 def urls(sockets: list[socket.socket], scheme: str) -> list[str]:
     """The bound addresses as a person would type them."""
-    found = []
-    for opened in sockets:
-        name = opened.getsockname()
+    urls_found = []
+    for sock in sockets:
+        name = sock.getsockname()
         if isinstance(name, str):
-            found.append(f"unix:{name}")
+            urls_found.append(f"unix:{name}")
         else:
             host = f"[{name[0]}]" if ":" in name[0] else name[0]
-            found.append(f"{scheme}://{host}:{name[1]}")
-    return found
+            urls_found.append(f"{scheme}://{host}:{name[1]}")
+    return urls_found

@@ -17,24 +17,24 @@ class ClientAddresses:
 
     def __init__(self, trusted: Sequence[str]) -> None:
         self.all = "*" in trusted
-        self.networks = [_network(text) for text in trusted if text != "*"]
+        self.networks = [_parse_network(text) for text in trusted if text != "*"]
 
     def name(self, scope: Mapping[str, Any]) -> str:
         client = scope["client"]
         address: str = client[0] if client else "unix"
         if not self.all and not self.networks:
             return address
-        return field(self._spoken_for(address, scope["headers"]))
+        return field(self._forwarded_for(address, scope["headers"]))
 
-    def _spoken_for(self, address: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
+    def _forwarded_for(self, address: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
         """From the right: the first address that is not a trusted proxy's own."""
-        said = ",".join(value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for")
-        chain = [part.strip() for part in said.split(",") if part.strip()]
-        while chain and self._trusts(address):
+        forwarded = ",".join(value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for")
+        chain = [part.strip() for part in forwarded.split(",") if part.strip()]
+        while chain and self._is_trusted(address):
             address = chain.pop()
         return address
 
-    def _trusts(self, address: str) -> bool:
+    def _is_trusted(self, address: str) -> bool:
         if self.all or address == "unix":
             return True
         try:
@@ -44,7 +44,7 @@ class ClientAddresses:
         return any(parsed in network for network in self.networks)
 
 
-def _network(text: str) -> Network:
+def _parse_network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:

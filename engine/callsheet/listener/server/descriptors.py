@@ -6,13 +6,13 @@ import sys
 from typing import NamedTuple
 
 # For each handler that runs: two pipes and the process, or a connection of its own and a file.
-_EACH = 4
-_OWN = 96
+_PER_HANDLER = 4
+_RESERVED = 96
 # Connections that are refused are open for a moment too.
-_SPARE = 48
+_MAX_SPARE = 48
 
 
-class Room(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """Connections that are served, how many more are answered 503, and the limit where it is what decides."""
 
     connections: int
@@ -20,29 +20,29 @@ class Room(NamedTuple):
     limit: int | None
 
 
-def room(connections: int, handlers: int) -> Room:
+def connection_limits(connections: int, handlers: int) -> ConnectionLimits:
     """Raise the limit on descriptors as far as this process may, and divide what there is."""
-    kept = _OWN + _EACH * handlers
-    limit = _raised(connections + kept)
-    if limit is None or limit >= connections + kept:
-        return Room(connections, _SPARE, None)
-    kept = min(kept, max(limit // 2, min(limit - 1, _SPARE)))
-    return Room(max(1, limit - kept), min(kept // 4, _SPARE), limit)
+    reserved = _RESERVED + _PER_HANDLER * handlers
+    limit = _raise_limit(connections + reserved)
+    if limit is None or limit >= connections + reserved:
+        return ConnectionLimits(connections, _MAX_SPARE, None)
+    reserved = min(reserved, max(limit // 2, min(limit - 1, _MAX_SPARE)))
+    return ConnectionLimits(max(1, limit - reserved), min(reserved // 4, _MAX_SPARE), limit)
 
 
 if sys.platform == "win32":
 
-    def _raised(wanted: int) -> int | None:  # noqa: ARG001 - there is no such limit
+    def _raise_limit(needed: int) -> int | None:  # noqa: ARG001 - there is no such limit
         return None
 
 else:
     import resource
 
-    def _raised(wanted: int) -> int | None:
+    def _raise_limit(needed: int) -> int | None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft == resource.RLIM_INFINITY or soft >= wanted:
+        if soft == resource.RLIM_INFINITY or soft >= needed:
             return None
-        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
         except (OSError, ValueError):

@@ -19,16 +19,16 @@ class EventSource(Protocol):
     volatile: frozenset[str]
     registered: frozenset[str]
     needs_headers: bool
-    trusts_type: bool
-    trusts_id: bool
+    type_is_signed: bool
+    id_is_signed: bool
     time_of: Callable[[Any], Any]
     body_of: Callable[[Any], Any]
 
     def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]: ...
-    def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]: ...
+    def unregistered_claims(self, payload: dict[str, Any]) -> dict[str, Any]: ...
 
 
-_CONSUMED = ("id", "event_type", "event_time", "source", "body")
+_STANDARD_KEYS = ("id", "event_type", "event_time", "source", "body")
 
 
 class Event:
@@ -58,15 +58,15 @@ class Event:
         What was not signed takes no part in it, so that the same signed body is the same event whatever stands beside.
         """
         source = self.source
-        place = f"{source.name}/{self.type}" if source.trusts_type else f"{source.name}/"
-        if self.id is not None and source.trusts_id:
-            mark = "i" if isinstance(self.id, int) else "s"
-            key = f"{place}/{mark}{self.id}"
-        elif not source.trusts_id and not source.volatile and self.text is self.data:
-            key = f"{place}/b{_digest(self.data)}"
+        prefix = f"{source.name}/{self.type}" if source.type_is_signed else f"{source.name}/"
+        if self.id is not None and source.id_is_signed:
+            kind = "i" if isinstance(self.id, int) else "s"
+            key = f"{prefix}/{kind}{self.id}"
+        elif not source.id_is_signed and not source.volatile and self.text is self.data:
+            key = f"{prefix}/b{_digest(self.data)}"
         else:
             rest = {name: value for name, value in self._payload.items() if name not in source.volatile}
-            key = f"{place}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
+            key = f"{prefix}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
         return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
 
     @cached_property
@@ -85,7 +85,10 @@ class Event:
         outer = self._outer_scope(payload)
         body = self.source.body_of(outer)
         named = {"id": self.id, "event_type": self.type, "event_time": self.source.time_of(outer)}
-        named |= {"source": self.source.name, "body": self.source.rest_of(payload) if body is None else body}
+        named |= {
+            "source": self.source.name,
+            "body": self.source.unregistered_claims(payload) if body is None else body,
+        }
         return {**outer, **named}
 
     @cached_property
@@ -101,7 +104,7 @@ class Event:
     @cached_property
     def record(self) -> dict[str, Any]:
         """What handlers get: one shape for every envelope, and whatever else the payload held beside its body."""
-        named = {name: self.scope[name] for name in _CONSUMED}
+        named = {name: self.scope[name] for name in _STANDARD_KEYS}
         if self.source.body_of(self.scope) is None or named["body"] is self.payload:
             return named
         rest = {name: value for name, value in self.payload.items() if self._is_extra(name, value, named)}

@@ -13,9 +13,9 @@ from ...errors import UsageError
 if TYPE_CHECKING:
     import httpx
 
-LARGEST = 128 * 1024
-TIME_LIMIT = 5.0
-CONNECT_LIMIT = 4.0
+MAX_SIZE = 128 * 1024
+TIMEOUT = 5.0
+CONNECT_TIMEOUT = 4.0
 
 
 def check_url(url: str, where: str) -> None:
@@ -52,17 +52,17 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
     host = urlsplit(url).hostname or ""
     client = httpx.AsyncClient(
         follow_redirects=False,
-        timeout=httpx.Timeout(TIME_LIMIT, connect=CONNECT_LIMIT),
+        timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
         trust_env=not is_loopback(host),
         headers={"accept": "application/json", "accept-encoding": "identity"},
     )
 
     async def fetch() -> bytes:
         try:
-            async with asyncio.timeout(TIME_LIMIT):
+            async with asyncio.timeout(TIMEOUT):
                 return await _read(client, url)
         except TimeoutError:
-            raise OSError(f"no whole answer within {TIME_LIMIT:g} s") from None
+            raise OSError(f"no whole answer within {TIMEOUT:g} s") from None
         except httpx.HTTPError as error:
             raise OSError(str(error) or type(error).__name__) from None
 
@@ -70,14 +70,14 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
 
 
 async def _read(client: httpx.AsyncClient, url: str) -> bytes:
-    async with client.stream("GET", url) as answer:
-        if answer.is_redirect:
-            raise ValueError(f"answered {answer.status_code}: redirects are not followed")
-        if answer.status_code != 200:
-            raise ValueError(f"answered {answer.status_code}")
+    async with client.stream("GET", url) as response:
+        if response.is_redirect:
+            raise ValueError(f"answered {response.status_code}: redirects are not followed")
+        if response.status_code != 200:
+            raise ValueError(f"answered {response.status_code}")
         text = bytearray()
-        async for piece in answer.aiter_bytes():
-            text += piece
-            if len(text) > LARGEST:
-                raise ValueError(f"larger than {LARGEST // 1024} KiB")
+        async for chunk in response.aiter_bytes():
+            text += chunk
+            if len(text) > MAX_SIZE:
+                raise ValueError(f"larger than {MAX_SIZE // 1024} KiB")
         return bytes(text)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from ...language.shape.listener import Jwt
     from .keys import Key
 
-_LONGEST_HEADER = 4096
-_LONGEST_KID = 256
-_MOST_KNOWN = 64
+_MAX_HEADER_SIZE = 4096
+_MAX_KID_LENGTH = 256
+_MAX_KNOWN_HEADERS = 64
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 KeyLookup = Callable[[str | None, str], "Key"]
 
 
-class Tokens:
+class TokenVerifier:
     """Checks the tokens of one source."""
 
     def __init__(self, definition: Jwt) -> None:
@@ -37,32 +37,32 @@ class Tokens:
         self.issuers = frozenset(definition.get("issuer", ()))
         self.audiences = frozenset(definition.get("audience", ()))
         # Headers of tokens that were genuine: all tokens of one key have the same one.
-        self._known: dict[bytes, tuple[str | None, str]] = {}
+        self._known_headers: dict[bytes, tuple[str | None, str]] = {}
 
-    def claims(self, body: bytes, find: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
-        """The claims of a genuine token, and their JSON. `find` gives a key by id and algorithm, or raises."""
-        token = self._bare(body)
+    def claims(self, body: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
+        """The claims of a genuine token, and their JSON. `find_key` gives a key by id and algorithm, or raises."""
+        token = self._unquoted(body)
         signed, _, signature = token.rpartition(b".")
         header, dot, payload = signed.partition(b".")
         if not dot or b"." in payload or not token.isascii():
             raise not_genuine("token_malformed", "the body is not a signed token")
-        kid, algorithm = self._known.get(header) or self._header(header)
-        if not find(kid, algorithm).verify(signed, _decode(signature, "signature")):
+        kid, algorithm = self._known_headers.get(header) or self._header(header)
+        if not find_key(kid, algorithm).verify(signed, _base64url_decode(signature, "signature")):
             raise not_genuine("token_wrong", f"the signature was not made with key {kid!r}")
-        if header not in self._known:
+        if header not in self._known_headers:
             self._remember(header, kid, algorithm)
-        text = _decode(payload, "payload")
+        text = _base64url_decode(payload, "payload")
         claims = parse_payload(text)
         self._check_times(claims, now)
         self._check_parties(claims)
         return claims, text
 
     def _remember(self, header: bytes, kid: str | None, algorithm: str) -> None:
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[header] = (kid, algorithm)
+        if len(self._known_headers) >= _MAX_KNOWN_HEADERS:
+            self._known_headers.clear()
+        self._known_headers[header] = (kid, algorithm)
 
-    def _bare(self, body: bytes) -> bytes:
+    def _unquoted(self, body: bytes) -> bytes:
         token = body.strip()
         if self.unquote and token[:1] == b'"' and token[-1:] == b'"':
             return token[1:-1]
@@ -70,10 +70,10 @@ class Tokens:
 
     def _header(self, segment: bytes) -> tuple[str | None, str]:
         """Key id and algorithm. Keys that the header brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at."""
-        if len(segment) > _LONGEST_HEADER:
+        if len(segment) > _MAX_HEADER_SIZE:
             raise not_genuine("token_malformed", "the token's header is too long")
         try:
-            header = json.loads(_decode(segment, "header"))
+            header = json.loads(_base64url_decode(segment, "header"))
         except (ValueError, RecursionError):
             raise not_genuine("token_malformed", "the token's header is not JSON") from None
         if not isinstance(header, dict):
@@ -83,26 +83,26 @@ class Tokens:
             raise not_genuine("token_algorithm", f"algorithm {str(algorithm)[:32]!r} is not accepted")
         if "crit" in header:
             raise not_genuine("token_malformed", "the token's header has critical extensions")
-        if kid is not None and (not isinstance(kid, str) or len(kid) > _LONGEST_KID):
+        if kid is not None and (not isinstance(kid, str) or len(kid) > _MAX_KID_LENGTH):
             raise not_genuine("token_malformed", "the token's key id is not a text")
         return kid, algorithm
 
     def _check_times(self, claims: dict[str, Any], now: float) -> None:
-        if (expiry := _time(claims, "exp")) is not None and now > expiry + self.leeway:
+        if (expiry := _numeric_date(claims, "exp")) is not None and now > expiry + self.leeway:
             raise not_genuine("token_expired", f"expired at {expiry:.15g}")
-        if (start := _time(claims, "nbf")) is not None and now < start - self.leeway:
+        if (start := _numeric_date(claims, "nbf")) is not None and now < start - self.leeway:
             raise not_genuine("token_early", f"not valid before {start:.15g}")
 
     def _check_parties(self, claims: dict[str, Any]) -> None:
         if self.issuers and claims.get("iss") not in self.issuers:
             raise not_genuine("token_issuer", f"issued by {str(claims.get('iss'))[:80]!r}")
         if self.audiences:
-            meant = claims.get("aud")
-            if self.audiences.isdisjoint(meant if isinstance(meant, list) else [meant]):
-                raise not_genuine("token_audience", f"meant for {str(meant)[:80]!r}")
+            audience = claims.get("aud")
+            if self.audiences.isdisjoint(audience if isinstance(audience, list) else [audience]):
+                raise not_genuine("token_audience", f"meant for {str(audience)[:80]!r}")
 
 
-def _time(claims: dict[str, Any], name: str) -> float | None:
+def _numeric_date(claims: dict[str, Any], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
         return None
@@ -114,10 +114,10 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _decode(segment: bytes, what: str) -> bytes:
+def _base64url_decode(segment: bytes, part: str) -> bytes:
     if b"=" in segment:
-        raise not_genuine("token_malformed", f"the token's {what} is padded")
+        raise not_genuine("token_malformed", f"the token's {part} is padded")
     try:
         return binascii.a2b_base64(segment.translate(_URL_SAFE) + b"=" * (-len(segment) % 4), strict_mode=True)
     except binascii.Error:
-        raise not_genuine("token_malformed", f"the token's {what} is not base64url") from None
+        raise not_genuine("token_malformed", f"the token's {part} is not base64url") from None

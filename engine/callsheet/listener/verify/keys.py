@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 # Key type (and curve) that each algorithm needs.
-_KINDS = {
+_KEY_TYPES = {
     "RS256": "RSA",
     "RS384": "RSA",
     "RS512": "RSA",
@@ -15,8 +15,8 @@ _KINDS = {
     "ES512": "P-521",
     "EdDSA": "Ed25519",
 }
-_SHORTEST_RSA = 2048
-_MOST_KEYS = 64
+_MIN_RSA_BITS = 2048
+_MAX_KEYS = 64
 
 
 class Key:
@@ -43,26 +43,26 @@ def read_keys(text: bytes, algorithms: frozenset[str]) -> KeysById:
         document = json.loads(text)
     except RecursionError:
         raise ValueError("not a key set: nested too deeply") from None
-    listed = document.get("keys") if isinstance(document, dict) else None
-    if not isinstance(listed, list):
+    entries = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
         raise ValueError('not a key set: no "keys"')  # noqa: TRY004 - the text is wrong, not a caller
-    found: KeysById = {}
-    for place, entry in enumerate(listed[:_MOST_KEYS]):
+    keys: KeysById = {}
+    for index, entry in enumerate(entries[:_MAX_KEYS]):
         for algorithm in algorithms:
-            if isinstance(entry, dict) and _fits(entry, algorithm) and (key := _load(entry, algorithm)):
-                found[place if key.kid is None else key.kid, algorithm] = key
-    if not found:
-        raise ValueError(f"no usable key for {', '.join(sorted(algorithms))} among {len(listed)}")
-    return found
+            if isinstance(entry, dict) and _is_usable(entry, algorithm) and (key := _load(entry, algorithm)):
+                keys[index if key.kid is None else key.kid, algorithm] = key
+    if not keys:
+        raise ValueError(f"no usable key for {', '.join(sorted(algorithms))} among {len(entries)}")
+    return keys
 
 
-def _fits(entry: dict[str, Any], algorithm: str) -> bool:
+def _is_usable(entry: dict[str, Any], algorithm: str) -> bool:
     """Whether a key is meant for checking signatures with this algorithm, as far as it says."""
     operations = entry.get("key_ops")
     return (
         entry.get("use", "sig") == "sig"
         and entry.get("alg", algorithm) == algorithm
-        and _KINDS[algorithm] in (entry.get("kty"), entry.get("crv"))
+        and _KEY_TYPES[algorithm] in (entry.get("kty"), entry.get("crv"))
         and (operations is None or (isinstance(operations, list) and "verify" in operations))
     )
 
@@ -74,10 +74,10 @@ def _load(entry: dict[str, Any], algorithm: str) -> Key | None:
 
     public = {name: value for name, value in entry.items() if name in ("kty", "n", "e", "crv", "x", "y")}
     try:
-        made = PyJWK(public, algorithm)
+        jwk = PyJWK(public, algorithm)
     except (PyJWTError, ValueError, TypeError, KeyError):
         return None
-    if isinstance(made.key, rsa.RSAPublicKey) and made.key.key_size < _SHORTEST_RSA:
+    if isinstance(jwk.key, rsa.RSAPublicKey) and jwk.key.key_size < _MIN_RSA_BITS:
         return None
     kid = entry.get("kid")
-    return Key(kid if isinstance(kid, str) else None, made.Algorithm, made.key)
+    return Key(kid if isinstance(kid, str) else None, jwk.Algorithm, jwk.key)

@@ -29,10 +29,10 @@ REFRESH_AHEAD = 0.8
 COOLDOWN = 15.0
 BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 25.0)
 # An attempt that fails at once costs next to nothing, so the next one need not wait for long.
-QUICK = 1.0
+QUICK_FAILURE = 1.0
 BACKOFF_QUICK = 5.0
-MOST_UNKNOWN = 1024
-MOST_WAITING = 256
+MAX_UNKNOWN = 1024
+MAX_WAITING = 256
 
 
 class UnknownKey(Rejected):
@@ -40,7 +40,7 @@ class UnknownKey(Rejected):
 
     def __init__(self, kid: str | None, algorithm: str) -> None:
         super().__init__(401, "token_key", f"no key {kid!r} for {algorithm} in the key set")
-        self.wanted = (kid, algorithm)
+        self.key_request = (kid, algorithm)
 
 
 class KeySet:
@@ -50,7 +50,7 @@ class KeySet:
         self,
         definition: Jwt,
         fetch: Fetch,
-        copy: KeySetCache | None = None,
+        cache: KeySetCache | None = None,
         report: Report = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -63,14 +63,14 @@ class KeySet:
         self.fetched_at = 0.0
         self.problem = "it was not fetched yet"
         self._fetch = fetch
-        self._copy = copy
+        self._cache = cache
         self._report = report
         self._clock = clock
         self._wall = wall
         self._keys: KeysById = {}
-        self._from_copy = False  # whether the last refresh took what another process had fetched
+        self._from_cache = False  # whether the last refresh took what another process had fetched
         self._is_fetched = False  # whether the refresh that is running has only to write its copy
-        self._running: asyncio.Task[None] | None = None
+        self._refresh_task: asyncio.Task[None] | None = None
         self._waiting = 0
         self._next_attempt = 0.0
         self._unknown: OrderedDict[KeyRequest, float] = OrderedDict()
@@ -87,86 +87,88 @@ class KeySet:
 
     async def fetch_now(self) -> None:
         """Fetch the set, whatever is at hand; `failures` and `problem` tell how that went."""
-        await asyncio.shield(self._start())
+        await asyncio.shield(self._start_refresh())
 
     def find(self, kid: str | None, algorithm: str) -> Key:
         """The key for a token. Raises `UnknownKey`, or `Rejected` where the set is not to be fetched for it now.
 
         A token without a key id is meant for an only key.
         """
-        key = self._only(algorithm) if kid is None else self._keys.get((kid, algorithm))
+        key = self._only_key(algorithm) if kid is None else self._keys.get((kid, algorithm))
         if key is None or self.age > self.grace:
-            self._check_may_learn((kid, algorithm))
+            self._check_may_fetch((kid, algorithm))
             raise UnknownKey(kid, algorithm)
         return key
 
-    def _only(self, algorithm: str) -> Key | None:
-        fitting = [key for (_, of), key in self._keys.items() if of == algorithm]
-        return fitting[0] if len(fitting) == 1 else None
+    def _only_key(self, algorithm: str) -> Key | None:
+        matching = [key for (_, of), key in self._keys.items() if of == algorithm]
+        return matching[0] if len(matching) == 1 else None
 
-    async def learn(self, wanted: KeyRequest) -> None:
+    async def fetch_for(self, key_request: KeyRequest) -> None:
         """Fetch the set because a key is not in it. Raises `Rejected` where that must not be done now."""
-        self._check_may_learn(wanted)
+        self._check_may_fetch(key_request)
         self._waiting += 1
-        is_late = self._running is not None and self._is_fetched
+        is_late = self._refresh_task is not None and self._is_fetched
         try:
-            await asyncio.shield(self._start())
-            if (self._from_copy or is_late) and not self._has(wanted):  # it was fetched before the key was there
-                await asyncio.shield(self._start())
+            await asyncio.shield(self._start_refresh())
+            if (self._from_cache or is_late) and not self._has_key(
+                key_request
+            ):  # it was fetched before the key was there
+                await asyncio.shield(self._start_refresh())
         finally:
             self._waiting -= 1
-        if not self._has(wanted):
-            self._remember_unknown(wanted)
+        if not self._has_key(key_request):
+            self._remember_unknown(key_request)
 
-    def _has(self, wanted: KeyRequest) -> bool:
+    def _has_key(self, key_request: KeyRequest) -> bool:
         try:
-            self.find(*wanted)
+            self.find(*key_request)
         except Rejected:
             return False
         return True
 
-    def _check_may_learn(self, wanted: KeyRequest) -> None:
+    def _check_may_fetch(self, key_request: KeyRequest) -> None:
         """Raises `Rejected` during a cooldown, for a key that was just asked for, and when too many wait already."""
-        if self._running is None:
-            may = self._clock() >= max(self._next_attempt, self._unknown.get(wanted, 0.0))
+        if self._refresh_task is None:
+            allowed = self._clock() >= max(self._next_attempt, self._unknown.get(key_request, 0.0))
         else:
-            may = self._waiting < MOST_WAITING
-        if may:
+            allowed = self._waiting < MAX_WAITING
+        if allowed:
             return
         if self.failures:
-            detail = f"no key {wanted[0]!r}, and the key set failed: {self.problem}"
+            detail = f"no key {key_request[0]!r}, and the key set failed: {self.problem}"
             raise not_genuine("key_set_unavailable", detail)
-        raise not_genuine("token_key", f"no key {wanted[0]!r} for {wanted[1]} in the key set")
+        raise not_genuine("token_key", f"no key {key_request[0]!r} for {key_request[1]} in the key set")
 
-    def _remember_unknown(self, wanted: KeyRequest) -> None:
+    def _remember_unknown(self, key_request: KeyRequest) -> None:
         """A set that was just fetched does not hold the key: do not ask for it again soon, nor for others at once."""
         if self.failures:
             return
         self._next_attempt = self._clock() + COOLDOWN
-        self._unknown[wanted] = self._clock() + 2 * COOLDOWN
-        self._unknown.move_to_end(wanted)
-        while len(self._unknown) > MOST_UNKNOWN:
+        self._unknown[key_request] = self._clock() + 2 * COOLDOWN
+        self._unknown.move_to_end(key_request)
+        while len(self._unknown) > MAX_UNKNOWN:
             self._unknown.popitem(last=False)
 
-    def _start(self) -> asyncio.Task[None]:
-        if self._running is None:
+    def _start_refresh(self) -> asyncio.Task[None]:
+        if self._refresh_task is None:
             self._is_fetched = False
-            self._running = asyncio.get_running_loop().create_task(self._refresh())
-            self._running.add_done_callback(self._finished)
-        return self._running
+            self._refresh_task = asyncio.get_running_loop().create_task(self._refresh())
+            self._refresh_task.add_done_callback(self._on_refreshed)
+        return self._refresh_task
 
-    def _finished(self, _: asyncio.Task[None]) -> None:
-        self._running = None
+    def _on_refreshed(self, _: asyncio.Task[None]) -> None:
+        self._refresh_task = None
 
     async def _refresh(self) -> None:
-        self._from_copy = False
-        if self._copy is None or not self._copy.is_shared:
+        self._from_cache = False
+        if self._cache is None or not self._cache.is_shared:
             await self._fetch_now()
             return
-        async with self._copy.turn():
-            kept = await asyncio.to_thread(self._copy.load)
-            if kept is not None and kept[1] > self.fetched_at and self._take(kept):
-                self._from_copy = True
+        async with self._cache.exclusive():
+            cached = await asyncio.to_thread(self._cache.load)
+            if cached is not None and cached[1] > self.fetched_at and self._use_cached(cached):
+                self._from_cache = True
             else:
                 await self._fetch_now()
 
@@ -177,12 +179,12 @@ class KeySet:
             text = await self._fetch()
             keys = read_keys(text, self.algorithms)
         except (OSError, ValueError) as error:
-            self._failed(str(error), self._clock() - started)
+            self._on_failure(str(error), self._clock() - started)
             return
         self._accept(keys, self._wall())
         self._is_fetched = True
-        if self._copy:
-            await asyncio.to_thread(self._copy.save, text, self.fetched_at)
+        if self._cache:
+            await asyncio.to_thread(self._cache.save, text, self.fetched_at)
 
     def _accept(self, keys: KeysById, fetched_at: float) -> None:
         new = {key.kid for key in keys.values()} - {key.kid for key in self._keys.values()}
@@ -195,28 +197,28 @@ class KeySet:
         self._next_attempt = 0.0
         self._unknown.clear()
 
-    def _failed(self, problem: str, took: float) -> None:
+    def _on_failure(self, problem: str, duration: float) -> None:
         self.problem = problem
-        wait = BACKOFF[min(self.failures, len(BACKOFF) - 1)]
-        if took < QUICK:
-            wait = min(wait, BACKOFF_QUICK)
+        delay = BACKOFF[min(self.failures, len(BACKOFF) - 1)]
+        if duration < QUICK_FAILURE:
+            delay = min(delay, BACKOFF_QUICK)
         self.failures += 1
-        self._next_attempt = self._clock() + wait
+        self._next_attempt = self._clock() + delay
         serving = f"keys of {self.age:.0f} s ago serve" if self.age <= self.grace else "no token can be proved"
-        self._report(f"key set: {problem}; {serving}; next attempt in {wait:g} s")
+        self._report(f"key set: {problem}; {serving}; next attempt in {delay:g} s")
 
-    def load_copy(self) -> None:
+    def load_cache(self) -> None:
         """Take the keys that an earlier run left, within their grace."""
-        kept = self._copy.load() if self._copy else None
-        if kept is not None:
-            self._take(kept)
+        cached = self._cache.load() if self._cache else None
+        if cached is not None:
+            self._use_cached(cached)
 
-    def _take(self, kept: tuple[bytes, float]) -> bool:
+    def _use_cached(self, cached: tuple[bytes, float]) -> bool:
         """Whether the copy could be used."""
-        if not 0 <= self._wall() - kept[1] <= self.grace:
+        if not 0 <= self._wall() - cached[1] <= self.grace:
             return False
         try:
-            self._accept(read_keys(kept[0], self.algorithms), kept[1])
+            self._accept(read_keys(cached[0], self.algorithms), cached[1])
         except ValueError:
             return False
         return True
@@ -224,11 +226,11 @@ class KeySet:
     async def keep_fresh(self) -> None:
         """Fetch ahead of the age limit, for ever; after a failure again as the cooldown allows."""
         while True:
-            await asyncio.sleep(max(self._due() - self._clock(), 0.0))
-            if self._due() <= self._clock():
-                await asyncio.shield(self._start())
+            await asyncio.sleep(max(self._next_refresh() - self._clock(), 0.0))
+            if self._next_refresh() <= self._clock():
+                await asyncio.shield(self._start_refresh())
 
-    def _due(self) -> float:
+    def _next_refresh(self) -> float:
         if self.failures:
             return self._next_attempt
         return self._clock() + (self.cache * REFRESH_AHEAD - self.age if self._keys else 0.0)

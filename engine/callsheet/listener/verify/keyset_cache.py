@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from ...errors import CallsheetError
 from ...files import changeable, locked, make_private_directory
 
-TURN = 1.5
+LOCK_TIMEOUT = 1.5
 
 
 class KeySetCache:
@@ -25,12 +25,12 @@ class KeySetCache:
         self.url = url
 
     @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         """Wait while another process fetches, but not for long; nor where there is no place for a lock."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             if self.is_shared:
                 with contextlib.suppress(CallsheetError):
-                    await asyncio.to_thread(held.enter_context, locked(self.path, TURN))
+                    await asyncio.to_thread(stack.enter_context, locked(self.path, LOCK_TIMEOUT))
             yield
 
     def load(self) -> tuple[bytes, float] | None:
@@ -39,18 +39,18 @@ class KeySetCache:
             if changeable(self.path) is not None:
                 return None
             with open(self.path, "rb") as file:
-                kept = json.load(file)
-            if kept["url"] != self.url:
+                cached = json.load(file)
+            if cached["url"] != self.url:
                 return None
-            return str(kept["text"]).encode(), float(kept["fetched_at"])
+            return str(cached["text"]).encode(), float(cached["fetched_at"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def save(self, text: bytes, fetched_at: float) -> None:
         """Where nothing can be written there is no copy; that costs a later restart at most a fetch."""
-        fresh = f"{self.path}.{os.getpid()}"
+        temporary = f"{self.path}.{os.getpid()}"
         with contextlib.suppress(OSError, CallsheetError):
             make_private_directory(os.path.dirname(self.path))
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 json.dump({"url": self.url, "fetched_at": fetched_at, "text": text.decode()}, file)
-            os.replace(fresh, self.path)
+            os.replace(temporary, self.path)

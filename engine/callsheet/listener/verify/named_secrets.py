@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class KeptSecrets:
+class NamedSecrets:
     """Raises `CallsheetError` where the store cannot be used."""
 
     def __init__(self, prefix: str, environ: Mapping[str, str]) -> None:
@@ -22,7 +22,7 @@ class KeptSecrets:
         self._environ = environ
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return "the encrypted file" if chosen_name(self._variables) == FILE else "the key store"
 
     def get(self, name: str) -> str:
@@ -44,7 +44,7 @@ class KeptSecrets:
         return open_store(chosen_name(self._variables), self._variables, self._environ)
 
     def _missing(self, name: str) -> NotFound:
-        return NotFound(f"no secret {name!r} in {self.place}", hint=f"put it there: webhook secret set {name}")
+        return NotFound(f"no secret {name!r} in {self.location}", hint=f"put it there: webhook secret set {name}")
 
 
 def _account(name: str) -> str:

@@ -9,17 +9,17 @@ from msgspec.json import Decoder
 
 from .rejection import unreadable
 
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
 # A quarter of the library's time, and integers stay exact whatever their size. What it refuses is read again by the
 # library, which takes a few odd but valid texts more (escaped halves of surrogate pairs, numbers beyond a double).
 _decode_fast = Decoder().decode
-_decode = json.JSONDecoder(parse_constant=_constant).decode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def parse_payload(data: bytes) -> dict[str, Any]:
@@ -30,15 +30,15 @@ def parse_payload(data: bytes) -> dict[str, Any]:
     try:
         payload = _decode_fast(data)
     except (ValueError, RecursionError):
-        payload = _read_slowly(data)
+        payload = _decode_with_library(data)
     if type(payload) is not dict:
-        raise unreadable(f"not an event: a JSON {_KINDS.get(type(payload), 'value')} instead of an object")
-    if data.count(b"{") + data.count(b"[") > _DEEPEST and _is_deep(payload):
+        raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
+    if data.count(b"{") + data.count(b"[") > _MAX_DEPTH and _is_deep(payload):
         raise unreadable("nested too deeply")
     return payload
 
 
-def _read_slowly(data: bytes) -> Any:
+def _decode_with_library(data: bytes) -> Any:
     try:
         return _decode(data.decode())
     except UnicodeDecodeError as error:
@@ -52,17 +52,17 @@ def _read_slowly(data: bytes) -> Any:
 def _is_deep(payload: Any) -> bool:
     """Whether something that handles it later could run out of stack. Level by level, without recursion."""
     level = [payload]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) in (dict, list)
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) in (dict, list)
         ]
         if not level:
             return False
     return True
 
 
-_KINDS: dict[type, str] = {list: "array", str: "text", int: "number", float: "number", bool: "boolean"}
-_KINDS[type(None)] = "null"
+_TYPE_NAMES: dict[type, str] = {list: "array", str: "text", int: "number", float: "number", bool: "boolean"}
+_TYPE_NAMES[type(None)] = "null"

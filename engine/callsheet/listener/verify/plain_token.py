@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from .rejection import not_genuine
-from .signature import check_plain
+from .signature import check_secret
 from .signed_message import NO_REQUEST, Headers, Request
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class PlainToken:
 
     def __init__(self, definition: Definition, secrets: Sequence[str]) -> None:
         for secret in secrets:
-            check_plain(secret)
+            check_secret(secret)
         self.header = definition.get("header", "")
         self.field = definition.get("query", "")
         self.prefix = definition.get("prefix", "")

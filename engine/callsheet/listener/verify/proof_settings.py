@@ -12,7 +12,7 @@ from .fetch import check_url, fetcher
 from .keyset import KeySet
 from .keyset_cache import KeySetCache
 from .proofs import described
-from .secret_options import gather
+from .secret_options import collect_secrets
 from .source import Source
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ProofSettings:
         shared = described(definition)
         if shared is None and any(given):
             raise UsageError(f"source {name!r} has no shared secret or public key, so there is no use for one")
-        secrets = gather(*given, shared.get("env"), self._environ, self._prefix) if shared is not None else []
+        secrets = collect_secrets(*given, shared.get("env"), self._environ, self._prefix) if shared is not None else []
         challenges = [self._challenge(each) for each in definition.get("challenge", ())]
         source = Source(name, definition, secrets, keys, challenges, public_url)
         if source.signs_url and secrets and not (public_url or signs_nothing):
@@ -53,7 +53,7 @@ class ProofSettings:
 
     def _challenge(self, definition: shape.ChallengeDefinition) -> Challenge:
         variable = definition.get("token", {}).get("env")
-        return Challenge(definition, gather((), (), (), variable, self._environ, self._prefix))
+        return Challenge(definition, collect_secrets((), (), (), variable, self._environ, self._prefix))
 
     def key_set(
         self, name: str, chosen: str | None, switches: frozenset[str]
@@ -71,5 +71,5 @@ class ProofSettings:
         fetch, close = fetcher(url)
         copy = KeySetCache(cache_directory(self._environ), url, is_shared=self._is_shared)
         keys = KeySet(jwt, fetch, copy, self._note)
-        keys.load_copy()
+        keys.load_cache()
         return keys, close

@@ -10,8 +10,8 @@ from ...files import read_private
 from ..byte_order_mark import refuse_byte_order_mark
 
 
-def gather(
-    given: Sequence[str],
+def collect_secrets(
+    values: Sequence[str],
     files: Sequence[str],
     names: Sequence[str],
     variable: str | None,
@@ -23,25 +23,25 @@ def gather(
     `prefix` is that of the variables which say what that store is. Raises `UsageError` for a file or a variable that
     holds none, and `NotAllowed` for a file that others can read.
     """
-    found = list(given)
+    secrets = list(values)
     for path in files:
-        found += _lines(_read(path))
+        secrets += _lines(_read(path))
     if names:
-        from .named_secrets import KeptSecrets
+        from .named_secrets import NamedSecrets
 
-        found += map(KeptSecrets(prefix, environ).get, names)
+        secrets += map(NamedSecrets(prefix, environ).get, names)
     if variable is not None and variable in environ:
-        found += _of_variable(variable, environ[variable])
-    return found
+        secrets += _from_variable(variable, environ[variable])
+    return secrets
 
 
-def _of_variable(name: str, text: str) -> list[str]:
+def _from_variable(name: str, text: str) -> list[str]:
     """A variable that was meant to hold a secret and does not must not be taken for none."""
     refuse_byte_order_mark(text.encode("utf-8", "surrogateescape"), name)
-    found = _lines(text)
-    if not found:
+    secrets = _lines(text)
+    if not secrets:
         raise UsageError(f"{name} is set, but contains no secret", hint=f"put the secret into it, or: unset {name}")
-    return found
+    return secrets
 
 
 def _lines(text: str) -> list[str]:

@@ -24,7 +24,7 @@ class Signature:
         self.definition = definition
         self.algorithm = definition["algorithm"]
         self.keys = [key_of(secret, definition.get("secret")) for secret in dict.fromkeys(secrets)]
-        self.in_hex = definition["encoding"] == "hex"
+        self.is_hex = definition["encoding"] == "hex"
         self.signed = SignedMessage(definition)
 
     @property
@@ -44,7 +44,7 @@ class Signature:
 
     def _sign(self, key: bytes, message: bytes) -> bytes:
         digest: bytes = hmac.digest(key, message, self.algorithm)
-        return digest.hex().encode() if self.in_hex else base64.b64encode(digest)
+        return digest.hex().encode() if self.is_hex else base64.b64encode(digest)
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: Request = NO_REQUEST
@@ -53,7 +53,7 @@ class Signature:
         return self.signed.headers_for(body, headers, now, request, lambda message: self._sign(self.keys[0], message))
 
 
-def check_plain(secret: str) -> None:
+def check_secret(secret: str) -> None:
     """Raises `UsageError`, without the secret, for one that was not copied as it is."""
     if not secret:
         raise UsageError("a secret is empty")
@@ -64,15 +64,15 @@ def check_plain(secret: str) -> None:
         )
 
 
-def key_of(secret: str, form: SecretForm | None) -> bytes:
+def key_of(secret: str, secret_form: SecretForm | None) -> bytes:
     """The key that a secret stands for. Raises `UsageError`, without the secret, where it cannot be one."""
-    check_plain(secret)
-    if form is None:
+    check_secret(secret)
+    if secret_form is None:
         return secret.encode()
-    text = secret.removeprefix(form.get("prefix", ""))
+    text = secret.removeprefix(secret_form.get("prefix", ""))
     try:
-        if form.get("encoding") == "base64":
+        if secret_form.get("encoding") == "base64":
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-        return bytes.fromhex(text) if form.get("encoding") == "hex" else text.encode()
+        return bytes.fromhex(text) if secret_form.get("encoding") == "hex" else text.encode()
     except (binascii.Error, ValueError):
-        raise UsageError(f"a secret is not in {form.get('encoding')}, as its source writes them") from None
+        raise UsageError(f"a secret is not in {secret_form.get('encoding')}, as its source writes them") from None

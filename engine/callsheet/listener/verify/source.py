@@ -10,7 +10,7 @@ from ...language.template import compile_expression, expressions
 from .challenge import Challenge, Challenged
 from .event import Event, query_values
 from .form import json_of
-from .jws import Tokens
+from .jws import TokenVerifier
 from .keyset import KeySet, UnknownKey
 from .payload import parse_payload
 from .proofs import Proof, covered_by, proof_of
@@ -21,9 +21,9 @@ from .signed_parts import are_signed
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
 
-_LONGEST_TYPE = 256
-_LONGEST_ID = 1024
-_LARGEST_ID = 10**_LONGEST_ID
+_MAX_TYPE_LENGTH = 256
+_MAX_ID_LENGTH = 1024
+_MAX_ID = 10**_MAX_ID_LENGTH
 _REGISTERED = ("iss", "sub", "aud", "exp", "nbf", "iat", "jti")
 
 
@@ -48,7 +48,7 @@ class Source:
         self.volatile = frozenset(definition.get("volatile", ()))
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
-        self.tokens = Tokens(definition["jwt"]) if keys is not None else None
+        self.tokens = TokenVerifier(definition["jwt"]) if keys is not None else None
         self.proof = proof_of(definition, secrets)
         self.covered = covered_by(definition)
         self.signs_url = any("url" in first_names(text) for text in expressions(self.covered or ""))
@@ -58,18 +58,18 @@ class Source:
         self.form_field = definition.get("form_field")
         self.questions = [challenge for challenge in answers if challenge.method == "POST"]
         self.get_questions = [challenge for challenge in answers if challenge.method == "GET"]
-        self.needs_headers = bool({"headers", "query"} & self._names("type", "id"))
-        self.trusts_type, self.trusts_id = self._trusts("type"), self._trusts("id")
+        self.needs_headers = bool({"headers", "query"} & self._names_read("type", "id"))
+        self.type_is_signed, self.id_is_signed = self._is_signed("type"), self._is_signed("id")
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
         self.time_of: Callable[[Any], Any] = compile_expression(definition.get("time", "`null`"))
         self.body_of: Callable[[Any], Any] = compile_expression(definition.get("body", "`null`"))
 
-    def _names(self, *keys: str) -> set[str]:
+    def _names_read(self, *keys: str) -> set[str]:
         texts = (self.definition.get(key) for key in keys)
         return set().union(*(first_names(text) for text in texts if isinstance(text, str)))
 
-    def _trusts(self, key: Literal["type", "id"]) -> bool:
+    def _is_signed(self, key: Literal["type", "id"]) -> bool:
         """Whether what is read there was signed, not only sent beside it. Where nothing is signed, all is believed."""
         if not self.is_verified or key not in self.definition:
             return True
@@ -121,10 +121,10 @@ class Source:
         """
         return data if self.content == "any" and data.lstrip()[:1] == b"{" else json_of(data, self.form_field)
 
-    async def learn(self, unknown: UnknownKey) -> None:
+    async def fetch_key(self, unknown: UnknownKey) -> None:
         """Look for the key that a token names. Raises `Rejected`."""
         if self.keys is not None:
-            await self.keys.learn(unknown.wanted)
+            await self.keys.fetch_for(unknown.key_request)
 
     def _check_proof_too(
         self, proof: Proof, headers: Headers, query: bytes, data: bytes, now: float, first: Rejected
@@ -142,20 +142,20 @@ class Source:
         type_ = self._type(scope)
         if not isinstance(type_, str) or not type_:
             raise unreadable("not an event: it names no type")
-        if len(type_) > _LONGEST_TYPE or not (type_.isascii() or _is_text(type_)):
+        if len(type_) > _MAX_TYPE_LENGTH or not (type_.isascii() or _is_text(type_)):
             raise unreadable("not an event: its type is too long, or no text")
         id_ = self._id(scope)
         if isinstance(id_, str):
-            if len(id_) > _LONGEST_ID or not (id_.isascii() or _is_text(id_)):
+            if len(id_) > _MAX_ID_LENGTH or not (id_.isascii() or _is_text(id_)):
                 raise unreadable("not an event: its id is too long, or no text")
             return type_, id_ or None
         if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, int)):
             raise unreadable("not an event: its id is neither text nor an integer")
-        if id_ is not None and abs(id_) > _LARGEST_ID:
+        if id_ is not None and abs(id_) > _MAX_ID:
             raise unreadable("not an event: its id is too long")
         return type_, id_
 
-    def rest_of(self, payload: dict[str, Any]) -> dict[str, Any]:
+    def unregistered_claims(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The body of an event that has none: the claims beside the registered ones, or nothing."""
         if self.tokens is None:
             return {}

@@ -16,7 +16,7 @@ VARIABLE = "_CALLSHEET_WORKER"
 
 
 class Assignment(NamedTuple):
-    """Worker `number` of `workers`, counted from 0. `sockets` are inherited, `names` are bound by each worker.
+    """Worker `number` of `workers`, counted from 0. `sockets` are inherited, `bindings` are bound by each worker.
 
     `ready` takes a byte when the worker serves; `alive` ends when the supervisor does.
     """
@@ -25,7 +25,7 @@ class Assignment(NamedTuple):
     workers: int
     directory: str
     sockets: tuple[int, ...]
-    names: tuple[tuple[int, str, int], ...]
+    bindings: tuple[tuple[int, str, int], ...]
     ready: int
     alive: int
     announces: bool
@@ -39,13 +39,13 @@ class Assignment(NamedTuple):
         """A file that is locked while lines are written, so that no line of one worker breaks one of another."""
         return os.path.join(self.directory, "log")
 
-    def tell_ready(self) -> None:
+    def signal_ready(self) -> None:
         """A supervisor that does not wait for it has closed its end."""
         with contextlib.suppress(OSError):
             os.write(self.ready, b"+")
         os.close(self.ready)
 
-    def when_supervisor_ends(self, stop: Callable[[], object]) -> None:
+    def on_supervisor_exit(self, stop: Callable[[], object]) -> None:
         """Calls `stop`, from a thread of its own, when the supervisor has ended, however it ended."""
 
         def watch() -> None:
@@ -57,21 +57,21 @@ class Assignment(NamedTuple):
 
     def open_sockets(self) -> list[socket.socket]:
         """Listening sockets: the inherited ones, and those that this worker binds beside the others."""
-        opened = [socket.socket(fileno=descriptor) for descriptor in self.sockets]
-        opened += [shared_socket(socket.AddressFamily(family), (host, port)) for family, host, port in self.names]
-        for each in opened:
-            each.listen(BACKLOG)
-            each.setblocking(False)  # noqa: FBT003 - its only form
-        return opened
+        sockets = [socket.socket(fileno=descriptor) for descriptor in self.sockets]
+        sockets += [shared_socket(socket.AddressFamily(family), (host, port)) for family, host, port in self.bindings]
+        for sock in sockets:
+            sock.listen(BACKLOG)
+            sock.setblocking(False)  # noqa: FBT003 - its only form
+        return sockets
 
 
-def take_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
+def pop_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
     """None in a process that is no worker. The variable is taken away, so that handlers' programs do not get it."""
     text = environ.pop(VARIABLE, None)
     if text is None:
         return None
-    number, workers, directory, sockets, names, ready, alive, announces = json.loads(text)
-    bound = tuple((family, host, port) for family, host, port in names)
+    number, workers, directory, sockets, bindings, ready, alive, announces = json.loads(text)
+    bound = tuple((family, host, port) for family, host, port in bindings)
     return Assignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
 
 

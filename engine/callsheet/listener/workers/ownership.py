@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..verify.source import Source
     from .channel import Channel
 
-KIND = "event"
-PAUSES = (0.1, 0.4, 1.0)  # a worker that died is there again after about a second
+EVENT_MESSAGE = "event"
+RETRY_DELAYS = (0.1, 0.4, 1.0)  # a worker that died is there again after about a second
 
 
 class Dispatcher(Protocol):
@@ -34,21 +34,21 @@ class Dispatcher(Protocol):
 
 
 class OwnerDispatcher:
-    """Hands events to their owners; `inner` handles those of this worker."""
+    """Hands events to their owners; `local` handles those of this worker."""
 
     def __init__(
         self,
-        inner: Dispatcher,
+        local: Dispatcher,
         channel: Channel,
         count: int,
         sources: Mapping[str, Source],
-        plans: Callable[[], RoutingTable],
+        routing_table: Callable[[], RoutingTable],
     ) -> None:
-        self._inner = inner
+        self._local = local
         self._channel = channel
         self._count = count
         self._sources = sources
-        self._plans = plans
+        self._routing_table = routing_table
 
     def owner(self, event: Event) -> int:
         return zlib.crc32(event.key.encode("utf-8", "backslashreplace")) % self._count
@@ -56,36 +56,38 @@ class OwnerDispatcher:
     def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
         if jobs and self.owner(event) != self._channel.index:
             return None
-        return self._inner.try_immediately(event, list(jobs))
+        return self._local.try_immediately(event, list(jobs))
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
         owner = self.owner(event)
         if owner == self._channel.index:
-            return await self._inner.handle(event, list(jobs))
-        for pause in (*PAUSES, None):
+            return await self._local.handle(event, list(jobs))
+        for delay in (*RETRY_DELAYS, None):
             try:
-                return Verdict(*await self._channel.ask(owner, _table(event), event.data + _other_text(event)))
+                return Verdict(
+                    *await self._channel.request(owner, _encode_event(event), event.data + _separate_text(event))
+                )
             except Unreachable as error:
-                if pause is None:
+                if delay is None:
                     return Verdict(503, "saturated", f"worker {owner} cannot be reached: {error}")
-                await asyncio.sleep(pause)
+                await asyncio.sleep(delay)
         raise AssertionError  # the last round returns
 
-    async def answer(self, table: dict[str, Any], data: bytes) -> list[Any]:
+    async def handle_remote(self, message: dict[str, Any], data: bytes) -> list[Any]:
         """The verdict on an event that another worker received and proved genuine."""
-        source = self._sources[table["source"]]
-        raw, text = data[: table["length"]], data[table["length"] :]
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in table["headers"]]
+        source = self._sources[message["source"]]
+        raw, text = data[: message["length"]], data[message["length"] :]
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in message["headers"]]
         text = text or raw
-        event = Event(source, parse_payload(text), headers, table["query"].encode("latin-1"), raw, text)
-        plans = self._plans()
-        jobs = plans.jobs(plans.plan(event), event)
-        return list(self._inner.try_immediately(event, jobs) or await self._inner.handle(event, jobs))
+        event = Event(source, parse_payload(text), headers, message["query"].encode("latin-1"), raw, text)
+        routing_table = self._routing_table()
+        jobs = routing_table.jobs(routing_table.plan(event), event)
+        return list(self._local.try_immediately(event, jobs) or await self._local.handle(event, jobs))
 
 
-def _table(event: Event) -> dict[str, Any]:
+def _encode_event(event: Event) -> dict[str, Any]:
     return {
-        "kind": KIND,
+        "kind": EVENT_MESSAGE,
         "source": event.source.name,
         "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers],
         "query": event.query.decode("latin-1"),
@@ -93,6 +95,6 @@ def _table(event: Event) -> dict[str, Any]:
     }
 
 
-def _other_text(event: Event) -> bytes:
+def _separate_text(event: Event) -> bytes:
     """The payload's own text where it is not what was sent: the claims of a token."""
     return b"" if event.text == event.data else event.text

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
 from ...errors import CallsheetError
-from ..server.bind import shares_ports
+from ..server.bind import supports_reuse_port
 from .assignment import VARIABLE, Assignment
 
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
-SHORT_LIFE = 5.0  # seconds; a worker that lived no longer is started again only after a pause
-PAUSES = (0.2, 1.0, 2.0, 5.0, 10.0)
+MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause
+RESTART_DELAYS = (0.2, 1.0, 2.0, 5.0, 10.0)
 
 
 class _Worker:
@@ -36,7 +36,7 @@ class _Worker:
         self.process: subprocess.Popen[bytes] | None = None
         self.started = 0.0
         self.failures = 0
-        self.due = 0.0  # when it is to be started again
+        self.restart_at = 0.0  # when it is to be started again
 
 
 class Supervisor:
@@ -47,7 +47,7 @@ class Supervisor:
         self._sockets = sockets
         self._note = note
         self._directory = tempfile.mkdtemp(prefix="listener-")
-        self._alive, self._life = os.pipe()
+        self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()
         self._stopping = False
         self._announced = False
@@ -55,33 +55,33 @@ class Supervisor:
     def run(self) -> int:
         """Returns the exit code: that of the first worker where it could not start, else 0."""
         try:
-            with self._handling():
-                code = self._first()
+            with self._signal_handlers():
+                code = self._start_first()
                 return code if code is not None else self._supervise()
         finally:
             self._kill_all()
-            for descriptor in (self._alive, self._life):
+            for descriptor in (self._alive, self._alive_write):
                 os.close(descriptor)
             self._wake.close()
             self._signals.close()
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _first(self) -> int | None:
+    def _start_first(self) -> int | None:
         """Its exit code where it ended before it was ready."""
         first = self._workers[0]
         ready = self._start(first)
         process = first.process
         while process is not None and process.poll() is None and not select.select([ready], [], [], 0.05)[0]:
             pass
-        came_up = os.read(ready, 1) == b"+"
+        is_ready = os.read(ready, 1) == b"+"
         os.close(ready)
-        if came_up or process is None:
+        if is_ready or process is None:
             return None
         return process.wait()
 
     def _supervise(self) -> int:
-        readies = [self._start(worker) for worker in self._workers[1:]]
-        for ready in readies:
+        ready_pipes = [self._start(worker) for worker in self._workers[1:]]
+        for ready in ready_pipes:
             os.read(ready, 1)
             os.close(ready)
         if not self._stopping:
@@ -90,37 +90,44 @@ class Supervisor:
             self._reap()
             if self._stopping and all(worker.process is None for worker in self._workers):
                 return 0
-            self._start_due()
-            select.select([self._wake], [], [], self._pause())
+            self._restart_due()
+            select.select([self._wake], [], [], self._time_until_restart())
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
 
     def _start(self, worker: _Worker) -> int:
         """The descriptor at which the worker tells that it is ready; it ends without a word when the worker does."""
-        ready, told = os.pipe()
-        inherited = () if self._binds_itself else tuple(each.fileno() for each in self._sockets)
-        names = tuple((each.family, *each.getsockname()[:2]) for each in self._sockets) if self._binds_itself else ()
-        part = Assignment(
-            worker.index, len(self._workers), self._directory, inherited, names, told, self._alive, not self._announced
+        ready, ready_write = os.pipe()
+        inherited = () if self._workers_bind else tuple(sock.fileno() for sock in self._sockets)
+        bindings = tuple((sock.family, *sock.getsockname()[:2]) for sock in self._sockets) if self._workers_bind else ()
+        assignment = Assignment(
+            worker.index,
+            len(self._workers),
+            self._directory,
+            inherited,
+            bindings,
+            ready_write,
+            self._alive,
+            not self._announced,
         )
         self._announced = True
         try:
             worker.process = subprocess.Popen(
                 [sys.executable, *sys.orig_argv[1:]],
-                env={**os.environ, VARIABLE: part.text},
-                pass_fds=[*inherited, told, self._alive],
+                env={**os.environ, VARIABLE: assignment.text},
+                pass_fds=[*inherited, ready_write, self._alive],
                 start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
             )
         except OSError as error:
             raise CallsheetError(f"cannot start a worker: {error.strerror}") from None
         finally:
-            os.close(told)
+            os.close(ready_write)
         worker.started = time.monotonic()
         return ready
 
     @property
-    def _binds_itself(self) -> bool:
-        return shares_ports() and all(each.family != socket.AF_UNIX for each in self._sockets)
+    def _workers_bind(self) -> bool:
+        return supports_reuse_port() and all(sock.family != socket.AF_UNIX for sock in self._sockets)
 
     def _reap(self) -> None:
         for worker in self._workers:
@@ -129,39 +136,39 @@ class Supervisor:
             worker.process = None
             if self._stopping:
                 continue
-            short = time.monotonic() - worker.started < SHORT_LIFE
-            worker.failures = worker.failures + 1 if short else 0
-            pause = PAUSES[min(worker.failures, len(PAUSES) - 1)]
-            worker.due = time.monotonic() + pause
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            self._note(f"worker {worker.index} ended with {how}; it is started again in {pause:g} s")
+            ended_early = time.monotonic() - worker.started < MIN_LIFETIME
+            worker.failures = worker.failures + 1 if ended_early else 0
+            delay = RESTART_DELAYS[min(worker.failures, len(RESTART_DELAYS) - 1)]
+            worker.restart_at = time.monotonic() + delay
+            cause = f"signal {-code}" if code < 0 else f"exit code {code}"
+            self._note(f"worker {worker.index} ended with {cause}; it is started again in {delay:g} s")
 
-    def _start_due(self) -> None:
+    def _restart_due(self) -> None:
         for worker in self._workers:
-            if worker.process is None and not self._stopping and time.monotonic() >= worker.due:
+            if worker.process is None and not self._stopping and time.monotonic() >= worker.restart_at:
                 os.close(self._start(worker))
 
-    def _pause(self) -> float | None:
-        waiting = [worker.due for worker in self._workers if worker.process is None]
+    def _time_until_restart(self) -> float | None:
+        waiting = [worker.restart_at for worker in self._workers if worker.process is None]
         return max(0.0, min(waiting) - time.monotonic()) if waiting and not self._stopping else None
 
     @contextlib.contextmanager
-    def _handling(self) -> Iterator[None]:
+    def _signal_handlers(self) -> Iterator[None]:
         """Signals are passed on, and wake the loop; the end of a worker wakes it too."""
-        for each in (self._wake, self._signals):
-            each.settimeout(0)
-        before_wakeup = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
+        for sock in (self._wake, self._signals):
+            sock.settimeout(0)
+        previous_wakeup_fd = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
         handlers: Mapping[str, Callable[[int, FrameType | None], None]] = {
             **dict.fromkeys(FORWARDED, self._forward),
             "SIGCHLD": lambda *_: None,
         }
-        before = {name: signal.signal(getattr(signal, name), handler) for name, handler in handlers.items()}
+        previous = {name: signal.signal(getattr(signal, name), handler) for name, handler in handlers.items()}
         try:
             yield
         finally:
-            for name, handler in before.items():
+            for name, handler in previous.items():
                 signal.signal(getattr(signal, name), handler)
-            signal.set_wakeup_fd(before_wakeup)
+            signal.set_wakeup_fd(previous_wakeup_fd)
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGHUP:

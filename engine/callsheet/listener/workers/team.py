@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, Unreachable
-from .ownership import KIND, OwnerDispatcher
+from .ownership import EVENT_MESSAGE, OwnerDispatcher
 
 if TYPE_CHECKING:
     from ..dispatch.synchronous import SynchronousDispatcher
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from ..verify.source import Source
     from .assignment import Assignment
 
-METRICS = "metrics"
-PATIENCE = 2.0  # seconds that the metrics of another worker are waited for
+METRICS_MESSAGE = "metrics"
+METRICS_TIMEOUT = 2.0  # seconds that the metrics of another worker are waited for
 
 
 class Team:
-    def __init__(self, part: Assignment, metrics: Metrics) -> None:
-        self.part = part
-        self.channel = Channel(part.directory, part.number)
+    def __init__(self, assignment: Assignment, metrics: Metrics) -> None:
+        self.assignment = assignment
+        self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
-        self._owners: OwnerDispatcher | None = None
+        self._dispatcher: OwnerDispatcher | None = None
         self._handling = 0
 
     def dispatcher(
-        self, inner: SynchronousDispatcher, sources: Mapping[str, Source], plans: Callable[[], RoutingTable]
+        self, local: SynchronousDispatcher, sources: Mapping[str, Source], routing_table: Callable[[], RoutingTable]
     ) -> OwnerDispatcher:
-        self._owners = OwnerDispatcher(inner, self.channel, self.part.workers, sources, plans)
-        return self._owners
+        self._dispatcher = OwnerDispatcher(local, self.channel, self.assignment.workers, sources, routing_table)
+        return self._dispatcher
 
     @property
     def idle(self) -> bool:
@@ -40,30 +40,33 @@ class Team:
         return self._handling == 0
 
     async def start(self) -> None:
-        await self.channel.start(self._answer)
+        await self.channel.start(self._handle_message)
 
-    async def _answer(self, table: dict[str, Any], data: bytes) -> Any:
-        if table["kind"] == METRICS:
+    async def _handle_message(self, message: dict[str, Any], data: bytes) -> Any:
+        if message["kind"] == METRICS_MESSAGE:
             return self._metrics.families()
-        if table["kind"] == KIND and self._owners is not None:
+        if message["kind"] == EVENT_MESSAGE and self._dispatcher is not None:
             self._handling += 1
             try:
-                return await self._owners.answer(table, data)
+                return await self._dispatcher.handle_remote(message, data)
             finally:
                 self._handling -= 1
-        raise ValueError(table["kind"])
+        raise ValueError(message["kind"])
 
     async def metrics_page(self, accept: str) -> tuple[bytes, str]:
         """What the whole listener counted, as far as its workers answer now."""
-        others = [index for index in range(self.part.workers) if index != self.part.number]
+        others = [index for index in range(self.assignment.workers) if index != self.assignment.number]
         answers = await asyncio.gather(*(self._metrics_of(index) for index in others))
-        told = {self.part.number: self._metrics.families(), **dict(zip(others, answers, strict=True))}
-        return self._metrics.merged_page(accept, told)
+        families_by_worker = {
+            self.assignment.number: self._metrics.families(),
+            **dict(zip(others, answers, strict=True)),
+        }
+        return self._metrics.merged_page(accept, families_by_worker)
 
     async def _metrics_of(self, index: int) -> list[Any]:
         try:
-            async with asyncio.timeout(PATIENCE):
-                found: list[Any] = await self.channel.ask(index, {"kind": METRICS})
+            async with asyncio.timeout(METRICS_TIMEOUT):
+                families: list[Any] = await self.channel.request(index, {"kind": METRICS_MESSAGE})
         except (Unreachable, TimeoutError):
             return []
-        return found
+        return families
