@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from callsheet.errors import UsageError
+from callsheet.errors import Conflict, UsageError
 from callsheet.richtext.editing import Editing
 from support import document_schema, random_document
 from support.richtext import nodes, texts
@@ -107,3 +107,27 @@ def test_documents_stay_but_for_the_edited_word() -> None:
             exact += json.dumps(changed, ensure_ascii=False, sort_keys=True) == plain.replace(word, NEW)
     assert edits > 20
     assert exact / edits >= 0.95
+
+
+@QUICK
+@given(bodies(), st.randoms(use_true_random=False))
+def test_what_two_people_changed_in_different_words_is_put_together(made, random) -> None:
+    """Each change stands in the result and nothing else differs, or the edit is refused."""
+    body, count = made
+    if count < 2:
+        return
+    mine, theirs = (f"word{number}x" for number in random.sample(range(count), 2))
+    there = body.replace(theirs, "Theirs")
+    text = editing(body).markdown().replace(mine, NEW)
+    try:
+        result = editing(there).merged(editing(body), text)
+    except Conflict:
+        return  # both in one block
+    assert result == there.replace(mine, NEW)
+
+
+@QUICK
+@given(bodies(), bodies())
+def test_a_side_that_changed_nothing_takes_all_of_the_other(made, other) -> None:
+    (body, _), (there, _) = made, other
+    assert editing(there).merged(editing(body), editing(body).markdown()) == there

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import Conflict, UsageError
 from ...richtext import convert
 from .unknown import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...richtext.editing import Editing
     from ..context import Context
 
 EDITED = ("storage", "adf")  # formats in which a text is put back into its source
+MOST_LINES = 60  # of what somebody else changed
 
 
 def adf(context: Context, text: str) -> Any:
@@ -55,8 +57,8 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     A source that is not known in a dry run makes the answer unknown.
     """
     source, form, text, section = step.get("of"), step["format"], step.get("text"), step.get("section")
-    images = step.get("images")
-    if any(isinstance(part, Unknown) for part in (source, text, images)):
+    images, since = step.get("images"), step.get("since")
+    if any(isinstance(part, Unknown) for part in (source, text, images, since)):
         name = str(source).strip("<>")
         return Unknown(name if text is None else f"{name}, edited" if source else "the text with its images")
     beside = getattr(text, "beside", None)
@@ -71,10 +73,30 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     edit = Editing(source, form, context.rich_text, section)
     if text is None:
         return edit.markdown()
-    result = edit.edited(text, literal=context.is_literal(text), beside=beside)
+    literal = context.is_literal(text)
+    if since is None or since == source:
+        result = edit.edited(text, literal=literal, beside=beside)
+    else:
+        before = Editing(since, form, context.rich_text, section)
+        if not step.get("merge"):
+            raise Conflict(str(step["fail"]), hint=step.get("hint"), details=_changes(before, edit))
+        result = edit.merged(before, text, literal=literal, beside=beside)
+        context.note("what was changed meanwhile stays, and the text's own changes are added")
     for loss in edit.losses.list():
         context.note(loss)
     return result
+
+
+def _changes(before: Editing, now: Editing) -> list[str]:
+    """What became of a text, as lines of a diff."""
+    import difflib
+
+    old, new = (edit.markdown().splitlines() for edit in (before, now))
+    lines = list(
+        difflib.unified_diff(old, new, "the version that was edited", "the version that is there", n=1, lineterm="")
+    )
+    more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return lines[:MOST_LINES] + more
 
 
 def _plain(context: Context, source: Any, form: str) -> str:

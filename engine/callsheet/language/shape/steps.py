@@ -146,6 +146,10 @@ class Edit(Shape, total=False):
     section: Annotated[Value, Field(description="Only the part below this heading.")]
     text: Annotated[Value, Field(description="The edited Markdown.")]
     images: Annotated[Value, Field(description="Name of an image beside the text → its address. Default: none.")]
+    since: Annotated[Value, Field(description="The source that the text was made from. Null: it is that of `of`.")]
+    merge: Annotated[Value, Field(description="Put the changes since then and those of the text together.")]
+    fail: Annotated[Template, Field(description="Without `merge`, where there are changes since then: the error.")]
+    hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
 
 
 class StepDefinition(Bound, Action, total=False):

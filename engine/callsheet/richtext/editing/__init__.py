@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...errors import Conflict, UsageError
 from ...jsontext import dump
 from ..adf import read as read_adf
 from ..lossless_markers import refuse_references
 from ..markdown.blocks import read as read_markdown
 from ..markdown.relative import Beside
 from ..rules import Rules
-from ..tree import Losses
+from ..tree import Losses, Node
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
+from .merge import BothChangedError, merged
 from .parts import Part, shape
 from .sayable import Sayable
 from .section import Section, section_of
@@ -58,13 +60,40 @@ class Editing:
 
         In a `literal` text, which is not a person's own, only formatting is read.
         """
+        return self._with(self._read(text, literal=literal, beside=beside))
+
+    def merged(self, since: Editing, text: str, *, literal: bool = False, beside: Beside | None = None) -> Any:
+        """The same for a text that was made `since`, from another version: the changes of both are put together.
+
+        Raises Conflict where both changed one block, or the text has what is gone.
+        """
+        old = [part.said() for part in since.root.parts or ()]
+        mine = since._read(text, literal=literal, beside=beside)
+        self.losses = since.losses
+        try:
+            content = merged(old, mine, [part.said() for part in self.root.parts or ()])
+            refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
+        except BothChangedError as error:
+            raise Conflict("the same part was changed here and there", details=self._both(error)) from None
+        except UsageError as error:
+            raise Conflict(f"something that the text has is no longer there: {error.message}") from None
+        return self._with(content)
+
+    def _both(self, error: BothChangedError) -> list[str]:
+        sides = (("here", error.mine), ("there", error.theirs))
+        return [f"{side}: {line}" for side, nodes in sides for line in self.sayable.write(nodes).strip().splitlines()]
+
+    def _read(self, text: str, *, literal: bool, beside: Beside | None) -> list[Node]:
+        """The blocks of the whole document, as the text has them."""
         rules = Rules(self.nodes, literal=True) if literal else self.rules
         own, target = self.format == "storage", self.format
         content = clean(read_markdown(text, rules, self.losses, target=target, own=own, beside=beside).content)
+        refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
+        return content if self.section is None else self.section.within(content)
+
+    def _with(self, content: list[Node]) -> Any:
+        """The source with these blocks in the place of its own."""
         references = {label: part for part, label in labels(self.root)}
-        refuse_references(text, content, references)
-        if self.section is not None:
-            content = self.section.within(content)
         if [shape(node) for node in content] == [shape(part.said()) for part in self.root.parts or ()]:
             return self.source
         if self.format == "storage":

@@ -62,8 +62,8 @@ def changes(parts: list[Part], nodes: list[Node]) -> list[Change]:
     placed = {b: a for a, b in pairs}
     moved = {place: free[key].pop(0) for place, key in enumerate(new_keys) if place not in placed and free.get(key)}
     gone = {*taken, *moved.values()}
-    was = [None if i in gone or parts[i].sealed else _words(old[i]) for i in range(len(parts))]
-    now = [None if j in placed or j in moved else _words(nodes[j]) for j in range(len(nodes))]
+    was = [None if i in gone or parts[i].sealed else word_counts(old[i]) for i in range(len(parts))]
+    now = [None if j in placed or j in moved else word_counts(nodes[j]) for j in range(len(nodes))]
     made = edited(was, now, pairs)
     equal = placed | moved
     return [
@@ -74,7 +74,7 @@ def changes(parts: list[Part], nodes: list[Node]) -> list[Change]:
     ]
 
 
-def _words(node: Node) -> Counter[str]:
+def word_counts(node: Node) -> Counter[str]:
     return Counter(word for found in walk(node) for word in re.findall(r"\w+", found.text))
 
 
