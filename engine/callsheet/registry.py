@@ -126,6 +126,7 @@ PAGINATION: dict[str, str] = {
     "array": "callsheet.client.pagination.offset:ARRAY",
     "token": "callsheet.client.pagination.token:TOKEN",
     "link": "callsheet.client.pagination.link:LINK",
+    "page": "callsheet.client.pagination.page:PAGE",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..client.pagination.plan import page_kind
 from .bodies import is_json
@@ -14,32 +14,53 @@ from .parameters import documented
 Paginators = Mapping[str, Mapping[str, Any]]
 
 
+class _Answer(NamedTuple):
+    """What a document tells of an operation's reply: its schema, the members of that, and its headers."""
+
+    schema: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    headers: Mapping[str, Any]
+
+    @property
+    def is_array(self) -> bool:
+        return self.schema.get("type") == "array"
+
+
 def paging_of(
     document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
 ) -> dict[str, Any] | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
     sendable = _sendable(document, call)
-    candidates = {name: table for name, table in paginators.items() if table.get("send") in sendable}
+    candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable)}
     if not candidates:
         return None
-    reply = reply_schema(document, call)
-    properties = _properties(document, reply)
-    ranked = [(_fit(document, table, reply, properties), name) for name, table in candidates.items()]
+    schema = reply_schema(document, call)
+    answer = _Answer(schema, _properties(document, schema), _headers(document, call))
+    ranked = [(_fit(document, table, answer), name) for name, table in candidates.items()]
     fits = [(fit, name) for fit, name in ranked if fit is not None]
     if not fits:
-        sends = [str(table["send"]) for table in candidates.values() if table.get("size") in sendable]
+        sends = [
+            str(table["send"]) for table in candidates.values() if {table.get("size"), table.get("send")} <= sendable
+        ]
         if sends:
             names = " or ".join(dict.fromkeys(sends))
             notes.append(f"{call.method} {call.path}: has {names}, but its reply fits no paginator")
         return None
     using = max(fits, key=lambda pair: pair[0])[1]
-    if page_kind(candidates[using]["kind"]).bare:
+    if answer.is_array:
         return {"using": using}
-    items = _items(document, candidates[using], properties)
+    items = _items(document, candidates[using], answer.properties)
     if items is None:
         notes.append(f"{call.method} {call.path}: pages by {using}, but its reply does not tell the items' key")
         return None
     return {"using": using, "items": items}
+
+
+def _can_ask(table: Mapping[str, Any], sendable: set[str]) -> bool:
+    """A link needs no parameter of the operation; everything else does."""
+    if "send" not in table:
+        return not page_kind(table["kind"]).needs_send
+    return table["send"] in sendable
 
 
 def _sendable(document: Document, call: HttpOperation) -> set[str]:
@@ -92,20 +113,37 @@ def _properties(document: Document, schema: Any) -> dict[str, Any]:
     return merged
 
 
-def _fit(
-    document: Document, table: Mapping[str, Any], reply: Mapping[str, Any], properties: Mapping[str, Any]
-) -> int | None:
+def _fit(document: Document, table: Mapping[str, Any], answer: _Answer) -> int | None:
     """How many of the fields that a paginator reads stand in the reply; none when it cannot be this one."""
-    is_array = reply.get("type") == "array"
-    bare = page_kind(table["kind"]).bare
-    if is_array or bare:
-        return 0 if is_array and bare else None
-    if not properties:
+    kind = page_kind(table["kind"])
+    reads_headers = table.get("reads") == "headers"
+    if answer.is_array and not (kind.bare or kind.numbered or reads_headers):
         return None
-    found = {key: has_fields(table[key], document, properties) for key in ("next", "last", "total") if key in table}
+    if not answer.is_array and (kind.bare or not answer.properties):
+        return None
+    keys = [key for key in ("next", "last", "total") if key in table]
+    if reads_headers:
+        found = {key: _is_header(table[key], answer.headers) for key in keys}
+    else:
+        found = {key: has_fields(table[key], document, answer.properties) for key in keys}
     if found.get("next") is False or (found and not any(found.values())):
         return None
     return sum(found.values())
+
+
+def _is_header(expression: str, headers: Mapping[str, Any]) -> bool:
+    """Whether the headers that an expression reads are documented; `links` are made of the one called Link."""
+    return all(("link" if path[0] == "links" else path[0]) in headers for path in field_paths(expression))
+
+
+def _headers(document: Document, call: HttpOperation) -> dict[str, Any]:
+    """The documented headers of a success, by their lower-case names."""
+    responses = call.operation.get("responses") or {}
+    return {
+        str(name).lower(): entry
+        for code in success_codes(responses)
+        for name, entry in (document.table(responses[code]).get("headers") or {}).items()
+    }
 
 
 def has_fields(expression: str, document: Document, properties: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from callsheet.client.pagination.pages import pages
 from callsheet.client.pagination.plan import plan_of
+from callsheet.client.pagination.reply_headers import told_in_headers
 from callsheet.client.pagination.walk import Page
 from callsheet.errors import CallsheetError, UsageError
 from support.server import Exchange, exchange, reply, serve
@@ -45,6 +46,19 @@ send = "cursor"
 size = "limit"
 next = "_links.next"
 root = "_links.base"
+
+[paginator.page]
+kind = "page"
+send = "page"
+size = "per_page"
+total = "total"
+first = 0
+
+[operation.byPage]
+product = "p"
+http = "GET /v1/pages"
+params = [{ name = "page", type = "integer" }, { name = "per_page", type = "integer" }]
+paginate = { using = "page", items = "values" }
 
 [operation.byOffset]
 product = "p"
@@ -423,3 +437,48 @@ def test_leaving_early_begins_no_more_pages() -> None:
         next(found)
         found.close()  # type: ignore[attr-defined]
     assert len(numbers.asked) <= 25
+
+
+def by_number(query: list[str], values: list[int], **more: Any) -> Exchange:
+    return get("/v1/pages", query, {"values": values, **more})
+
+
+def test_pages_by_number_end_at_the_total_or_at_an_empty_page() -> None:
+    script = [by_number([], [1, 2], total=3), by_number(["page=1"], [3], total=3)]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byPage")) == [1, 2, 3]
+    script = [by_number([], [1, 2]), by_number(["page=1"], [3]), by_number(["page=2"], [])]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byPage")) == [1, 2, 3]
+
+
+def test_a_total_says_nothing_of_pages_that_were_left_out() -> None:
+    script = [by_number(["page=5"], [6, 7], total=2), by_number(["page=6"], [], total=2)]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byPage", start="5")) == [6, 7]
+        with pytest.raises(UsageError, match="expected a whole number for page, not 'x'"):
+            items(walk(here, "byPage", start="x"))
+
+
+def test_a_service_that_ignores_the_number_is_not_asked_for_ever() -> None:
+    script = [by_number([], [1, 2]), by_number(["page=1"], [1, 2]), by_number(["page=2"], [1, 2])]
+    with shop(script, text=TEXT, verify=False) as here, pytest.raises(CallsheetError, match="repeats page"):
+        items(walk(here, "byPage"))
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ('<https://a/?x=1,2>; rel="next"; title="a, b", </b>; rel=prev', {"next": "https://a/?x=1,2", "prev": "/b"}),
+        ('<a>; REL="next LAST"', {"next": "a", "last": "a"}),
+        ('<a>; rel="next", <b>; rel="next"', {"next": "a"}),
+        ('<a>; title="rel=next", <b>', {}),
+        ("a; rel=next", {}),
+        ("<" * 5000 + ">;rel=next" * 1000, None),
+        ("", {}),
+    ],
+)
+def test_links_of_a_header(text: str, links: dict[str, str] | None) -> None:
+    found = told_in_headers({"Link": text, "X-A": "1"} if text else {"X-A": "1"})
+    assert found["x-a"] == "1"
+    assert links is None or found["links"] == links

@@ -11,15 +11,15 @@ from .plan import PageKind
 from .walk import Following, Walk
 
 
-def following(walk: Walk, reply: Reply, body: Any) -> Following:
+def following(walk: Walk, reply: Reply, told: Any) -> Following:
     request = reply.request
-    link = walk.value(walk.plan.next, body)
-    if not link or walk.value(walk.plan.last, body):
+    link = walk.value(walk.plan.next, told)
+    if not link or walk.value(walk.plan.last, told):
         return None, None
     if not isinstance(link, str):
         raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
     walk.repeats.named(link, walk.page + 1)
-    found = linked(request, link, reply.url, walk.value(walk.plan.root, body))
+    found = linked(request, link, reply.url, walk.value(walk.plan.root, told))
     walk.repeats.named(found.url, walk.page + 1)
     return found, dict(found.query).get(walk.plan.send or "", link)
 

@@ -10,10 +10,10 @@ from .plan import PageKind
 from .walk import Following, Walk
 
 
-def following(walk: Walk, reply: Reply, body: Any) -> Following:
+def following(walk: Walk, reply: Reply, told: Any) -> Following:
     """On by what was received, never by what was asked for; an empty page ends where the reply tells nothing."""
     request = reply.request
-    last = walk.value(walk.plan.last, body)
+    last = walk.value(walk.plan.last, told)
     walk.offset += walk.received
     if walk.received == 0 and last is False:
         raise CallsheetError(f"{request.name}: an empty page at {walk.offset} says that more would follow")

@@ -20,12 +20,13 @@ USUAL = 50  # a page's length where the definition tells neither default nor max
 
 
 class PageKind(NamedTuple):
-    """A way of paging. `following` takes the walk, a reply and its body, and gives what follows."""
+    """A way of paging. `following` takes the walk, a reply and what it tells (body or headers)."""
 
     following: Callable[..., tuple[Request | None, str | None]]
     counted: bool = False  # a page starts at a number of items
     ahead: bool = False  # pages may be asked for before the one in front of them has come
     bare: bool = False  # a reply is the list of items itself
+    numbered: bool = False  # pages have numbers
     needs_send: bool = True  # nothing can be asked for without a parameter that says where a page starts
 
 
@@ -35,7 +36,10 @@ def page_kind(name: str) -> PageKind:
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
-    """`items`, `next`, `last`, `total` and `root` are expressions over a reply's body."""
+    """`items` and `root` are expressions over a reply's body, `next`, `last` and `total` over body or headers.
+
+    `first` is the number of the first page where pages have numbers.
+    """
 
     kind: PageKind
     send: str | None
@@ -48,6 +52,8 @@ class PagePlan:
     root: str | None
     usual: int
     greatest: int | None
+    reads_headers: bool = False
+    first: int = 1
 
 
 def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
@@ -74,6 +80,8 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
         root=merged.get("root"),
         usual=int(length.get("default") or min(greatest or USUAL, USUAL)),
         greatest=greatest,
+        reads_headers=merged.get("reads") == "headers",
+        first=merged.get("first", 1),
     )
 
 

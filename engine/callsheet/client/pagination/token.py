@@ -9,9 +9,9 @@ from .plan import PageKind
 from .walk import Following, Walk
 
 
-def following(walk: Walk, reply: Reply, body: Any) -> Following:
-    token = walk.value(walk.plan.next, body)
-    if token is None or token == "" or walk.value(walk.plan.last, body):
+def following(walk: Walk, reply: Reply, told: Any) -> Following:
+    token = walk.value(walk.plan.next, told)
+    if token is None or token == "" or walk.value(walk.plan.last, told):
         return None, None
     walk.repeats.named(str(token), walk.page + 1)
     return walk.starting(reply.request, str(token)), str(token)

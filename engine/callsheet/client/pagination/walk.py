@@ -10,6 +10,7 @@ from ..http.reply import Reply
 from ..request.model import Json, Request
 from .plan import PagePlan
 from .repeats import Repeats
+from .reply_headers import told_in_headers
 
 
 class Page(NamedTuple):
@@ -39,6 +40,7 @@ class Walk:
         self.received = 0
         self.page = 0  # how many have come
         start = start if start is not None else _sent(plan, request, plan.send)
+        self.start = start  # where the first page starts, if somebody said
         self.offset = self._first_offset(start)
         self._first = self.starting(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._sized(self._first)
@@ -50,10 +52,11 @@ class Walk:
         items = self._items(reply, body)
         self.received = len(items)
         self.page += 1
-        self.total = _number(self.value(self.plan.total, body))
+        told = told_in_headers(reply.headers) if self.plan.reads_headers else body
+        self.total = _number(self.value(self.plan.total, told))
         if self.total is None or not self.plan.kind.counted:
             self.repeats.came(items, self.page)
-        following, position = self.plan.kind.following(self, reply, body)
+        following, position = self.plan.kind.following(self, reply, told)
         if self.left is not None:
             items = items[: self.left]
             self.left -= len(items)
@@ -82,17 +85,21 @@ class Walk:
             return None
 
     def _first_offset(self, start: str | None) -> int:
-        if not self.plan.kind.counted or start is None:
+        if not (self.plan.kind.counted or self.plan.kind.numbered) or start is None:
             return 0
         offset = _number(start)
         if offset is None:
             raise UsageError(f"expected a whole number for {self.plan.send}, not {start!r}")
-        return offset
+        return offset if self.plan.kind.counted else 0
 
     def starting(self, request: Request, position: str) -> Request:
         """The request for the page that starts there."""
-        numeric = self.plan.kind.counted and position.isdigit()
+        numeric = (self.plan.kind.counted or self.plan.kind.numbered) and position.isdigit()
         return _with(self.plan, request, self.plan.send, int(position) if numeric else position)
+
+    def position(self, request: Request) -> str | None:
+        """Where the page starts that a request asks for, as far as it says."""
+        return _sent(self.plan, request, self.plan.send)
 
     def _sized(self, request: Request) -> Request:
         """Never more than is still wanted, and a page's length only where somebody asked for one."""

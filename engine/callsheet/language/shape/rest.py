@@ -100,12 +100,21 @@ class PaginatorDefinition(Shape, total=False):
             reference(
                 "engine:pagination",
                 description="offset: a start index; array: the same over bare arrays, until one is empty; "
-                "token: an opaque word out of the reply; link: the reply names the next page's URL.",
+                "token: an opaque word out of the reply; link: the reply names the next page's URL; "
+                "page: a page's number.",
             ),
         ]
     ]
     send: Annotated[str, Field(description="Parameter (query or body) that says where the page starts.")]
     size: Annotated[str, Field(description="Parameter (query or body) for the number of items a page.")]
+    reads: Annotated[
+        Literal["body", "headers"],
+        Field(
+            description="Where next, last and total are looked for: in the reply's body (default), or in its headers, "
+            "by their lower-case names and, from a Link header, as links.next."
+        ),
+    ]
+    first: Annotated[int, Field(ge=0, description="page: the number of the first page, if not 1.")]
     items: Annotated[list[str], Field(description="Keys the items usually stand under, likeliest first (importer).")]
     next: Annotated[Expression, Field(description="The next token or link in a reply; null ends.")]
     last: Annotated[Expression, Field(description="True in the reply of the last page.")]
