@@ -41,7 +41,7 @@ def test_a_bad_answer_is_one_clear_error(answer: Scripted, code: int, words: str
 
 @pytest.mark.parametrize("cut", [0, 5])
 def test_a_body_cut_off_on_the_way_is_a_network_error_after_the_retries(cut: int) -> None:
-    with shop([exchange("GET", "/api/3/item/1", reply(json={"a": "b" * 100}, cut=cut), repeat=5)]) as here:
+    with shop([exchange("GET", "/api/3/item/1", reply(json={"a": "b" * 100}, cut=cut), repeat=3)]) as here:
         error = here.fail("getItem", {"id": "1"})
     assert error.exit_code == 7
     assert "the answer was cut off" in error.message

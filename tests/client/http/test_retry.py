@@ -153,6 +153,45 @@ def test_a_dropped_connection_is_tried_again() -> None:
         assert here.send("getItem", {"id": "1"}).status == 200
 
 
+BROKEN = reply(text="no gzip", headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "reached", "waited", "words"),
+    [
+        (reply(json={"a": "b" * 99}, cut=20), True, [2, 4], "the answer was cut off"),
+        (reply(json={"a": "b" * 99}, cut=20), False, [2, 4], "the answer was cut off"),
+        (BROKEN, True, [2, 4], "the answer could not be decompressed"),
+        (reply(json={}, cut=0), False, [2, 4], "the answer was cut off"),
+        (reply(json={}, cut=0), True, [2, 4, 8, 16], "the answer was cut off"),
+    ],
+    ids=["body", "body of the first answer", "compression", "first answer", "no answer after others"],
+)
+def test_an_answer_that_is_cut_off_again_and_again_is_given_up_soon(
+    answer: Scripted, reached: bool, waited: list[int], words: str
+) -> None:
+    """Only a service that answered before, and now does not, is waited for as long as a restart takes."""
+    before = [exchange("GET", "/api/3/item/0", reply(json={}))] if reached else []
+    script = [exchange("GET", "/api/3/item/1", answer, repeat=len(waited) + 1), *before]
+    with shop(script) as here:
+        if reached:
+            here.send("getItem", {"id": "0"})
+        error = here.fail("getItem", {"id": "1"})
+        assert here.clock.total == pytest.approx(sum(waited))
+        assert here.notes[0].endswith(f"try 2 of {len(waited) + 1}")
+        assert sum(request.path.endswith("/1") for request in here.server.requests) == len(waited) + 1
+    assert (error.exit_code, words in error.message) == (7, True), error.message
+
+
+def test_an_answer_that_is_cut_off_once_comes_whole_the_next_time() -> None:
+    script = [
+        exchange("GET", "/api/3/item/1", reply(json={"a": "b" * 99}, cut=20)),
+        exchange("GET", "/api/3/item/1", reply(json={"a": 1})),
+    ]
+    with shop(script) as here:
+        assert here.send("getItem", {"id": "1"}).json() == {"a": 1}
+
+
 def test_a_host_that_was_never_there_is_not_waited_for() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -10,6 +10,7 @@ import httpx
 from ...errors import CallsheetError, NetworkError, TLSFailed, UsageError
 
 _TIMEOUT_RETRIES = 1
+_CUT_OFF_RETRIES = 2
 _CHECK = "look whether it took effect before you send it again"
 
 
@@ -17,17 +18,18 @@ def nothing_sent(error: httpx.RequestError) -> bool:
     return isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError)
 
 
-def retries(error: httpx.RequestError, most: int, *, reached: bool) -> int:
+def retries(error: httpx.RequestError, most: int, *, reached: bool, begun: bool) -> int:
     """How often an idempotent request is repeated after this error.
 
-    A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address.
+    A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address. What cuts
+    off an answer that had `begun`, or the first one of all, is seldom a restart that is over in half a minute.
     """
     if isinstance(error, httpx.TimeoutException):
         return min(_TIMEOUT_RETRIES, most)
     hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls(error) is not None
     if hopeless or (isinstance(error, httpx.ConnectError) and not reached):
         return 0
-    return most
+    return min(_CUT_OFF_RETRIES, most) if begun or not reached else most
 
 
 def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: float, safe: bool) -> CallsheetError:

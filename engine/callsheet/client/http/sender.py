@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import httpx
@@ -65,18 +66,25 @@ class Sender:
         while True:
             attempt += 1
             self._take_turn(request)
+            begun = False
             try:
-                incoming = self._walk(request, headers, home, read=read)
+                incoming = self._walk(request, headers, home)
+                begun = True
+                incoming = _with_content(incoming) if read else _streamed(incoming)
             except httpx.RequestError as error:
-                delay = self._after_error(request, error, attempt)
+                most = self._most(request, error, begun=begun)
+                if attempt > most:
+                    raise self._words(request, error) from None
+                delay = self._policy.delay(attempt, None)
                 why = self._words(request, error).message
             else:
                 wait = self._after_answer(request, incoming, quota, attempt)
                 if wait is None:
                     return incoming
                 incoming.close()
-                delay, why = wait, f"{request.method} {self._redactor.url(incoming.url)}: {incoming.status}"
-            self._watch.waiting(delay, f"{why}; try {attempt + 1} of {self._policy.retries + 1}")
+                delay, most = wait, self._policy.retries
+                why = f"{request.method} {self._redactor.url(incoming.url)}: {incoming.status}"
+            self._watch.waiting(delay, f"{why}; try {attempt + 1} of {most + 1}")
             self._sleep(delay)
 
     def _take_turn(self, request: Request) -> None:
@@ -90,29 +98,27 @@ class Sender:
                 self._watch.waiting(wait, "little of the quota is left")
             self._sleep(wait)
 
-    def _walk(self, request: Request, headers: Mapping[str, str], home: str, *, read: bool) -> Incoming:
+    def _walk(self, request: Request, headers: Mapping[str, str], home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
         hop = redirect.first(request, headers, home)
         for _ in range(redirect.LIMIT + 1):
             response = self._message(hop)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
-                return self._incoming(request, response, hop.url, read=read)
+                return self._incoming(request, response, hop.url)
             response.close()
             hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
         raise CallsheetError(
             f"{request.method} {self._redactor.url(request.url)}: redirected more than {redirect.LIMIT} times"
         )
 
-    def _incoming(self, request: Request, response: httpx.Response, url: str, *, read: bool) -> Incoming:
+    def _incoming(self, request: Request, response: httpx.Response, url: str) -> Incoming:
         try:
             check_coding(response, f"{request.method} {self._redactor.url(url)}")
-            content = read_whole(response) if read else None
-            set_patience(response, patient=True)
         except BaseException:
             response.close()
             raise
-        return Incoming(request, response, url, lambda error: self._words(request, error), self._redactor, content)
+        return Incoming(request, response, url, lambda error: self._words(request, error), self._redactor)
 
     def _message(self, hop: redirect.Hop) -> httpx.Response:
         with opened(hop.body) as content:
@@ -126,12 +132,12 @@ class Sender:
         self._watch.answered(response)
         return response
 
-    def _after_error(self, request: Request, error: httpx.RequestError, attempt: int) -> float:
-        """Seconds to the next try, or the error."""
-        most = network.retries(error, self._policy.retries, reached=request.origin in self._reached)
-        if request.method not in IDEMPOTENT or attempt > most:
-            raise self._words(request, error) from None
-        return self._policy.delay(attempt, None)
+    def _most(self, request: Request, error: httpx.RequestError, *, begun: bool) -> int:
+        """How often it is tried again after this error. `begun`: the answer's headers had come."""
+        if request.method not in IDEMPOTENT:
+            return 0
+        reached = request.origin in self._reached
+        return network.retries(error, self._policy.retries, reached=reached, begun=begun)
 
     def _after_answer(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
         """Seconds to the next try; None when this answer is the last."""
@@ -147,6 +153,19 @@ class Sender:
         timeout = self._messages.timeout.read or 0.0
         safe = request.method in IDEMPOTENT
         return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
+
+
+def _with_content(incoming: Incoming) -> Incoming:
+    try:
+        return replace(incoming, content=read_whole(incoming.response))
+    except BaseException:
+        incoming.close()
+        raise
+
+
+def _streamed(incoming: Incoming) -> Incoming:
+    set_patience(incoming.response, patient=True)
+    return incoming
 
 
 def _endpoint(request: Request) -> str:
