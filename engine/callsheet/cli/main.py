@@ -198,6 +198,7 @@ def _report(context: Context, error: CallsheetError) -> int:
     """Say what went wrong on standard error, as JSON where the output is JSON."""
     from ..output.error_text import describe_error, error_object
 
+    context.hang_up()  # pages that were asked for ahead of time
     error.hint = error.hint and named(error.hint, context.program)
     text = describe_error(error)
     if _as_json(context):

@@ -241,8 +241,12 @@ class Context:
                 raise UsageError(f"a line of standard input is longer than {MOST_INPUT >> 20} MiB")
             yield line.rstrip("\n")
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
+        """Ask the site nothing more: what is still under way in other threads ends, and nothing is told of it."""
         if self._client is not None:
             self._client.close()
+
+    def close(self) -> None:
+        self.hang_up()
         if self._catalog is not None:
             self._catalog.close()

@@ -231,6 +231,22 @@ def test_closing_the_client_ends_the_waits_of_other_threads() -> None:
     assert not thread.is_alive()
 
 
+def test_nothing_is_told_once_the_client_is_closed() -> None:
+    """Not of the connection that is cut under a request of another thread, nor of an answer that comes too late."""
+    slow = exchange("GET", "/api/3/item/1", reply(json={}, delay=0.3), repeat=None)
+    with shop([slow], verify=False) as here:
+        threads = [threading.Thread(target=here.fail, args=("getItem", {"id": "1"}), daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(here.server.requests) < len(threads):
+            threading.Event().wait(0.01)
+        here.client.close()
+        told = [*here.notes, *here.log]
+        for thread in threads:
+            thread.join(5)
+        assert [*here.notes, *here.log] == told
+
+
 def test_an_interrupt_ends_the_wait_at_once() -> None:
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt

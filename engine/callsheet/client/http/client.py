@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0
 _ACCEPT = {"json": "application/json", "binary": "*/*", "location": "*/*", "none": "application/json, */*;q=0.5"}
 _SLICE = 0.2
+_SPEECH = 1.0  # seconds; whoever reads the notes may have stopped reading
 _LONGEST_FAILURE = 65536  # bytes; what is longer is a result
 
 
@@ -62,6 +64,7 @@ class Client:
         self._sleep = sleep
         self._now = now
         self._closed = False
+        self._speaking = threading.Lock()
         self.changed = False  # whether a request was sent that may have changed something
         self._connections = Connections(site, environ)
         self._sender = Sender(
@@ -69,7 +72,7 @@ class Client:
             self._connections,
             Governor(site.rps, clock),
             policy or Policy(),
-            Narrator(self.redactor, log, note, clock),
+            Narrator(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
             redactor=self.redactor,
             sleep=self._wait,
             now=now,
@@ -82,8 +85,11 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Also ends the waits of other threads."""
+        """Also ends the waits of other threads; nothing more is told of what they do, or of how it ends."""
+        spoken = self._speaking.acquire(timeout=_SPEECH)  # a line under way is finished first
         self._closed = True
+        if spoken:
+            self._speaking.release()
         self._connections.close()
 
     def send(self, request: Request) -> Reply:
@@ -170,6 +176,14 @@ class Client:
             return self._sender.open(request, headers, quota, home=home, read=read)
         except httpx.InvalidURL as error:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
+
+    def _until_closed(self, tell: Callable[[str], None]) -> Callable[[str], None]:
+        def told(line: str) -> None:
+            with self._speaking:
+                if not self._closed:
+                    tell(line)
+
+        return told
 
     def _wait(self, seconds: float) -> None:
         """In slices, so that closing the client ends it."""
