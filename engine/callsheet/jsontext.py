@@ -57,6 +57,10 @@ def _constant(name: str) -> NoReturn:
     raise JSONError(f"{name} is not JSON")
 
 
+_read = json.JSONDecoder(parse_float=_float, parse_constant=_constant).decode
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _decode(data: bytes) -> str:
     encoding = json.detect_encoding(data)
     try:
@@ -73,7 +77,7 @@ def parse(text: str | bytes, deepest: int | None = None) -> Any:
     if isinstance(text, bytes):
         text = _decode(text)
     try:
-        value = json.loads(text.removeprefix("\ufeff"), parse_float=_float, parse_constant=_constant)
+        value = _read(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         at_end = error.pos >= len(error.doc.rstrip()) or _OPEN_STRING.match(error.doc, error.pos) is not None
         what = "the text ends too early" if at_end else error.msg[:1].lower() + error.msg[1:]
@@ -117,10 +121,8 @@ def _marked(value: Any) -> Any:
 def dump(value: Any, indent: int | None = None) -> str:
     """The JSON text of a value, characters beyond ASCII as they are; half a surrogate pair stays escaped."""
     exact = ExactFloat.made
-    separators = (",", ": ") if indent else (", ", ": ")
-    text = json.dumps(
-        _marked(value) if exact else value, indent=indent, ensure_ascii=False, allow_nan=False, separators=separators
-    )
+    shown = _marked(value) if exact else value
+    text = _write(shown) if indent is None else json.dumps(shown, indent=indent, ensure_ascii=False, allow_nan=False)
     if exact:
         text = _MARKED.sub(r"\1", text)
     if text.isascii():

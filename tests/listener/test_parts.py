@@ -21,7 +21,7 @@ from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_condition, compile_fast, first_names
 from callsheet.language.template import TemplateError, compile_expression
 from callsheet.listener.dispatch.dedup import Deduplicator
-from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated
+from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 from callsheet.listener.handlers.process import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
 from callsheet.listener.routing.route_index import RouteIndex
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, urls
@@ -37,7 +37,8 @@ VALUES = st.recursive(
 EXPRESSIONS = [
     "a", "a.b", "a.b.c", "a || b", "a.b || b.c", "a && b", "!a", "a == b", "a != b", "a < b", "a >= `1`", "a == 'a'",
     "a == `1`", "a == `true`", "a.b == `1` && c", "c && a == 'a'", "'a' == b", "(a || b).c", "@", "a[0]", "a[?b]",
-    "not_null(a, b)", "a == `null`", "!a == b", "a == `[]`", "a < 'b'",
+    "not_null(a, b)", "not_null(a.b, c, `1`)", "not_null(a || b) == c", "a == `null`",
+    "!a == b", "a == `[]`", "a < 'b'",
 ]  # fmt: skip
 
 
@@ -125,6 +126,21 @@ def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
         await asyncio.gather(third, return_exceptions=True)
         concurrency.release()
         assert concurrency.running == 0
+
+    asyncio.run(play())
+
+
+def test_several_limits_are_entered_together_or_not_at_all() -> None:
+    async def play() -> None:
+        wide, narrow = ConcurrencyLimit(3), ConcurrencyLimit(1)
+        assert acquire_immediately((wide, narrow))
+        assert not acquire_immediately((wide, narrow))
+        assert (wide.running, narrow.running) == (1, 1)
+        waiting = asyncio.create_task(narrow.acquire())
+        await asyncio.sleep(0)
+        narrow.release()
+        assert not acquire_immediately((narrow,))  # whoever waits comes first
+        await waiting
 
     asyncio.run(play())
 

@@ -132,6 +132,23 @@ def _not(_: Ast, parts: list[Any]) -> Evaluate:
     return lambda value: not is_true(first(value))
 
 
+def _function(node: Ast, parts: list[Any]) -> Evaluate | None:
+    return _not_null(parts) if node["value"] == "not_null" and parts else None
+
+
+def _not_null(parts: list[Any]) -> Evaluate:
+    """What is compiled here never fails, so nothing is hidden by leaving the rest alone."""
+
+    def first(value: Any) -> Any:
+        for part in parts:
+            found = part(value)
+            if found is not None:
+                return found
+        return None
+
+    return first
+
+
 def _literal(node: Ast, _: list[Any]) -> Evaluate:
     constant = node["value"]
     return lambda _: constant
@@ -185,6 +202,7 @@ _MAKERS: dict[str, Callable[[Ast, list[Any]], Evaluate | None]] = {
     "or_expression": _or,
     "and_expression": _and,
     "not_expression": _not,
+    "function_expression": _function,
     "literal": _literal,
     "identity": _identity,
     "current": _identity,

@@ -225,6 +225,7 @@ class Assembly:
             seconds(definition["idle_time"]),
             self._on_refused,
             self.app.try_immediately,
+            self.app.respond,
         )
 
     def _on_refused(self, status: int, word: str, client: str) -> None:

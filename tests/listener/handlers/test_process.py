@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import process
+from callsheet.listener.handlers import process_watcher
+from callsheet.listener.handlers.executable import Executable
 from callsheet.listener.handlers.process import MAX_OUTPUT, Process
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
@@ -25,7 +26,7 @@ BIG = b"x" * 1_000_000
 @pytest.fixture(params=["loop", "threads"], autouse=True)
 def _watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "threads":
-        monkeypatch.setattr(process, "_HAS_PIDFD", False)
+        monkeypatch.setattr(process_watcher, "HAS_PIDFD", False)
     elif not hasattr(os, "pidfd_open"):
         pytest.skip("no pidfds here")
 
@@ -35,12 +36,13 @@ def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return runner.run(work())
 
 
-def outcome(line: str, data: bytes = b"") -> tuple[int, bytes]:
-    async def work() -> tuple[int, bytes]:
+def outcome(line: str, data: bytes = b"") -> tuple[int | None, bytes]:
+    async def work() -> tuple[int | None, bytes]:
         started = Process(["/bin/sh", "-c", line], None, dict(os.environ), data)
-        return await started.wait(), await started.output()
+        assert await started.wait(60)
+        return started.exit_code, await started.output()
 
-    found: tuple[int, bytes] = run(work)
+    found: tuple[int | None, bytes] = run(work)
     return found
 
 
@@ -67,12 +69,12 @@ def test_a_child_that_was_left_is_not_waited_for() -> None:
 
 
 def test_stopping_ends_all_that_was_started(tmp_path: Path) -> None:
-    async def work() -> tuple[int, bytes]:
+    async def work() -> tuple[int | None, bytes]:
         line = f"trap '' TERM; sleep 60 & echo $! > {tmp_path}/child; wait; sleep 60"
         started = Process(["/bin/sh", "-c", line], None, dict(os.environ), b"")
         await asyncio.to_thread(until, lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
         await started.stop()
-        return await started.wait(), await started.output()
+        return started.exit_code, await started.output()
 
     assert run(work) == (-9, b"")
     child = int((tmp_path / "child").read_text())
@@ -97,7 +99,7 @@ def test_many_programs_leave_no_descriptor_open() -> None:
     async def work() -> None:
         async def one() -> None:
             started = Process(["/bin/sh", "-c", "cat"], None, dict(os.environ), b"x")
-            await started.wait()
+            await started.wait(60)
             assert await started.output() == b"x"
 
         await asyncio.gather(*(one() for _ in range(20)))
@@ -106,3 +108,51 @@ def test_many_programs_leave_no_descriptor_open() -> None:
     before = len(os.listdir("/dev/fd"))
     run(work)
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_program_that_moved_is_found_again(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("first", "second")]
+    for place in places:
+        place.mkdir()
+        (place / "tool").write_text(f"#!/bin/sh\necho {place.name}\n")
+        (place / "tool").chmod(0o755)
+    environ = {"PATH": os.pathsep.join(map(str, places))}
+    executable = Executable(environ, {})
+
+    def start(path: str | None) -> str:
+        return subprocess.run(["tool"], executable=path, env=environ, check=True, capture_output=True, text=True).stdout
+
+    assert [executable.start("tool", start) for _ in range(2)] == ["first\n"] * 2
+    (places[0] / "tool").unlink()
+    assert executable.start("tool", start) == "second\n"
+    (places[1] / "tool").unlink()
+    with pytest.raises(FileNotFoundError):
+        executable.start("tool", start)
+
+
+def test_where_an_event_chooses_the_path_nothing_is_remembered() -> None:
+    assert Executable({"PATH": os.defpath}, {"PATH": "{id}"}).start("sh", lambda found: found) is None
+    assert Executable({"PATH": os.defpath}, {}).start("./sh", lambda found: found) is None
+
+
+@pytest.mark.parametrize("missing", ["pidfd_open", "epoll"])
+def test_a_program_is_watched_where_the_loop_cannot(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs already: calling that a failure would run it once more."""
+
+    def fail(*_: Any) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os if missing == "pidfd_open" else process_watcher.select, missing, fail, raising=False)
+    assert outcome("cat; exit 7", BIG) == (7, BIG[:MAX_OUTPUT])
+
+
+def test_time_that_is_over_is_told_and_ends_nothing() -> None:
+    async def work() -> tuple[bool, int | None]:
+        started = Process(["/bin/sh", "-c", "sleep 60"], None, dict(os.environ), b"")
+        in_time = await started.wait(0.05)
+        before = started.exit_code
+        await started.stop()
+        assert await started.output() == b""
+        return in_time, before
+
+    assert run(work) == (False, None)

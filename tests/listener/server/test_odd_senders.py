@@ -109,6 +109,25 @@ def test_a_body_in_the_smallest_chunks_costs_linear_time(plain: Listener) -> Non
     assert costs[1] < 9 * costs[0], "four times the size; with copies of what came before it would be 16 times"
 
 
+def test_what_is_refused_does_not_answer_the_request_before_it(plain: Listener) -> None:
+    slow = event("before a large one", "quiz_submitted")
+    large = START + b"Content-Length: 3000000\r\n\r\n"
+    with plain.connect() as connection:
+        connection.sendall(sized(slow) + large)
+        assert statuses(connection, 2)[:1] == [200]
+
+
+def test_answers_that_nobody_reads_do_not_pile_up(plain: Listener) -> None:
+    piece = sized(b"{}") * 1000
+    with plain.connect() as connection:
+        connection.settimeout(1)
+        taken = 0
+        with contextlib.suppress(OSError):  # no more is taken
+            while taken < 60_000_000:
+                taken += connection.send(piece)
+    assert taken < 50_000_000
+
+
 def used(listener: Listener) -> float:
     """Seconds of processor time."""
     page = listener.request("GET", "/metrics").body.decode()

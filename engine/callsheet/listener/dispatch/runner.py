@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from ..handlers import HandlerFailed
-from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated
+from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -71,6 +71,14 @@ class Runner:
             self._observe(job.id, perf_counter() - started, succeeded=True)
 
     async def _run_handler(self, event: Event, job: Job) -> None:
+        limits = (*job.concurrency_limits, self.concurrency)
+        if job.order is None and acquire_immediately(limits):
+            try:
+                await job.handler.run(event, job.id)
+            finally:
+                for concurrency in limits:
+                    concurrency.release()
+            return
         async with AsyncExitStack() as slots:
             try:
                 async with asyncio.timeout(self.max_wait):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
 
 
@@ -25,9 +25,14 @@ class ConcurrencyLimit:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def has_room(self) -> bool:
+        """A place that nobody waits for."""
+        return self.running < self.limit and not self._waiting
+
     async def acquire(self) -> None:
         """Raises `Saturated` at once where the queue is full."""
-        if self.running < self.limit and not self._waiting:
+        if self.has_room:
             self.running += 1
             return
         if self.max_waiting is not None and len(self._waiting) >= self.max_waiting:
@@ -50,6 +55,16 @@ class ConcurrencyLimit:
                 future.set_result(None)
                 return
         self.running -= 1
+
+
+def acquire_immediately(limits: Sequence[ConcurrencyLimit]) -> bool:
+    """Acquire all of them if none has to be waited for."""
+    for limit in limits:
+        if not limit.has_room:
+            return False
+    for limit in limits:
+        limit.running += 1
+    return True
 
 
 class KeyedLock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,8 @@ from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
 from .arguments import Arguments, as_argument
 from .base_handler import Base
-from .process import Process
+from .executable import Executable
+from .process import EncodedEnvironment, Process, encode_environment
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -28,30 +28,34 @@ class Program(Base):
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
         self.arguments = Arguments(table["run"])
         self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
-        self.environ = self.environment()
+        environ = self.environment()
+        self.environ = encode_environment(environ)
+        self.executable = Executable(environ, table.get("env", {}))
 
     async def run(self, event: Event, job: str) -> None:
         process = self._start(event)
         try:
-            async with asyncio.timeout(self.timeout):
-                code = await process.wait()
-        except TimeoutError:
-            raise HandlerFailed(f"still running after {self.timeout:g} s, stopped") from None
+            in_time = await process.wait(self.timeout)
         finally:
-            if not process.has_exited:
+            if process.exit_code is None:
                 await process.stop()
             self._report_output(job, await process.output())
-        if code:
+        if not in_time:
+            raise HandlerFailed(f"still running after {self.timeout:g} s, stopped")
+        if code := process.exit_code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
     def _start(self, event: Event) -> Process:
         arguments = self.arguments.fill(event.scope)
+        environ, data = self._environment(event), self.input_of(event)
         try:
-            return Process(arguments, self.directory or None, self._environment(event), self.input_of(event))
+            return self.executable.start(
+                arguments[0], lambda found: Process(arguments, self.directory or None, environ, data, found)
+            )
         except (OSError, ValueError) as error:
             raise HandlerFailed(f"cannot run {arguments[0]!r}: {getattr(error, 'strerror', None) or error}") from None
 
-    def _environment(self, event: Event) -> dict[str, str]:
+    def _environment(self, event: Event) -> EncodedEnvironment:
         variables = {
             "EVENT_TYPE": event.type,
             "EVENT_ID": to_text(event.id),
@@ -59,7 +63,7 @@ class Program(Base):
         }
         variables |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
         variables |= {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("env", {}).items()}
-        return self.environ | {name: as_argument(value) for name, value in variables.items()}
+        return {**self.environ, **encode_environment({name: as_argument(text) for name, text in variables.items()})}
 
     def _report_output(self, job: str, output: bytes) -> None:
         text = output.decode("utf-8", "replace")

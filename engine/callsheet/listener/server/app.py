@@ -63,21 +63,25 @@ class App:
         self.busy = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_read = scope["path"] in self.sources and scope["method"] == "POST" and not self.draining
+        data = await _read(receive) if is_read else b""
+        if data is None:
+            return
+        response = await self.respond(scope, data)
+        await send(response[0])
+        await send(response[1])
+
+    async def respond(self, scope: Scope, data: bytes) -> Response:
+        """The answer to a whole request."""
         source = self.sources.get(scope["path"])
         if source is None:
             page = self._page(scope)
-            response = page if isinstance(page, Response) else await page
-        elif scope["method"] != "POST":
-            response = self._question(scope, source)
-        elif self.draining:
-            response = responses.DRAINING
-        else:
-            data = await _read(receive)
-            if data is None:
-                return
-            response = self.respond_immediately(scope, data, source) or await self._finish(scope, data, source)
-        await send(response[0])
-        await send(response[1])
+            return page if isinstance(page, Response) else await page
+        if scope["method"] != "POST":
+            return self._question(scope, source)
+        if self.draining:
+            return responses.DRAINING
+        return self.respond_immediately(scope, data, source) or await self._finish(scope, data, source)
 
     def _page(self, scope: Scope) -> Response | Awaitable[Response]:
         page = self.pages.get(scope["path"])
@@ -86,7 +90,7 @@ class App:
         return page(scope) if scope["method"] in ("GET", "HEAD") else GET_ONLY
 
     def try_immediately(self, scope: Scope, data: bytes) -> Response | None:
-        """The answer to a whole POST where it needs no waiting. Else the same scope is to be called as ASGI says."""
+        """The answer to a whole POST where it needs no waiting. Else `respond` has it, asked with the same scope."""
         source = self.sources.get(scope["path"])
         return None if source is None or self.draining else self.respond_immediately(scope, data, source)
 

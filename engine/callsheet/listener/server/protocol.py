@@ -5,13 +5,15 @@ Clocks are looked at by one sweep a second over all connections instead of by a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from . import responses
+from .deferred import DeferredResponse
 from .upgrade import without_upgrade
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _FRAMING = 8
 
 
 class Limits(NamedTuple):
-    """Bytes and seconds, and what is told of requests that never become one, and of whole ones at once.
+    """Bytes and seconds, and what is told of requests that never become one, of whole ones at once, and later.
 
     Beyond `connections` a connection is answered 503, beyond `spare` more it is closed.
     """
@@ -41,6 +43,7 @@ class Limits(NamedTuple):
     idle_time: float
     on_refused: Callable[[int, str, str], None]
     try_immediately: Callable[[dict[str, Any], bytes], responses.Response | None]
+    respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
 
 
 _TOO_LARGE = responses.connection_close_response(413, b"Content Too Large")
@@ -182,33 +185,53 @@ class LimitedProtocol(HttpToolsProtocol):
         self.is_single_message = False
         body, self.buffered_body = self.buffered_body, None
         if body is not None:
-            body = bytes(body)
-            if self._respond_immediately(body):
-                return
-            super().on_headers_complete()
-            super().on_body(body)
+            self._respond(body if type(body) is bytes else bytes(body))
+            return
         super().on_message_complete()
         self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING)
 
-    def _respond_immediately(self, body: bytes) -> bool:
-        """The short way for what needs no waiting: no task, one write. uvicorn's way is taken by all else."""
+    def _respond(self, body: bytes) -> None:
+        """The short way for a whole POST: what needs no waiting is one call and one write."""
         url = parse_url(self.url)
+        path = url.path.decode("ascii")
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
-        scope["path"] = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
         scope["query_string"] = url.query or b""
         response = self.limits.try_immediately(scope, body)
-        if response is None:
-            return False
-        date = self.server_state.default_headers[0]
-        self.transport.write(b"%sdate: %s\r\n%s" % (response.head, date[1], response.tail))
-        self._enter_phase(IDLE)
-        return True
+        if response is not None:
+            self.write_response(response)
+            self._enter_phase(IDLE)
+            return
+        scope["method"] = "POST"
+        deferred = DeferredResponse(self)
+        self.cycle = self.active_cycle = cast("RequestResponseCycle", deferred)
+        self._enter_phase(RESPONDING)
+        task = self.loop.create_task(deferred.run(self.limits.respond(scope, body)))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def write_response(self, response: responses.Response, *, is_last: bool = False) -> None:
+        date = self.server_state.default_headers[0][1]
+        self.transport.write(response.closing(date) if is_last else response.dated(date))
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._unset_keepalive_if_required()
+        """As uvicorn does it, without a timer for each request."""
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
         if self.phase == RESPONDING and not self._is_responding:
             self._enter_phase(IDLE)
+
+    def pause_writing(self) -> None:
+        """Who does not read answers gets no more of them."""
+        super().pause_writing()
+        self.flow.pause_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.flow.resume_reading()
 
     @property
     def _is_responding(self) -> bool:
@@ -259,7 +282,7 @@ class LimitedProtocol(HttpToolsProtocol):
         running = self.active_cycle
         if running is None or running.response_complete:
             return None, None
-        is_own = running is self.cycle and self.phase == BODY and self.buffered_body is None
+        is_own = running is self.cycle and running.more_body
         return (None, running) if is_own else (running, None)
 
     def sweep(self, now: float) -> None:

@@ -9,10 +9,28 @@ Message = dict[str, Any]
 
 
 class Response(tuple[Message, Message]):  # noqa: SLOT001 - a tuple with slots cannot be
-    """The two messages of an ASGI response. `head` is the status line, `tail` all that follows the date."""
+    """The two messages of an ASGI response. `head` is the status line, `tail` all that follows the date.
+
+    `closes` tells whether it says that the connection ends.
+    """
 
     head: bytes
     tail: bytes
+    closes: bool
+    _date: bytes | None = None
+    _raw: bytes
+
+    def dated(self, date: bytes) -> bytes:
+        """As it is written; many are in the same second."""
+        if self._date is not date:
+            self._raw = b"%sdate: %s\r\n%s" % (self.head, date, self.tail)
+            self._date = date
+        return self._raw
+
+    def closing(self, date: bytes) -> bytes:
+        """The same, saying that it is the last of its connection."""
+        end = b"" if self.closes else b"connection: close\r\n"
+        return b"%sdate: %s\r\n%s%s" % (self.head, date, end, self.tail)
 
 
 RETRY_AFTER = b"5"
@@ -45,6 +63,7 @@ def make_response(status: int, body: bytes = b"", headers: tuple[tuple[bytes, by
             {"type": "http.response.body", "body": body},
         )
     )
+    response.closes = _CLOSE in headers
     response.head = b"HTTP/1.1 %d %s\r\n" % (status, HTTPStatus(status).phrase.encode())
     response.tail = b"".join(b"%s: %s\r\n" % header for header in lines) + b"\r\n" + body
     return response

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...language.compiled_jmespath import compile_fast, first_names
-from ...language.template import compile_expression, expressions
+from ...language.template import expressions
 from .challenge import Challenge, Challenged
 from .event import Event, query_values
 from .form import json_of
@@ -62,8 +62,8 @@ class Source:
         self.type_is_signed, self.id_is_signed = self._is_signed("type"), self._is_signed("id")
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
-        self.time_of: Callable[[Any], Any] = compile_expression(definition.get("time", "`null`"))
-        self.body_of: Callable[[Any], Any] = compile_expression(definition.get("body", "`null`"))
+        self.time_of: Callable[[Any], Any] = compile_fast(definition.get("time", "`null`"))
+        self.body_of: Callable[[Any], Any] = compile_fast(definition.get("body", "`null`"))
 
     def _names_read(self, *keys: str) -> set[str]:
         texts = (self.definition.get(key) for key in keys)
