@@ -40,6 +40,10 @@ def get(response: Any, repeat: int | None = 1) -> Exchange:
         ("30", 30),
         ("2.5", 2.5),
         (iso(-90), 0),
+        (str(int(NOW) - 45), 0),
+        (str((int(NOW) - 45) * 1000), 0),
+        ("-5", 0),
+        (iso(0.25, "%Y-%m-%dT%H:%M:%S.250Z"), 0.25),
         ("tomorrow", None),
         ("inf", None),
         ("nan", None),
@@ -129,3 +133,13 @@ def test_the_governor_hands_each_caller_its_own_turn() -> None:
     assert [governor.turn("a") for _ in range(3)] == [1.0, 2.0, 3.0]
     governor.note("a", Standing())
     assert governor.turn("a") == 0.0
+
+
+@pytest.mark.parametrize("start", [0.0, 0.25, 1e6])
+def test_the_clock_may_start_anywhere(start: float) -> None:
+    governor = Governor(4.0, lambda: start)
+    governor.note("a", Standing(limit=100.0, remaining=5.0, refill=0.5))
+    assert [governor.turn(endpoint) for endpoint in "aba"] == [0.5, 0.75, 1.0]
+    later = Governor(None, lambda: start)
+    later.note("b", Standing(reset=0.125), limited=True)
+    assert later.turn("b") == 0.125

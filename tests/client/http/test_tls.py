@@ -157,6 +157,13 @@ def test_a_proxy_given_by_the_environment_and_its_exceptions(monkeypatch: pytest
         far.send("getItem", {"id": "1"})
 
 
+def test_a_socks_proxy_names_the_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with shop(root="http://shop.example", proxy="socks5://127.0.0.1:1") as here:
+        error = here.fail("getItem", {"id": "1"})
+    assert (error.exit_code, error.hint) == (2, "install it with: pip install socksio")
+
+
 def test_a_connection_is_used_again() -> None:
     with shop([exchange("GET", ITEM, reply(json={}), repeat=5)]) as here:
         for _ in range(5):

@@ -91,6 +91,15 @@ def test_progress_is_shown_to_a_person_only(terminal: bool, tmp_path: Path, monk
     assert ("100%" in screen.getvalue()) is terminal
 
 
+def test_no_progress_is_shown_of_an_unknown_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, stream = io.StringIO(), io.BytesIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    with shop([exchange("GET", PICTURE, reply(body=b"", headers={"Content-Length": "0"}))]) as here:
+        assert pour(here.client, here.build("getPicture", {"id": "1"}), stream) == 0
+    assert screen.getvalue() == ""
+
+
 def test_a_multipart_upload_names_types_and_parts(tmp_path: Path) -> None:
     (tmp_path / "a b.png").write_bytes(b"\x89PNG")
     (tmp_path / "über.txt").write_bytes(b"text")

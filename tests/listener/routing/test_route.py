@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callsheet.catalog.catalog import open_catalog
+from callsheet.errors import UsageError
+from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.routing.route import RoutingTable, accepts, make_route
+from callsheet.listener.routing.route_set import Selection, read_rules
 
 SOURCES = ("shop", "bank")
 TYPES = {(source, type_): {} for source in SOURCES for type_ in ("paid", "refunded")}
@@ -60,3 +66,32 @@ def test_what_an_event_of_a_type_requires(body: dict[str, Any], wanted: bool) ->
     assert plan.requires is not None
     assert plan.requires(event("shop", "paid", **body).fast_scope) is wanted
     assert table.plan(event("shop", "other")).requires is None
+
+
+@pytest.mark.parametrize(
+    ("source", "on", "problem"),
+    [
+        ("", "push", None),
+        ("", "grade_change", None),
+        ("github", "push", None),
+        ("lms", "push", "unknown event type 'push'"),
+        ("lms", "pus[h]", "no event matches 'pus[h]'"),
+    ],
+)
+def test_the_types_of_a_route_are_those_of_the_sources_that_it_names(
+    source: str, on: str, problem: str | None, tmp_path: Path
+) -> None:
+    named = f'source = ["{source}"]\n' if source else ""
+    routes = tmp_path / "routes.toml"
+    routes.write_text(
+        f'[route.r]\n{named}on = ["{on}"]\ndo = [{{ handler = "append", file = "x" }}]\n', encoding="utf-8"
+    )
+    context = HandlerContext("", {}, frozenset(), lambda _: None, 1.0, lambda *_: 0)
+    with closing(open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path)})) as catalog:
+        wanted = Selection(("lms", "github"), (), (str(routes),), ())
+        if problem is None:
+            assert [route.name for route in read_rules(catalog, wanted, context).routes] == ["r"]
+        else:
+            with pytest.raises(UsageError, match='route "r": ') as caught:
+                read_rules(catalog, wanted, context)
+            assert problem in caught.value.message

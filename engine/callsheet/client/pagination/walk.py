@@ -37,7 +37,7 @@ class Walk:
         self.size = size if size is not None else _number(_sent(plan, request, plan.size))
         self.left = most
         self.total: int | None = None
-        self.received = 0
+        self.received: int  # of the last reply
         self.page = 0  # how many have come
         start = start if start is not None else _sent(plan, request, plan.send)
         self.start = start  # where the first page starts, if somebody said

@@ -63,6 +63,21 @@ def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connec
     assert state_of(connection) == before
 
 
+@pytest.mark.parametrize("change", LATE)
+def test_a_number_of_a_run_counts_for_its_own_process_alone(connection: sqlite3.Connection, change: str) -> None:
+    """A replay counts from the beginning again, so another process may hold the event with the same number."""
+    changes.stay_alive(connection, HOLDER, 0.0)
+    key = changes.add(connection, row(1, "running", "me"))
+    assert key is not None
+    changes.stay_alive(connection, OTHER, 11.0)
+    changes.replay(connection, [key], 11.0)
+    ((taken,), _) = changes.claim(connection, 1, "other", 11.0)
+    assert taken.lease == Lease(key, 1)
+    before = state_of(connection)
+    assert LATE[change](connection, Lease(key, 1)) is False
+    assert state_of(connection) == before
+
+
 def test_a_replay_leaves_what_runs_alone(connection: sqlite3.Connection) -> None:
     key = changes.add(connection, row(1, "running", "me"))
     assert key is not None

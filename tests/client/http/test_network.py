@@ -1,0 +1,98 @@
+"""What is said of a request that got no answer, and whether it may have had an effect."""
+
+from __future__ import annotations
+
+import ssl
+
+import httpx
+import pytest
+
+from callsheet.client.http.network import network_error, nothing_sent, retries, words
+
+REQUEST = httpx.Request("GET", "https://shop.example/x")
+
+
+def caused(error: httpx.RequestError, cause: BaseException) -> httpx.RequestError:
+    error.__cause__ = RuntimeError("between")
+    error.__cause__.__context__ = cause
+    return error
+
+
+def distrusted() -> ssl.SSLError:
+    error = ssl.SSLCertVerificationError(1, "no")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+def other_protocol() -> ssl.SSLError:
+    error = ssl.SSLError(1, "no")
+    error.reason = "WRONG_VERSION_NUMBER"
+    return error
+
+
+SEEN = [
+    (httpx.ConnectTimeout("x"), "no connection to shop.example within 7 s", "see --timeout", True),
+    (httpx.ReadTimeout("x"), "no answer within 7 s", "see --timeout", False),
+    (httpx.ProxyError("407 no"), "the proxy refused: 407 no", "check the proxy's address and credentials", True),
+    (
+        caused(httpx.ConnectError("x"), OSError(111, "Connection refused")),
+        "cannot connect to shop.example: connection refused",
+        "check the address, the network and the proxy",
+        True,
+    ),
+    (
+        caused(httpx.ConnectError("x"), distrusted()),
+        "the certificate of shop.example is not trusted: self-signed certificate",
+        "for a private certificate authority give the site its CA bundle, or set SSL_CERT_FILE",
+        True,
+    ),
+    (
+        caused(httpx.ConnectError("x"), other_protocol()),
+        "no TLS connection to shop.example: wrong version number",
+        "check that the address and port speak https",
+        True,
+    ),
+    (httpx.DecodingError("Bad\nZip"), "the answer could not be decompressed: bad", None, False),
+    (httpx.LocalProtocolError("Illegal"), "the request could not be sent: illegal", None, False),
+    (caused(httpx.ReadError(""), OSError(104, "Reset")), "the answer was cut off: reset", None, False),
+    (caused(httpx.ReadError("x"), OSError("no number")), "the answer was cut off: x", None, False),
+    (httpx.RemoteProtocolError(""), "the answer was cut off: remoteprotocolerror", None, False),
+]
+
+
+@pytest.mark.parametrize(("error", "text", "hint", "unsent"), SEEN, ids=lambda value: type(value).__name__)
+def test_what_went_wrong_and_what_to_do(error: httpx.RequestError, text: str, hint: str | None, unsent: bool) -> None:
+    error.request = REQUEST
+    assert words(error, 7.0) == (text, hint)
+    safe = network_error(error, "GET", "URL", timeout=7.0, safe=True)
+    assert (safe.message, safe.hint, safe.details, safe.exit_code) == (f"GET URL: {text}", hint, (), 7)
+    assert nothing_sent(error) is unsent
+    changing = network_error(error, "POST", "URL", timeout=7.0, safe=False)
+    if unsent:
+        assert (changing.hint, changing.details) == (hint, ("nothing was sent",))
+    else:
+        assert changing.details == ("it was sent once and not repeated: it may have been carried out",)
+        assert changing.hint == "look whether it took effect before you send it again"
+
+
+def test_an_address_of_another_protocol_is_a_usage_error() -> None:
+    error = httpx.UnsupportedProtocol("x", request=REQUEST)
+    assert network_error(error, "GET", "ftp://x", timeout=7.0, safe=True).exit_code == 2
+    assert retries(error, 4, reached=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "reached", "unknown"),
+    [
+        (httpx.ReadTimeout("x"), 1, 1),
+        (httpx.ConnectTimeout("x"), 1, 1),
+        (httpx.ProxyError("x"), 4, 4),
+        (httpx.ConnectError("x"), 4, 0),
+        (caused(httpx.ConnectError("x"), distrusted()), 0, 0),
+        (httpx.LocalProtocolError("x"), 0, 0),
+        (httpx.ReadError("x"), 4, 4),
+    ],
+)
+def test_how_often_it_is_tried_again(error: httpx.RequestError, reached: int, unknown: int) -> None:
+    assert [retries(error, 4, reached=known) for known in (True, False)] == [reached, unknown]
+    assert retries(error, 0, reached=True) == 0
