@@ -20,6 +20,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -31,7 +32,7 @@ ENGINE = ROOT / "engine" / "callsheet"
 # The tests that mirror a package, and those of the packages above that lean on it most.
 TESTS = {
     "client": ["tests/client", "tests/cli/test_op.py", "tests/security/test_safety_classes.py",
-               "tests/security/test_hosts.py"],
+               "tests/security/test_hosts.py", "tests/security/test_refused_credentials.py"],
     "sites": ["tests/sites", "tests/cli", "tests/security/test_which_site.py",
               "tests/security/test_refused_credentials.py"],
     "listener": ["tests/listener", "tests/test_extension.py"],
@@ -78,6 +79,7 @@ def tried(drawn: list[Mutant], reach: Reach, copies: list[Copy]) -> list[Mutant]
     for copy in copies:
         free.put(copy)
     killers: Counter[str] = Counter()
+    done = count(1)
 
     def survives(mutant: Mutant) -> bool:
         copy = free.get()
@@ -85,9 +87,12 @@ def tried(drawn: list[Mutant], reach: Reach, copies: list[Copy]) -> list[Mutant]
             killer = copy.killer(mutant, reach)
         finally:
             free.put(copy)
+        number = next(done)
         if killer is None:
-            print(f"survived: {mutant}" + ("" if reach.tests(mutant) else "   (no test)"), flush=True)
-        else:
+            print(f"{number}: survived: {mutant}" + ("" if reach.tests(mutant) else "   (no test)"), flush=True)
+        elif number % 10 == 0:
+            print(f"{number} tried", flush=True)
+        if killer is not None:
             killers[killer] += 1
         return killer is None
 
