@@ -59,3 +59,18 @@ def test_what_is_no_event_is_refused(text: bytes) -> None:
     with pytest.raises(Rejected) as caught:
         parse_payload(text)
     assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}")])
+@pytest.mark.parametrize("beside", ["", ',"b":[[],[]]'])
+def test_how_deep_an_event_may_be(opened: str, closed: str, beside: str) -> None:
+    def nested(depth: int) -> bytes:
+        return ('{"a":' + opened * (depth - 2) + "[]" + closed * (depth - 2) + beside + "}").encode()
+
+    assert parse_payload(nested(200))
+    with pytest.raises(Rejected, match="nested too deeply"):
+        parse_payload(nested(201))
+
+
+def test_many_values_beside_each_other_are_not_deep() -> None:
+    assert len(parse_payload(b'{"a": [' + b",".join([b"[1]"] * 1000) + b"]}")["a"]) == 1000

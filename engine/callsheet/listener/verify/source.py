@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_TYPE_LENGTH = 256
 _MAX_ID_LENGTH = 1024
-_MAX_ID = 10**_MAX_ID_LENGTH
+_ID_BOUND = 10**_MAX_ID_LENGTH
 _REGISTERED = ("iss", "sub", "aud", "exp", "nbf", "iat", "jti")
 
 
@@ -151,7 +151,7 @@ class Source:
             return type_, id_ or None
         if id_ is not None and (isinstance(id_, bool) or not isinstance(id_, int)):
             raise unreadable("not an event: its id is neither text nor an integer")
-        if id_ is not None and abs(id_) > _MAX_ID:
+        if id_ is not None and abs(id_) >= _ID_BOUND:
             raise unreadable("not an event: its id is too long")
         return type_, id_
 

@@ -1,0 +1,86 @@
+"""The numbers that the pages about the listener promise are those that the engine has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from callsheet.catalog.catalog import open_catalog
+from callsheet.durations import seconds
+from callsheet.listener.handlers import process
+from callsheet.listener.queue.jetstream import queue as jetstream_queue
+from callsheet.listener.queue.sqlite import queue as sqlite_queue
+from callsheet.listener.queue.worker import Backoff
+from callsheet.listener.verify import keyset, payload, source
+from support.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def definition(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    catalog = open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    try:
+        return catalog.get("listener", "webhook")
+    finally:
+        catalog.close()
+
+
+def own(key: str, unit: float = 1) -> Callable[[Mapping[str, Any]], float]:
+    def read(definition: Mapping[str, Any]) -> float:
+        value = definition[key]
+        return (seconds(value) if isinstance(value, str) else value) / unit
+
+    return read
+
+
+def is_(value: float) -> Callable[[Mapping[str, Any]], float]:
+    return lambda _: value
+
+
+PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
+    ("listener", r"a type of more than (\S+) or", is_(source._LONGEST_TYPE)),
+    ("listener", r"an id of more than (\S+) characters", is_(source._LONGEST_ID)),
+    ("listener", r"nested deeper than (\d+)", is_(payload._DEEPEST)),
+    ("listener", r"Headers must be complete within (\d+) s", own("header_time")),
+    ("listener", r"a body within (\d+) s", own("body_time")),
+    ("listener", r"an idle connection is closed after (\d+) s", own("idle_time")),
+    ("listener", r"Headers may have\s+(\d+) KiB", own("max_header", 1024)),
+    ("listener", r"(\d+) connections may be open", own("connections")),
+    ("listener", r"has the set fetched at once, at most once in (\d+) s", is_(keyset.COOLDOWN)),
+    ("listener", r"`timeout` \((\d+) s\)", own("timeout")),
+    ("listener", r"let running handlers finish for up to (\d+) s", own("drain_time")),
+    ("delivery", r"the last (\S+) for a\s+day", own("remember")),
+    ("delivery", r"A handler has (\d+) s", own("timeout")),
+    ("delivery", r"waits at most (\d+) s for a place", own("wait")),
+    ("delivery", r"senders get 503 within (\d+) s", own("put_wait")),
+    ("delivery", r"to (\d+) s, then after twice that", own("backoff")),
+    ("delivery", r"up to an hour; after (\d+) attempts the event is dead", own("attempts")),
+    ("delivery", r"renews its claim every (\d+) s", is_(sqlite_queue.HEARTBEAT)),
+    ("delivery", r"stopped for longer than (\d+) s", is_(sqlite_queue.LEASE)),
+    ("delivery", r"by the next, after at most (\d+) s", is_(sqlite_queue.LEASE + sqlite_queue.HEARTBEAT)),
+    ("delivery", r"does not answer within (\d+) s", is_(jetstream_queue.ANSWER)),
+]
+
+
+@pytest.mark.parametrize(("page", "words", "value"), PROMISED, ids=lambda part: part if isinstance(part, str) else "")
+def test_a_number_in_the_documentation_holds(
+    page: str, words: str, value: Callable[[Mapping[str, Any]], float], definition: Mapping[str, Any]
+) -> None:
+    (number,) = re.findall(words, (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+    assert float(number.replace(",", "")) == value(definition)
+
+
+def test_limits_that_the_documentation_says_in_words(definition: Mapping[str, Any]) -> None:
+    assert process.GRACE == 1.0, "another second to end"
+    assert seconds(definition["window"]) == 24 * 3600, "for a day"
+    assert seconds(definition["backoff_most"]) == 3600, "up to an hour"
+
+
+def test_a_failed_run_waits_twice_as_long_each_time_up_to_a_bound() -> None:
+    backoff = Backoff(12, 5.0, 3600.0)
+    for attempts in range(1, 100):
+        whole = min(3600.0, 5.0 * 2 ** (attempts - 1))
+        waits = [backoff.delay(attempts) for _ in range(50)]
+        assert whole / 2 <= min(waits) < max(waits) <= whole
