@@ -60,7 +60,7 @@ PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
     ("delivery", r"renews its claim every (\d+) s", is_(sqlite_queue.HEARTBEAT)),
     ("delivery", r"stopped for longer than (\d+) s", is_(sqlite_queue.LEASE)),
     ("delivery", r"by the next, after at most (\d+) s", is_(sqlite_queue.LEASE + sqlite_queue.HEARTBEAT)),
-    ("delivery", r"does not answer within (\d+) s", is_(jetstream_queue.ANSWER)),
+    ("delivery", r"does not answer within (\d+) s", is_(jetstream_queue.TIMEOUT)),
 ]
 
 

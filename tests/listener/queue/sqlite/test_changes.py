@@ -66,10 +66,10 @@ def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connec
 @pytest.mark.parametrize("change", LATE)
 def test_a_number_of_a_run_counts_for_its_own_process_alone(connection: sqlite3.Connection, change: str) -> None:
     """A replay counts from the beginning again, so another process may hold the event with the same number."""
-    changes.stay_alive(connection, HOLDER, 0.0)
+    changes.heartbeat(connection, HOLDER, 0.0)
     key = changes.add(connection, row(1, "running", "me"))
     assert key is not None
-    changes.stay_alive(connection, OTHER, 11.0)
+    changes.heartbeat(connection, OTHER, 11.0)
     changes.replay(connection, [key], 11.0)
     ((taken,), _) = changes.claim(connection, 1, "other", 11.0)
     assert taken.lease == Lease(key, 1)
