@@ -73,7 +73,7 @@ def test_a_number_in_the_documentation_holds(
 
 
 def test_limits_that_the_documentation_says_in_words(definition: Mapping[str, Any]) -> None:
-    assert process.GRACE == 1.0, "another second to end"
+    assert process.TERMINATE_TIMEOUT == 1.0, "another second to end"
     assert seconds(definition["window"]) == 24 * 3600, "for a day"
     assert seconds(definition["backoff_most"]) == 3600, "up to an hour"
 
