@@ -14,7 +14,7 @@ from callsheet.listener.handlers import process
 from callsheet.listener.queue.jetstream import queue as jetstream_queue
 from callsheet.listener.queue.sqlite import queue as sqlite_queue
 from callsheet.listener.queue.worker import Backoff
-from callsheet.listener.verify import keyset, payload, source
+from callsheet.listener.verify import keyset
 from support.places import ROOT
 
 
@@ -40,9 +40,6 @@ def is_(value: float) -> Callable[[Mapping[str, Any]], float]:
 
 
 PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
-    ("listener", r"a type of more than (\S+) or", is_(source._LONGEST_TYPE)),
-    ("listener", r"an id of more than (\S+) characters", is_(source._LONGEST_ID)),
-    ("listener", r"nested deeper than (\d+)", is_(payload._DEEPEST)),
     ("listener", r"Headers must be complete within (\d+) s", own("header_time")),
     ("listener", r"a body within (\d+) s", own("body_time")),
     ("listener", r"an idle connection is closed after (\d+) s", own("idle_time")),
