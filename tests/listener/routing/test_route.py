@@ -15,7 +15,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.routing.route import RoutingTable, accepts, make_route
-from callsheet.listener.routing.route_set import Selection, read_rules
+from callsheet.listener.routing.route_set import Selection, read_routes
 
 SOURCES = ("shop", "bank")
 TYPES = {(source, type_): {} for source in SOURCES for type_ in ("paid", "refunded")}
@@ -90,8 +90,8 @@ def test_the_types_of_a_route_are_those_of_the_sources_that_it_names(
     with closing(open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path)})) as catalog:
         wanted = Selection(("lms", "github"), (), (str(routes),), ())
         if problem is None:
-            assert [route.name for route in read_rules(catalog, wanted, context).routes] == ["r"]
+            assert [route.name for route in read_routes(catalog, wanted, context).routes] == ["r"]
         else:
             with pytest.raises(UsageError, match='route "r": ') as caught:
-                read_rules(catalog, wanted, context)
+                read_routes(catalog, wanted, context)
             assert problem in caught.value.message
