@@ -78,21 +78,23 @@ def test_what_went_wrong_and_what_to_do(error: httpx.RequestError, text: str, hi
 def test_an_address_of_another_protocol_is_a_usage_error() -> None:
     error = httpx.UnsupportedProtocol("x", request=REQUEST)
     assert network_error(error, "GET", "ftp://x", timeout=7.0, safe=True).exit_code == 2
-    assert retries(error, 4, reached=True) == 0
+    assert retries(error, 4, reached=True, begun=False) == 0
 
 
+# Known host, answer not begun; known host, answer begun; unknown host.
 @pytest.mark.parametrize(
-    ("error", "reached", "unknown"),
+    ("error", "times"),
     [
-        (httpx.ReadTimeout("x"), 1, 1),
-        (httpx.ConnectTimeout("x"), 1, 1),
-        (httpx.ProxyError("x"), 4, 4),
-        (httpx.ConnectError("x"), 4, 0),
-        (caused(httpx.ConnectError("x"), distrusted()), 0, 0),
-        (httpx.LocalProtocolError("x"), 0, 0),
-        (httpx.ReadError("x"), 4, 4),
+        (httpx.ReadTimeout("x"), [1, 1, 1]),
+        (httpx.ConnectTimeout("x"), [1, 1, 1]),
+        (httpx.ProxyError("x"), [4, 2, 2]),
+        (httpx.ConnectError("x"), [4, 2, 0]),
+        (caused(httpx.ConnectError("x"), distrusted()), [0, 0, 0]),
+        (httpx.LocalProtocolError("x"), [0, 0, 0]),
+        (httpx.ReadError("x"), [4, 2, 2]),
     ],
 )
-def test_how_often_it_is_tried_again(error: httpx.RequestError, reached: int, unknown: int) -> None:
-    assert [retries(error, 4, reached=known) for known in (True, False)] == [reached, unknown]
-    assert retries(error, 0, reached=True) == 0
+def test_how_often_it_is_tried_again(error: httpx.RequestError, times: list[int]) -> None:
+    cases = [(True, False), (True, True), (False, False)]
+    assert [retries(error, 4, reached=reached, begun=begun) for reached, begun in cases] == times
+    assert [retries(error, 1, reached=reached, begun=begun) for reached, begun in cases] == [min(1, n) for n in times]
