@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
@@ -47,6 +48,8 @@ def base_url_problem(text: str) -> str | None:
     shown = repr(text)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or port_is_wrong or _odd(text):
         return f"{shown} is not an http(s) URL"
+    if not is_host(parts.hostname):
+        return f"{shown}: {parts.hostname!r} cannot be the name of a host"
     if parts.query or parts.fragment:
         return f"{shown} has a query or fragment"
     if parts.scheme == "http" and not is_loopback(parts.hostname):
@@ -58,12 +61,32 @@ def proxy_problem(text: str) -> str | None:
     """Why `text` cannot be a proxy that is written down, or None."""
     try:
         parts = urlsplit(text)
-        wrong = parts.scheme not in ("http", "https", "socks5", "socks5h") or not parts.hostname or parts.port == 0
+        wrong = parts.scheme not in ("http", "https", "socks5", "socks5h") or parts.port == 0
+        wrong = wrong or not parts.hostname or not is_host(parts.hostname)
     except ValueError as error:
         return f"not a URL: {error}"
     if parts.password is not None:
         return "credentials do not belong here; give this proxy in HTTPS_PROXY"
     return "expected a URL like http://proxy.example.org:3128" if wrong else None
+
+
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
+_LONGEST_HOST = 253
+
+
+def is_host(name: str) -> bool:
+    """Whether a name server can be asked for it, or it is an IPv6 address."""
+    if ":" in name:
+        return True  # what is in brackets has been looked at by whoever split the URL
+    if not name.isascii() or "xn--" in name.lower():
+        import idna
+
+        try:
+            name = idna.encode(idna.decode(name) if name.isascii() else name).decode("ascii")
+        except idna.IDNAError:
+            return False
+    name = name.removesuffix(".")
+    return len(name) <= _LONGEST_HOST and all(_LABEL.fullmatch(label) for label in name.split("."))
 
 
 def _odd(text: str) -> bool:
@@ -73,13 +96,15 @@ def _odd(text: str) -> bool:
 def origin(url: str) -> str:
     """Scheme, host and port in one form: what must be equal for a credential to be sent.
 
-    Raises `UsageError` where there is no reading a host and port out of it.
+    Raises `UsageError` where there is no reading a host and port out of it, or nothing can be called like the host.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise UsageError(f"{url!r} is not a valid address: {str(error).lower()}") from None
+    if parts.hostname and not is_host(parts.hostname):
+        raise UsageError(f"{url!r} is not a valid address: {parts.hostname!r} cannot be the name of a host")
     scheme = parts.scheme.lower()
     return f"{scheme}://{_host(parts)}:{_DEFAULT_PORTS.get(scheme, 0) if port is None else port}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from jmespath import exceptions, functions
@@ -51,7 +52,12 @@ class Functions(functions.Functions):
         """The sum of two numbers; null with null."""
         if hasattr(left, "plus"):
             return left.plus(right)
-        return None if left is None or right is None else left + right
+        if left is None or right is None:
+            return None
+        numbers = isinstance(left, int | float) and isinstance(right, int | float)
+        if not numbers or not isfinite(left + right):
+            raise exceptions.JMESPathError("add() takes two numbers")
+        return left + right
 
     @functions.signature(_TEXT)
     def _func_quoted(self, text: str) -> str:
@@ -71,7 +77,7 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _ANY)
     def _func_chosen(self, items: Any, ids: Any) -> Any:
         """The items with one of these ids; all of them without ids."""
-        return [item for item in items or [] if not ids or str(item.get("id")) in ids]
+        return [item for item in items or [] if not ids or (isinstance(item, dict) and str(item.get("id")) in ids)]
 
     @functions.signature(_ANY, _ANY, _TEXT)
     def _func_joined(self, items: Any, others: Any, key: str) -> Any:

@@ -17,6 +17,8 @@ Part = str | Callable[[Mapping[str, Any]], Any]
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _QUOTES = "'\"`"
+# What functions raise, the library's and our own, when a value is of another kind than they are made for.
+_UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 
 
 class TemplateError(CallsheetError, ValueError):
@@ -62,7 +64,9 @@ def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
     def apply(scope: Any) -> Any:
         try:
             return parsed.search(scope, options=OPTIONS)
-        except exceptions.JMESPathError as error:
+        except TemplateError:
+            raise
+        except (exceptions.JMESPathError, *_UNFIT) as error:
             raise TemplateError(f"{expression}: {_first_line(error)}") from None
 
     return apply
@@ -154,4 +158,4 @@ def _closing_brace(text: str, start: int) -> int:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(":")
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(":")

@@ -96,7 +96,14 @@ def test_a_redirect_to_something_else_than_the_web_is_refused() -> None:
 
 
 def test_a_ring_ends() -> None:
-    with shop([exchange("GET", "/api/3/item/1", moved("/api/3/item/1"), repeat=11)]) as here:
+    ring = [exchange("GET", "/api/3/item/1", moved("/a")), exchange("GET", "/a", moved("/api/3/item/1"))]
+    with shop(ring) as here:
+        assert here.fail("getItem", {"id": "1"}).message.endswith("redirected in a circle")
+
+
+def test_a_path_without_an_end_ends() -> None:
+    steps = [exchange("GET", f"/{number}", moved(f"/{number + 1}")) for number in range(10)]
+    with shop([exchange("GET", "/api/3/item/1", moved("/0")), *steps]) as here:
         assert here.fail("getItem", {"id": "1"}).message.endswith("redirected more than 10 times")
 
 

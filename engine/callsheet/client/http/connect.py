@@ -93,13 +93,14 @@ def proxy_for(url: httpx.URL, own: str | None = None) -> str | None:
 
     This machine is never reached through another one: plain http to it may carry a credential.
     """
-    if is_loopback(url.host):
+    host = url.raw_host.decode("ascii")  # as it is looked up; the other form fails on what only looks like Punycode
+    if is_loopback(host):
         return None
     if own:
         return own
     proxies = getproxies()
     found = proxies.get(url.scheme) or proxies.get("all")
-    if not found or proxy_bypass(url.host):
+    if not found or proxy_bypass(host):
         return None
     return found if "://" in found else f"http://{found}"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import httpx
 
 from ...errors import CallsheetError
+from ...integers import whole
 from ..request.model import Request
 from .redact import Redactor
 from .reply import Reply
@@ -72,8 +73,7 @@ class Incoming:
     @property
     def length(self) -> int | None:
         """Bytes that will come, where that is known beforehand."""
-        text = self.headers.get("content-length", "")
-        return int(text) if text.isdigit() and "content-encoding" not in self.headers else None
+        return None if "content-encoding" in self.headers else whole(self.headers.get("content-length", ""))
 
     def chunks(self) -> Iterator[bytes]:
         try:

@@ -48,7 +48,7 @@ def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: 
 
 def words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
     """What went wrong, and a hint."""
-    host = error.request.url.host
+    host = error.request.url.raw_host.decode("ascii")
     tls = _tls(error)
     if tls is not None:
         return _tls_words(tls, host)

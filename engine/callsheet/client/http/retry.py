@@ -54,7 +54,7 @@ def http_date(text: str) -> float | None:
 
     try:
         return parsedate_to_datetime(text).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or a time zone beyond all calendars
         return None
 
 

@@ -101,16 +101,17 @@ class Sender:
     def _walk(self, request: Request, headers: Mapping[str, str], home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
         hop = redirect.first(request, headers, home)
-        for _ in range(redirect.LIMIT + 1):
+        passed: set[tuple[str, str]] = set()
+        while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
+            passed.add((hop.method, hop.url))
             response = self._message(hop)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
                 return self._incoming(request, response, hop.url)
             response.close()
             hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
-        raise CallsheetError(
-            f"{request.method} {self._redactor.url(request.url)}: redirected more than {redirect.LIMIT} times"
-        )
+        how = "in a circle" if (hop.method, hop.url) in passed else f"more than {redirect.LIMIT} times"
+        raise CallsheetError(f"{request.method} {self._redactor.url(request.url)}: redirected {how}")
 
     def _incoming(self, request: Request, response: httpx.Response, url: str) -> Incoming:
         try:

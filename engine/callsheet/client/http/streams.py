@@ -64,7 +64,10 @@ class Backend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Options | None = None,
     ) -> httpcore.NetworkStream:
-        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        try:
+            stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        except UnicodeError:  # the resolver's word for a name that nothing can have
+            raise httpcore.ConnectError("no host can have this name") from None
         address = str(stream.get_extra_info("server_addr")[0]).partition("%")[0]
         if self._local and is_loopback(host) and not is_loopback(address):
             stream.close()

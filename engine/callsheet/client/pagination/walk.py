@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ...errors import CallsheetError, UsageError
+from ...integers import whole
 from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
 from ..request.model import Json, Request
@@ -94,8 +96,8 @@ class Walk:
 
     def starting(self, request: Request, position: str) -> Request:
         """The request for the page that starts there."""
-        numeric = (self.plan.kind.counted or self.plan.kind.numbered) and position.isdigit()
-        return _with(self.plan, request, self.plan.send, int(position) if numeric else position)
+        number = whole(position) if self.plan.kind.counted or self.plan.kind.numbered else None
+        return _with(self.plan, request, self.plan.send, position if number is None else number)
 
     def position(self, request: Request) -> str | None:
         """Where the page starts that a request asks for, as far as it says."""
@@ -111,8 +113,10 @@ class Walk:
 
 def _number(value: Any) -> int | None:
     if isinstance(value, str):
-        return int(value) if value.isdigit() else None
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return whole(value)
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _sent(plan: PagePlan, request: Request, name: str | None) -> str | None:

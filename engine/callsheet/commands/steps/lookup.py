@@ -13,6 +13,7 @@ from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import Dispatcher
 from .matching import Candidates, contains, matches
+from .print_result import listed
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -78,14 +79,14 @@ class Lookups:
         value = keyword.get("value", lookup.get("value", "@"))
         if answer is None:
             return Match(_unknown(value, lookup, word), word)
-        return Match(evaluate(value, answer), _label({**lookup, "value": value}, answer) or word, answer)
+        return Match(_id(value, lookup, word, answer), _label({**lookup, "value": value}, answer) or word, answer)
 
     def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
         """None in a dry run that does not ask."""
         answer = self._ask(lookup, scope)
         if answer is None:
             return None
-        items = (evaluate(lookup["items"], answer) if "items" in lookup else answer) or []
+        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer)
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
@@ -135,7 +136,7 @@ class Lookups:
         name = _label(lookup, item)
         if not matching.exact:
             self.context.note(f'no {lookup["title"]} is called "{word}"; taken: {name}')
-        return Match(evaluate(value, item), name, item)
+        return Match(_id(value, lookup, word, item), name, item)
 
     def _may_guess(self, lookup: LookupDefinition) -> bool:
         return not self.exact and bool(lookup.get("partial"))
@@ -151,6 +152,19 @@ class Lookups:
         if key not in self._answers:
             self._answers[key] = self.dispatcher.everything(table["call"], request)
         return self._answers[key]
+
+
+def _id(expression: str, lookup: LookupDefinition, word: str, item: Any) -> Any:
+    """What a request can name a thing by: a text or a number, or the whole thing (`@`).
+
+    Raises `CallsheetError` for an answer that does not hold it.
+    """
+    found = evaluate(expression, item)
+    if expression == "@":
+        return found
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise CallsheetError(f'the answer to "{word}" holds no {expression} that a {lookup["title"]} can be named by')
+    return found
 
 
 def _unknown(value: str, lookup: LookupDefinition, word: str) -> Unknown:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import CallsheetError, UsageError
+from ...integers import whole
 
 if TYPE_CHECKING:
     from ...output import Output
@@ -19,8 +20,9 @@ def show(output: Output, value: Any) -> None:
         output.one(value)
 
 
-def show_part(context: Context, output: Output, items: list[Any], extent: Extent) -> None:
+def show_part(context: Context, output: Output, items: Any, extent: Extent) -> None:
     """Where a service answers a list whole, pages are cut out of it here; they start at an index."""
+    items = listed(items)
     start = _index(extent.start)
     length = extent.most if extent.most is not None or extent.all else extent.size
     end = len(items) if length is None else start + length
@@ -29,7 +31,15 @@ def show_part(context: Context, output: Output, items: list[Any], extent: Extent
         context.note(f"there are more items of {len(items)}: --all for every one, --page-token {end} for the next page")
 
 
+def listed(found: Any) -> list[Any]:
+    """What a service answered where a list was expected; nothing at all is an empty one."""
+    if found is None or isinstance(found, list):
+        return found or []
+    raise CallsheetError("expected a list in the answer")
+
+
 def _index(start: str | None) -> int:
-    if start is not None and not start.isdigit():
+    index = 0 if start is None else whole(start)
+    if index is None:
         raise UsageError(f"--page-token expects a whole number here, not {start!r}")
-    return int(start or 0)
+    return index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import Conflict, UsageError
+from ...errors import CallsheetError, Conflict, UsageError
 from ...richtext import convert
 from .unknown import Unknown
 
@@ -48,7 +48,7 @@ def markdown(context: Context, text: str) -> str:
 
 def markdown_of_storage(context: Context, text: str) -> Any:
     """To be kept: what Markdown cannot say is carried along."""
-    return _converted(context, text, "markdown", source="storage", lossless=True).rstrip("\n")
+    return _of_service(context, text, "storage", lossless=True)
 
 
 def edited(context: Context, step: Mapping[str, Any]) -> Any:
@@ -67,7 +67,9 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     if not source or form not in EDITED:
         if section is not None:
             raise UsageError(f"no heading {section!r}: there is no text yet" if not source else "it has no sections")
-        return _converted(context, text, form) if text is not None else _plain(context, source, form)
+        if text is not None:
+            return _converted(context, text, form)
+        return _of_service(context, source, form) if source else ""
     from ...richtext.editing import Editing
 
     edit = Editing(source, form, context.rich_text, section)
@@ -99,8 +101,14 @@ def _changes(before: Editing, now: Editing) -> list[str]:
     return lines[:MOST_LINES] + more
 
 
-def _plain(context: Context, source: Any, form: str) -> str:
-    return str(_converted(context, source, "markdown", source=form)).rstrip("\n") if source else ""
+def _of_service(context: Context, source: Any, form: str, *, lossless: bool = False) -> str:
+    """What a service holds, as Markdown; that it cannot be read is no mistake of the person's."""
+    if form != "adf" and not isinstance(source, str):
+        raise CallsheetError(f"the answer holds no text in the format {form}")
+    try:
+        return str(_converted(context, source, "markdown", source=form, lossless=lossless)).rstrip("\n")
+    except UsageError as error:
+        raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
 
 
 def front_matter(text: str) -> dict[str, Any]:

@@ -210,7 +210,7 @@ class Run:
     def _show(self) -> None:
         if "items" in self.command:
             items = evaluate(self.command["items"], self.answer)
-            show_part(self.context, self.output, items or [], self.extent)
+            show_part(self.context, self.output, items, self.extent)
         elif "result" in self.command:
             show(self.output, self._result())
         elif self.command.get("pages") and isinstance(self.answer, list):

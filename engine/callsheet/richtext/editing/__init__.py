@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import Conflict, UsageError
+from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump
 from ..adf import read as read_adf
 from ..lossless_markers import refuse_references
@@ -39,15 +39,23 @@ class Editing:
         self.rules = Rules(nodes)
         self.sayable = Sayable(self.rules)
         self.losses = Losses()
-        if format == "storage":
-            self.root = StorageParts(source, self.rules, self.sayable).root()
-            self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
-        else:
+        try:
+            self._open(source)
+        except UsageError as error:  # it is what a service holds: no mistake of the person's
+            raise CallsheetError(f"the text to be edited cannot be read: {error.message}") from None
+        self.section: Section | None = section_of(self.root, section) if section is not None else None
+
+    def _open(self, source: Any) -> None:
+        if self.format != "storage":
             read_adf(source, self.rules, Losses())
             self._parts = DocumentParts(self.rules, self.sayable)
             self.root = self._parts.root(source)
             self._text = settle(self.root, self.sayable, lambda part: dump(part.source))
-        self.section: Section | None = section_of(self.root, section) if section is not None else None
+        elif isinstance(source, str):
+            self.root = StorageParts(source, self.rules, self.sayable).root()
+            self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
+        else:
+            raise UsageError("expected a text in storage format")
 
     def markdown(self) -> str:
         """The text to edit."""

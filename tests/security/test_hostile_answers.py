@@ -1,0 +1,211 @@
+"""Any answer in the place of any answer that a command asks for: a result or a clear error, and no second write."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.cli.main import run
+from callsheet.client.http.client import Client
+from support.cases import datacenter, environment
+from support.hostile_server import Behaviour, answer, hostile, raw, redirect
+from support.places import CASES
+from support.server import Received, Scripted, Server, load_exchanges, reply
+
+CASES_WITH_ANSWERS = [
+    case
+    for folder in ("commands", "http", "op", "output")
+    for path in sorted((CASES / folder).glob("*.toml"))
+    for case in tomllib.loads(path.read_text(encoding="utf-8")).get("case", [])
+    if "argv" in case and case.get("exchange")
+]
+ODD: list[Any] = [
+    None, True, -1, 1.5, "", "x", "\ud800", "\x1b[2J", [], {}, [1], [None], {"a": 1}, [{"id": {}}], "http://[bad",
+    "../../x", "@/etc/passwd", "9" * 30, "0001-01-01T00:00:00.000+2359", {"content": [None]}, "<p><ac:x></p>",
+    "<![CDATA[", "INFINITE",
+]  # fmt: skip
+JSON = {"Content-Type": "application/json"}
+WHOLE = [
+    reply(204),
+    reply(205),
+    reply(headers=JSON),
+    *(reply(body=body, headers=JSON) for body in (b"null", b"[]", b"{}", b"7", b"\xef\xbb\xbf{}", b'{"a":"\xff"}')),
+    reply(body='{"id":1}'.encode("utf-16"), headers=JSON),
+    reply(body=b'{"id":1,"id":[],"values":1,"values":[{}]}', headers=JSON),
+    reply(text="<html><title>\x1b]0;x\x07Sign in</title>", headers={"Content-Type": "text/html"}),
+    reply(body=b"{}", headers={**JSON, "Content-Encoding": "gzip"}),
+    reply(body=b'{"errors":{"a":[null],"":{"x":"\\ud800 \\u001b[2J"}}}', status=400, headers=JSON),
+    *(
+        reply(429, headers={"Retry-After": text})
+        for text in ("9" * 40, "-5", "NaN", "inf", "Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, "1 jan 99999999999 0:0")
+    ),
+    reply(503, headers={"Date": "Mon, 01 Jan 0001 00:00:00 -0000"}),
+    *(
+        reply(status, headers={"Location": to})
+        for status in (302, 303, 307)
+        for to in ("/x", "file:///etc/passwd", "http://xn--/", f"http://{'a' * 300}.example/", "http://a..b/", "")
+    ),
+]
+
+
+class Lying(Server):
+    """Follows the script but for the answer number `at` and, when it is `steadfast`, all after it."""
+
+    def __init__(self, case: dict[str, Any], at: int, lie: Scripted, *, steadfast: bool) -> None:
+        super().__init__(load_exchanges(case["exchange"]), None)
+        self.trusted, self.at, self.lie, self.steadfast = True, at, lie, steadfast
+
+    def answer(self, request: Received) -> Scripted:
+        number = len(self.requests)
+        found = super().answer(request)
+        return self.lie if number == self.at or (number > self.at and self.steadfast) else found
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*path, key))
+
+
+def with_part(value: Any, path: tuple[Any, ...], part: Any) -> Any:
+    if not path:
+        return part
+    value = copy.copy(value)
+    value[path[0]] = with_part(value[path[0]], path[1:], part)
+    return value
+
+
+@st.composite
+def lies(draw: st.DrawFn) -> tuple[dict[str, Any], int, Scripted]:
+    """A case, which of its answers is another, and that answer: one of any kind, or the right one with a wrong part."""
+    case = draw(st.sampled_from(CASES_WITH_ANSWERS))
+    at = draw(st.integers(0, len(case["exchange"]) - 1))
+    right = case["exchange"][at].get("response", {}).get("json")
+    if right is None or draw(st.booleans()):
+        return case, at, draw(st.sampled_from(WHOLE))
+    wrong = with_part(right, draw(st.sampled_from(list(places(right)))), draw(st.sampled_from(ODD)))
+    return case, at, reply(body=json.dumps(wrong).replace('"INFINITE"', "1e999").encode(), headers=JSON)
+
+
+@pytest.fixture(scope="module")
+def places_to_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_waiting() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Client.__init__.__kwdefaults__, "sleep", lambda _: None)
+        yield
+
+
+def carried_out(case: dict[str, Any], server: Server, directory: Path) -> tuple[int, str]:
+    for name, text in case.get("files", {}).items():
+        (directory / name).write_bytes(text.encode("latin-1"))
+    site = datacenter if case.get("on") == "datacenter" else environment
+    environ = {**site(directory / "home", server.url), **case.get("env", {})}
+    argv = [word.replace("{url}", server.url) for word in case["argv"]]
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
+    code = run("suite", argv, environ=environ, stdin=io.StringIO(case.get("stdin", "")), stdout=out, stderr=err)
+    out.flush()  # what cannot be encoded would fail here
+    return code, err.getvalue()
+
+
+@settings(max_examples=80)
+@given(lies(), st.booleans())
+def test_any_answer_in_the_place_of_any(
+    places_to_run: Path, lie: tuple[dict[str, Any], int, Scripted], steadfast: bool
+) -> None:
+    case, at, wrong = lie
+    server = Lying(case, at, wrong, steadfast=steadfast)
+    server.start()
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory(dir=places_to_run) as directory:
+        os.chdir(directory)
+        try:
+            code, err = carried_out(case, server, Path(directory))
+        finally:
+            os.chdir(before)
+            server.stop()
+    assert code in range(8), err
+    assert "\x1b" not in err
+    sent = [(request.method, request.target, request.body) for request in server.requests]
+    if code == 2:  # nothing was changed
+        assert not {"PUT", "PATCH", "DELETE"} & {method for method, *_ in sent}, (err, sent)
+    posts = [request for request in sent if request[0] in {"POST", "PATCH"}]
+    usual = sum(table["request"]["method"] in {"POST", "PATCH"} for table in case["exchange"])
+    assert len(posts) <= max(usual, len(set(posts))), sent
+
+
+LINES: dict[str, Behaviour] = {
+    "too short": raw(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{}"),
+    "no number": raw(b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\n\r\n{}"),
+    "below zero": raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}"),
+    "two lengths": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}"),
+    "no chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n{}"),
+    "no last chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
+    "no status": raw(b"HTTP/1.1\r\n\r\n"),
+    "no version": raw(b"\x00\x01\xff\r\n\r\n"),
+    "nothing": raw(b""),
+    "not gzip": answer(b"{}", headers={"Content-Encoding": "gzip"}),
+}
+COMMANDS = [
+    ["op", "call", "getIssue", "--param", "issueIdOrKey=A-1"],
+    ["op", "call", "getIssue", "--param", "issueIdOrKey=A-1", "--out", "saved"],
+    ["projects", "list", "--all", "-o", "ndjson"],
+    ["api", "POST", "/rest/api/3/issue", "-d", "{}"],
+    ["issues", "edit", "A-1", "--summary", "x"],
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_what_is_no_http(line: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    err = io.StringIO()
+    with hostile(LINES[line], trusted=True) as server:
+        environ = environment(tmp_path / "home", server.url)
+        code = run("suite", ["--timeout", "5", *words], environ=environ, stdout=io.StringIO(), stderr=err)
+    assert code in ({0, 1, 7} if line == "no number" else {1, 7}), err.getvalue()
+    assert "POST" not in words or len(server.received) == 1
+    assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("status", ["302 Found", "307 Temporary Redirect"])
+def test_a_redirect_to_itself_is_asked_once(method: str, status: str, tmp_path: Path) -> None:
+    err = io.StringIO()
+    with hostile(redirect("/x", status), trusted=True) as server:
+        environ = environment(tmp_path / "home", server.url)
+        code = run("suite", ["api", method, "/x", "--yes"], environ=environ, stdout=io.StringIO(), stderr=err)
+    assert code == 1
+    assert len(server.received) == 1, err.getvalue()
+
+
+@pytest.mark.parametrize("host", ["xn--", "a..b", ".a", "a" * 64, "ex%41mple.org", "ＥＸ.org"])  # noqa: RUF001 -- wide letters
+def test_a_host_that_nothing_can_be_called(host: str, tmp_path: Path) -> None:
+    err = io.StringIO()
+    environ = environment(tmp_path / "home", f"https://{host}")
+    assert run("suite", ["api", "GET", "/x"], environ=environ, stdout=io.StringIO(), stderr=err) == 2
+    assert "cannot be the name of a host" in err.getvalue()
+
+
+@pytest.mark.parametrize("words", [["projects", "list"], ["fields", "list"], ["issues", "list", "--mine"]])
+@pytest.mark.parametrize("start", ["²", "9" * 5000])
+def test_a_page_that_is_no_number(words: list[str], start: str, tmp_path: Path) -> None:
+    err = io.StringIO()
+    with hostile(answer(b"[]"), trusted=True) as server:
+        environ = environment(tmp_path / "home", server.url)
+        code = run("suite", [*words, "--page-token", start], environ=environ, stdout=io.StringIO(), stderr=err)
+    assert code == 2 or words == ["issues", "list", "--mine"], err.getvalue()  # its pages have names
