@@ -140,6 +140,7 @@ REGISTRIES: dict[str, dict[str, str]] = {
     "output": OUTPUT_FORMATS,
     "scheme": AUTH_SCHEMES,
     "pagination": PAGINATION,
+    "completer": COMPLETERS,
 }
 
 

@@ -52,7 +52,7 @@ def test_the_same_definition_twice_in_one_directory_is_refused(tmp_path: Path) -
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text('[view.order]\nid = "key"\n', encoding="utf-8")
     (only,) = problems(tmp_path)
-    assert only == f'{tmp_path / "b.toml"}: view "order": also defined in {tmp_path / "a.toml"}'
+    assert only == f'{tmp_path / "b.toml"}:1: view "order": also defined in {tmp_path / "a.toml"}'
 
 
 DIFFERENT = """

@@ -10,6 +10,7 @@ from typing import Any
 from .. import registry
 from ..errors import DefinitionError
 from ..language.check import check
+from ..language.checks.reach import class_of_command
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import Definition, Definitions, load
@@ -34,6 +35,8 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
     definitions = load(found)
     aliases = qualified_names(definitions)
     check(definitions, {"operation": aliases}, registry.names())
+    for command in _of(definitions, "command"):
+        command.table["safety"] = class_of_command(definitions, command, aliases)
     complete_commands(definitions)
     _complete_operations(definitions)
     with connection:

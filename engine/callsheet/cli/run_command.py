@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from ..commands.context import Context
-from ..commands.execute import CHANGES
 from ..language.deployment import variants
+from ..language.safety import CHANGES
 
 if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledCommand

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import NotAllowed, UsageError
+from ..language.safety import CHANGES
 from .progress import watched
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from ..client.request.model import Request
     from ..language.shape.commands import ViewDefinition
     from .context import Context
-
-
-CHANGES = ("write", "destroy")
 
 
 class Extent(NamedTuple):

@@ -5,27 +5,27 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from ..errors import DefinitionError, did_you_mean
+from ..errors import DefinitionError, closest, did_you_mean
 from .checks.addresses import address_problems
-from .checks.commands import Problems, command_problems, lookup_problems
-from .checks.operations import operation_problems, schema_problems
-from .checks.tree import default_problems, option_problems, place_problems
-from .load import Definition, Definitions, text_of
-from .locate import Path, line_of, path_in
-from .shape import KINDS
-from .template import TemplateError, compile_expression, expressions
-
-
-class Problem(NamedTuple):
-    definition: Definition
-    path: Path
-    text: str
+from .checks.commands import command_problems, lookup_problems
+from .checks.links import link_findings
+from .checks.operations import operation_problems
+from .checks.params import param_findings
+from .checks.problem import Finding, Problem, worded
+from .checks.reach import safety_findings
+from .checks.schemas import schema_problems
+from .checks.shapes import adapter, allowed_keys
+from .checks.together import together_findings
+from .checks.tree import alias_problems, default_problems, option_problems, place_problems, program_problems
+from .load import Definition, Definitions
+from .locate import Path
+from .shape import COMPLETED, KINDS
 
 
 def check(
@@ -36,14 +36,16 @@ def check(
     `aliases` holds further ids that references may use, and what they stand for, by kind; `registries` the names
     of the engine's own functions that definitions may mention.
     """
-    problems = [problem for definition in definitions.values() for problem in _shape_problems(definition)]
+    problems = [problem for definition in definitions.values() for problem in _shape_problems(definition, definitions)]
     if not problems:
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
+        known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
         for definition in definitions.values():
-            problems.extend(_link_problems(definition, known))
+            found = [*link_findings(definition, known), *together_findings(definition)]
+            problems.extend(Problem(definition, finding) for finding in found)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
     if problems:
-        details = sorted({_word(problem) for problem in problems}, key=_by_line)
+        details = sorted({worded(problem, definitions) for problem in problems}, key=_by_line)
         count = len(details)
         raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=details)
 
@@ -55,120 +57,51 @@ def _known_ids(definitions: Definitions, aliases: Mapping[str, Mapping[str, str]
     return known
 
 
-@cache
-def _adapter(kind: str) -> TypeAdapter[Any]:
-    return TypeAdapter(KINDS[kind])
-
-
-@cache
-def kind_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind."""
-    return _adapter(kind).json_schema()
-
-
-def _shape_problems(definition: Definition) -> Iterator[Problem]:
+def _shape_problems(definition: Definition, definitions: Definitions) -> Iterator[Problem]:
     if definition.kind not in KINDS:
-        yield Problem(definition, (), f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, KINDS)}")
+        text = f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, KINDS)}"
+        yield Problem(definition, Finding((), text))
         return
     try:
-        _adapter(definition.kind).validate_python(definition.table)
+        adapter(definition.kind).validate_python(definition.table)
     except ValidationError as error:
         for item in error.errors(include_url=False):
-            yield Problem(definition, item["loc"], _expected(definition, item["loc"], dict(item)))
+            path = tuple(key for key in item["loc"] if key != "[key]")
+            yield Problem(definition, Finding(path, _expected(definition, path, dict(item), definitions)))
 
 
-def _expected(definition: Definition, path: Path, item: dict[str, Any]) -> str:
+def _expected(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:
     if item["type"] == "extra_forbidden":
-        return f"unknown key{did_you_mean(str(path[-1]), _allowed_keys(definition.kind, path[:-1]))}"
+        known = allowed_keys(definition.kind, definition.table, path[:-1])
+        return "nothing to remove" if path[-1] == "remove" else f"unknown key{did_you_mean(str(path[-1]), known)}"
     if item["type"] == "missing":
-        return "required key is missing"
+        return f"required key is missing{_meant(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
     return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
 
 
-def _allowed_keys(kind: str, path: Path) -> list[str]:
-    schema = kind_schema(kind)
-    node = schema
-    for key in path:
-        node = _child(schema, node, key)
-    return list(_resolve(schema, node).get("properties", ()))
-
-
-def _resolve(root: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    reference = node.get("$ref")
-    if reference is None:
-        return node
-    return {**root["$defs"][reference.rpartition("/")[2]], **{key: node[key] for key in node if key != "$ref"}}
-
-
-def _child(root: dict[str, Any], node: dict[str, Any], key: str | int) -> dict[str, Any]:
-    node = _resolve(root, node)
-    if isinstance(key, int):
-        found = node.get("items")
-    else:
-        found = node.get("properties", {}).get(key) or node.get("additionalProperties")
-    return found if isinstance(found, dict) else {}
-
-
-def _link_problems(definition: Definition, known: dict[str, set[str]]) -> Iterator[Problem]:
-    schema = kind_schema(definition.kind)
-    for path, value, node in _walk(schema, schema, definition.table, ()):
-        target = node.get("reference")
-        if target and value not in known.get(target, ()):
-            what = target.removeprefix("engine:")
-            yield Problem(definition, path, f"no {what} {value!r}{did_you_mean(value, known.get(target, ()))}")
-        form = node.get("format")
-        if form in _FORMS and isinstance(value, str):
-            yield from (Problem(definition, path, text) for text in _FORMS[form](value))
-
-
-def _walk(
-    root: dict[str, Any], node: dict[str, Any], value: Any, path: Path
-) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
-    """Every text in a table together with the schema of its place."""
-    node = _resolve(root, node)
-    if isinstance(value, dict):
-        for key, item in value.items():
-            below = node if node.get("format") == "value" else _child(root, node, key)
-            yield from _walk(root, below, item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            below = node if node.get("format") == "value" else _child(root, node, index)
-            yield from _walk(root, below, item, (*path, index))
-    elif isinstance(value, str):
-        yield path, value, node
-
-
-def _expression_problems(text: str) -> list[str]:
-    try:
-        compile_expression(text)
-    except TemplateError as error:
-        return [f"not an expression: {error}"]
-    return []
-
-
-def _template_problems(text: str) -> list[str]:
-    try:
-        return [problem for expression in expressions(text) for problem in _expression_problems(expression)]
-    except TemplateError as error:
-        return [str(error)]
-
-
-_FORMS: dict[str, Callable[[str], list[str]]] = {
-    "jmespath": _expression_problems,
-    "template": _template_problems,
-    "value": _template_problems,
-}
+def _meant(definition: Definition, definitions: Definitions) -> str:
+    """Where a definition is not whole, and another one has nearly its id: this may have been meant to change that."""
+    others = [id for kind, id in definitions if kind == definition.kind and id != definition.id]
+    near = closest(definition.id, others)
+    return f'; did you mean to change {definition.kind} "{near[0]}"?' if near else ""
 
 
 def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
     """What takes more than a shape to say, by kind."""
-    checks: dict[str, tuple[Callable[..., Problems], ...]] = {
-        "command": (place_problems, option_problems, partial(command_problems, operations=operations)),
-        "group": (place_problems, default_problems),
-        "program": (option_problems,),
+    checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
+        "command": (
+            place_problems,
+            alias_problems,
+            option_problems,
+            param_findings,
+            partial(command_problems, operations=operations),
+            partial(safety_findings, aliases=operations),
+        ),
+        "group": (place_problems, alias_problems, default_problems),
+        "program": (option_problems, param_findings, program_problems),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems, address_problems),
         **dict.fromkeys(("product", "service", "deployment", "auth"), (address_problems,)),
@@ -176,26 +109,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     }
     for (kind, _), definition in definitions.items():
         for find in checks.get(kind, ()):
-            yield from (Problem(definition, path, text) for path, text in find(definitions, definition))
-
-
-def _word(problem: Problem) -> str:
-    """`file:line: kind "id": key.path: text`."""
-    definition = problem.definition
-    path, line = _where(definition, problem.path)
-    key = ".".join(map(str, problem.path))
-    return f'{path}:{line}: {definition.kind} "{definition.id}": {key + ": " if key else ""}{problem.text}'
-
-
-def _where(definition: Definition, path: Path) -> tuple[str, int]:
-    """The last file that says something at `path`, or at the nearest key above it, and the line there."""
-    for length in range(len(path), -1, -1):
-        for file in reversed(definition.files):
-            table = file.tables.get(definition.kind, {}).get(definition.id, {})
-            here = path_in(table, definition.table, path[:length])
-            if here is not None:
-                return file.path, line_of(text_of(file.path), (definition.kind, definition.id, *here))
-    return definition.files[-1].path, 1
+            yield from (Problem(definition, Finding(*found)) for found in find(definitions, definition))
 
 
 def _by_line(text: str) -> tuple[str, int, str]:

@@ -117,22 +117,61 @@ _PARSER = Parser()
 
 def parse(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
-    parsed = _PARSER.parse(expression)
-    if _negates_a_root(parsed.parsed):
-        raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
-    for name in _called(parsed.parsed):
-        if name not in Functions.FUNCTION_TABLE:
-            near = did_you_mean(name, Functions.FUNCTION_TABLE)
-            raise exceptions.UnknownFunctionError(f"no function {name}(){near}")
+    try:
+        parsed = _PARSER.parse(expression)
+        if _negates_a_root(parsed.parsed):
+            raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
+        for call in _calls(parsed.parsed):
+            _check_call(call["value"], call["children"])
+    except RecursionError:
+        raise exceptions.JMESPathError("nested too deeply") from None
     return parsed
 
 
-def _called(node: Any) -> Iterator[str]:
+def _calls(node: Any) -> Iterator[Any]:
     if node["type"] == "function_expression":
-        yield node["value"]
+        yield node
     for child in node["children"]:
         if isinstance(child, dict):
-            yield from _called(child)
+            yield from _calls(child)
+
+
+def _check_call(name: str, arguments: list[Any]) -> None:
+    """Raises a `JMESPathError` for what can be seen before the call: no such function, too few or wrong arguments."""
+    if name not in Functions.FUNCTION_TABLE:
+        raise exceptions.UnknownFunctionError(f"no function {name}(){did_you_mean(name, Functions.FUNCTION_TABLE)}")
+    signature = Functions.FUNCTION_TABLE[name]["signature"]
+    least = len(signature)
+    if len(arguments) < least or (len(arguments) > least and not (signature and signature[-1].get("variadic"))):
+        raise exceptions.JMESPathError(f"{name}() takes {_counted(least)}, not {len(arguments)}")
+    for place, (wanted, argument) in enumerate(zip(signature, arguments, strict=False), 1):
+        kind = _literal_kind(argument)
+        if wanted["types"] and kind is not None and kind not in {each.partition("-")[0] for each in wanted["types"]}:
+            expected = " or ".join(each.replace("expref", "expression (&...)") for each in wanted["types"])
+            raise exceptions.JMESPathError(f"{name}(): argument {place} must be of type {expected}, not {kind}")
+
+
+def _counted(number: int) -> str:
+    return f"{number} argument{'s'[: number != 1]}"
+
+
+_LITERALS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "boolean"),
+    (str, "string"),
+    ((int, float), "number"),
+    (list, "array"),
+    (dict, "object"),
+    (type(None), "null"),
+)
+
+
+def _literal_kind(node: Any) -> str | None:
+    """The type of an argument that is written out; None for one that is only known when it is called."""
+    if node["type"] == "expref":
+        return "expref"
+    if node["type"] != "literal":
+        return None
+    return next((name for kind, name in _LITERALS if isinstance(node["value"], kind)), None)
 
 
 def _negates_a_root(node: Any) -> bool:

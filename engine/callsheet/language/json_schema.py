@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ..registry import names
-from .shape import KINDS
+from .shape import COMPLETED, KINDS
 
 NAME = "https://json-schema.org/draft/2020-12/schema"
 
@@ -42,7 +42,8 @@ def _with_names(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     target = str(schema.get("reference", ""))
-    known = {"enum": sorted(names()[target.removeprefix("engine:")])} if target.startswith("engine:") else {}
+    more = COMPLETED if target == "engine:completer" else ()
+    known = {"enum": sorted({*names()[target.removeprefix("engine:")], *more})} if target.startswith("engine:") else {}
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 

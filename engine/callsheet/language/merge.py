@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from ..errors import did_you_mean
 
 # The keys of one call. A table that names another `call`, or steps of its own, keeps nothing of the one below.
 ACTION = ("call", "args", "body", "over", "files", "save", "most", "value", "batch", "reread")
@@ -52,3 +55,21 @@ def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afr
     merged = [merge(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
     gone = {name for name, item in changes.items() if item.get("remove") is True}
     return [item for item in merged if item["name"] not in gone] + added
+
+
+def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Where `over` takes away an item that `under` does not have, and the name that may be meant, as an error says it.
+
+    What `on` tables and values for the service hold is none of it: these are laid over something else, or nothing.
+    """
+    for key, value in over.items():
+        below = under.get(key)
+        if key == "on" or key in _VALUES:
+            continue
+        if isinstance(value, dict) and isinstance(below, dict):
+            yield from (((key, *path), near) for path, near in idle_removals(below, value))
+        elif _named(value):
+            names = [item["name"] for item in below or ()] if _named(below) else []
+            for place, item in enumerate(value):
+                if item.get("remove") is True and item["name"] not in names:
+                    yield (key, place), did_you_mean(str(item["name"]), map(str, names))

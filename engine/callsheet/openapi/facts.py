@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..language.checks.operations import misfit
 from .document import Document
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -31,14 +32,18 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
         facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
     if isinstance(values.get("format"), str):
         facts["format"] = values["format"]
-    if enum := [value for value in values.get("enum", ()) if value is not None]:
+    if enum := [
+        value
+        for value in values.get("enum", ())
+        if value is not None and misfit({**facts, "pattern": ""}, value) is None
+    ]:
         facts["enum"] = enum
     if isinstance(values.get("pattern"), str) and compiles(values["pattern"]):
         facts["pattern"] = values["pattern"]
     facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
     if "default" in merged and (default := _default(merged["default"], kind)) is not None:
         facts["default"] = default
-    return facts
+    return {key: value for key, value in facts.items() if key != "default" or misfit(facts, value) is None}
 
 
 def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
@@ -113,8 +118,10 @@ def _default(value: Any, kind: str) -> Any:
         return {"true": True, "false": False}.get(value.lower())
     if isinstance(value, str) and kind == "integer" and value.lstrip("-").isdigit():
         return int(value)
+    if kind == "array" and isinstance(value, str):
+        return [piece.strip() for piece in value.split(",") if piece.strip()] or None
     if kind == "array" and not isinstance(value, list):
-        return [value] if isinstance(value, str | int) and value != "" else None
+        return [value] if isinstance(value, int) else None
     if not fits(value, kind) or value in ("", [], {}):
         return None
     return value

@@ -59,7 +59,7 @@ def paging_of(
 def _can_ask(table: Mapping[str, Any], sendable: set[str]) -> bool:
     """A link needs no parameter of the operation; everything else does."""
     if "send" not in table:
-        return not page_kind(table["kind"]).needs_send
+        return "send" not in page_kind(table["kind"]).needs
     return table["send"] in sendable
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...commands.execute import CHANGES, allow, builder, download, dry_run
+from ...commands.execute import allow, builder, download, dry_run
 from ...errors import UsageError
 from ...language.deployment import check_available, on_deployment
+from ...language.safety import CHANGES
 
 if TYPE_CHECKING:
     from ...client.http.client import Client

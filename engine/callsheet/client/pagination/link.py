@@ -24,4 +24,4 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
     return found, dict(found.query).get(walk.plan.send or "", link)
 
 
-LINK = PageKind(following, needs_send=False)
+LINK = PageKind(following, needs=("next",))

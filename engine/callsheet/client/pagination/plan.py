@@ -27,7 +27,7 @@ class PageKind(NamedTuple):
     ahead: bool = False  # pages may be asked for before the one in front of them has come
     bare: bool = False  # a reply is the list of items itself
     numbered: bool = False  # pages have numbers
-    needs_send: bool = True  # nothing can be asked for without a parameter that says where a page starts
+    needs: tuple[str, ...] = ("send",)  # without these keys of a paginator there is no way to the next page
 
 
 def page_kind(name: str) -> PageKind:
@@ -64,8 +64,8 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     paginator = catalog.get("paginator", paging["using"])
     merged: dict[str, Any] = {**paginator, "items": None, **paging}
     kind = page_kind(merged["kind"])
-    if kind.needs_send and not merged.get("send"):
-        raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say which parameter to send")
+    if missing := [key for key in kind.needs if not merged.get(key)]:
+        raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say {missing[0]!r}")
     length = _documented(call, merged.get("size"))
     greatest = int(length["maximum"]) if "maximum" in length else None
     return PagePlan(

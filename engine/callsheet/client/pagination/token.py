@@ -17,4 +17,4 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
     return walk.starting(reply.request, str(token)), str(token)
 
 
-TOKEN = PageKind(following)
+TOKEN = PageKind(following, needs=("send", "next"))

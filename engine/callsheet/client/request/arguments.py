@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
+from ...language.values import Unfit, text_of
 from .model import Placeholder, encoded
-from .values import Unfit, pairs_of, text_of, unchecked
+from .values import pairs_of, unchecked
 
 if TYPE_CHECKING:
     from ...language.shape.rest import OperationParam

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
+from ...language.values import text_of
 from . import media as media_type
 from .model import Body, File, FileToSend, Form, Json, Multipart, Part, Raw
 from .schema import check_json
-from .values import text_of
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...language.deployment import check_available, on_deployment
+from ...language.safety import Safety, class_here
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ...language.shape.rest import OperationDefinition, OperationParam, ProductDefinition
-    from .model import Safety
-
-_SAFETY: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
-
-
-def by_method(method: str) -> Safety:
-    """What a method may do where nothing else is known."""
-    return _SAFETY.get(method, "write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +30,7 @@ class Call:
 
     @property
     def safety(self) -> Safety:
-        return self.operation.get("safety") or by_method(self.method)
+        return class_here(self.operation)
 
     @property
     def params(self) -> list[OperationParam]:

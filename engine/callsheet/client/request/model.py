@@ -8,9 +8,8 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from ...errors import UsageError
+from ...language.safety import Safety
 from ...urls import origin
-
-Safety = Literal["read", "write", "destroy", "local"]
 
 
 class Placeholder(str):

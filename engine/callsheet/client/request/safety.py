@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...language.deployment import variants
+from ...language.safety import Safety, by_method, class_here, worst
 from . import media
-from .call import by_method
-from .model import Body, Form, Json, Multipart, Raw, Request, Safety
+from .model import Body, Form, Json, Multipart, Raw, Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -21,7 +21,6 @@ _OVERRIDES = re.compile(r"(?:x-)?(?:http-)?method-override|x-(?:http-)?method")
 _FIELD = "_method"
 _METHOD = re.compile(r"[A-Z]+")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*|latest")
-_ORDER: tuple[Safety, ...] = ("local", "read", "write", "destroy")
 _DECODINGS = 4
 
 Segments = tuple[str, ...]
@@ -58,7 +57,7 @@ def judged(catalog: Catalog, request: Request, *, known: Safety | None = None) -
     for method in [*([] if known else [request.method]), *overriding]:
         templates = _templates(catalog, method)
         classes += [_class_of(templates, method, reading) for reading in readings]
-    return replace(request, safety=max(classes, key=_ORDER.index))
+    return replace(request, safety=worst(classes))
 
 
 def steps_out(path: str) -> bool:
@@ -70,7 +69,7 @@ def _class_of(templates: list[Template], method: str, path: Segments) -> Safety:
     fitting = [template for template in templates if template.fits(path)]
     closest = max((template.literal for template in fitting), default=0)
     found = [template.safety for template in fitting if template.literal == closest]
-    return max(found, key=_ORDER.index) if found else by_method(method)
+    return worst(found) if found else by_method(method)
 
 
 def _templates(catalog: Catalog, method: str) -> list[Template]:
@@ -80,8 +79,7 @@ def _templates(catalog: Catalog, method: str) -> list[Template]:
         for table in (operation, *variants(operation).values()):
             verb, _, path = table["http"].partition(" ")
             if verb == method:
-                safety = table.get("safety") or by_method(verb)
-                found.append(Template(tuple(path.strip("/").split("/")), safety))
+                found.append(Template(tuple(path.strip("/").split("/")), class_here(table)))
     return found
 
 

@@ -8,7 +8,8 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..execute import CHANGES, Extent, builder, first_page, items, print_curl, refuse_when_read_only
+from ...language.safety import CHANGES
+from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan

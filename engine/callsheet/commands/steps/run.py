@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ... import registry
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.deployment import check_available, on_deployment
-from ...language.template import TemplateError, evaluate, fill
-from ..execute import CHANGES, Extent, extent_of, refuse_when_read_only
+from ...language.safety import CHANGES
+from ...language.template import TemplateError, evaluate, fill, to_text
+from ..execute import Extent, extent_of, refuse_when_read_only
 from .batch import groups, in_batches
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
@@ -157,7 +158,11 @@ class Run:
 
     def _things(self, step: StepDefinition, scope: Scope) -> list[Any]:
         things = evaluate(step["batch"]["items"], scope)
-        return [things] if isinstance(things, Unknown) else things or []
+        if isinstance(things, Unknown):
+            return [things]
+        if things is not None and not isinstance(things, list):
+            raise CallsheetError(f"batch: {step['batch']['items']} is not a list: {to_text(things)[:100]}")
+        return things or []
 
     def act(self, step: StepDefinition, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `_HELD` where it was printed instead of sent."""

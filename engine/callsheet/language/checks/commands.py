@@ -18,7 +18,9 @@ Names = set[str]
 
 VERBS = ("builtin", "call", "step")
 STEP_VERBS = ("call", "edit", "fail")
-ALWAYS = frozenset({"given", "named", "site", "output", "columns", "limit", "max", "all", "page_token"})
+# What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
+RESERVED = frozenset({"given", "named", "site", "output", "columns"})
+ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
 _PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "edit", "hint", "fail", "tolerate")
 
 
@@ -66,6 +68,7 @@ class Checker:
         self.operations = operations
         self.applies = applies
         self.converters = CONVERTERS
+        self.single: Names = set()
 
     def _table(self, kind: str, id: str) -> dict[str, Any] | None:
         found = self.definitions.get((kind, self.operations.get(id, id) if kind == "operation" else id))
@@ -76,12 +79,11 @@ class Checker:
         if len(verbs) != 1:
             given = f"has {' and '.join(verbs)}, expected one of them" if verbs else f"needs one of: {', '.join(VERBS)}"
             yield at, given
-        if "confirm" not in table and table["safety"] == "destroy" and "builtin" not in table:
-            yield at, "a command that destroys needs 'confirm'"
         params = table.get("params", ())
         made = {param[key] for param in params for key in ("front", "beside") if key in param}
         names = {identifier(param["name"]) for param in params} | made | ALWAYS
         yield from self._params(table, names)
+        self.single = {identifier(param["name"]) for param in params if _is_single(param)}
         yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step({key: table[key] for key in ACTION if key in table}, names, at, {})
@@ -90,8 +92,11 @@ class Checker:
             yield from self._step(step, names, (*at, "step", place), bound)
             new = step.get("as", ())
             added = set(new) if isinstance(new, dict) else {new} if new else set()
+            for name in sorted(added & RESERVED):
+                yield (*at, "step", place, "as"), f"expressions see something else as {name!r}: give it another name"
             bound.update(dict.fromkeys(added, place))
             names = names | added
+            self.single -= added
         yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
         yield from self._convert(table, names, (*at, "convert"))
 
@@ -103,11 +108,19 @@ class Checker:
                     ("params", place, "folder"),
                     f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
                 )
+            yield from self._assigned(param.get("assign", ""), names, ("params", place, "assign"))
             lookup = self._table("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
                 for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
                     yield ("params", place, "lookup"), text
+
+    def _assigned(self, id: str, names: Names, at: Path) -> Problems:
+        """The values of an assignment see the command's names too, the text, and the field."""
+        assignment = self._table("assignment", id) or {}
+        used = [name for case in assignment.get("cases", ()) for name in names_in(case.get("value"))]
+        for name in sorted(set(used) - names - {"text", "field"}):
+            yield at, f"the assignment {id!r} needs {name!r}, which this command does not have"
 
     def _convert(self, param: dict[str, Any], names: Names, at: Path) -> Problems:
         convert = param.get("convert")
@@ -129,7 +142,13 @@ class Checker:
         if "when" in step:
             yield from _unknown(roots(step["when"]), names, (*at, "when"))
         if "batch" in step:
-            yield from _unknown(roots(step["batch"]["items"]), names, (*at, "batch", "items"))
+            items = step["batch"]["items"]
+            yield from _unknown(roots(items), names, (*at, "batch", "items"))
+            if items.strip() in self.single:
+                yield (
+                    (*at, "batch", "items"),
+                    f"{items!r} is one value, not a list: the parameter needs `multiple`",
+                )
             yield from _unknown(names_in(step["batch"]["done"]), names | {"done", "total"}, (*at, "batch", "done"))
         if "reread" in step:
             yield from self._reread(step["reread"], names, (*at, "reread"), bound)
@@ -182,3 +201,8 @@ def _unknown(used: Iterable[str], names: Iterable[str], at: Path) -> Problems:
     for name in dict.fromkeys(used):
         if name not in known:
             yield at, f"{name!r} is not known here{did_you_mean(name, known)}"
+
+
+def _is_single(param: Mapping[str, Any]) -> bool:
+    """Whether a parameter is never a list, whatever is given for it."""
+    return not (param.get("multiple") or param.get("split") or "convert" in param)

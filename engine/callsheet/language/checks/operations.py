@@ -1,117 +1,134 @@
-"""Whether operations and schemas can be used: placeholders, patterns, references, JSON Schema's own keywords."""
+"""Whether operations can be called: placeholders of the path, what each parameter says of its values, pages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ...errors import did_you_mean
+from ...registry import PAGINATION, resolve
+from ..deployment import ON, variants
 from ..load import Definition, Definitions
 from ..locate import Path
+from ..safety import by_method
+from ..values import Unfit, checked_text
+from .links import pattern_fault
+from .problem import Finding, Findings
 
-Problems = Iterator[tuple[Path, str]]
-
-TYPES = ("null", "boolean", "object", "array", "number", "integer", "string")
-_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
-_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
-_NAMED = ("properties", "patternProperties")
-_SAME_VALUE = ("allOf", "anyOf", "oneOf")
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NUMBERS = ("integer", "number", "array")
 
 
-def operation_problems(_: Definitions, definition: Definition) -> Problems:
+def operation_problems(definitions: Definitions, definition: Definition) -> Findings:
     table = definition.table
-    path = table["http"].partition(" ")[2]
+    yield from _here(table, ())
+    yield from _safety(table)
+    yield from _paging(definitions, table, ())
+    for deployment, here in variants(table).items():
+        path = str(here["http"]).partition(" ")[2]
+        if not _BRACES.fullmatch(path):
+            yield Finding((ON, deployment, "http"), "a parameter of the path stands in a pair of braces: {name}")
+        yield from _paging(definitions, here, (ON, deployment))
+
+
+def _here(table: Mapping[str, Any], at: Path) -> Findings:
+    path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
-        yield ("http",), "a parameter of the path stands in a pair of braces: {name}"
+        yield Finding((*at, "http"), "a parameter of the path stands in a pair of braces: {name}")
     for index, param in enumerate(table.get("params", ())):
-        at = ("params", index)
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
-            yield at, f"the path has no {{{param['name']}}}"
-        if not param.get("enum", True):
-            yield (*at, "enum"), "expected at least one value"
-        yield from _pattern(param.get("pattern", ""), (*at, "pattern"))
+            yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
+        for key, text in _param(param):
+            yield Finding((*at, "params", index, *key), text)
 
 
-def schema_problems(definitions: Definitions, definition: Definition) -> Problems:
-    known = {id for kind, id in definitions if kind == "schema"}
-    yield from _schema(definition.table, (), known)
-    if _circular(definitions, definition.id):
-        yield (), "refers back to itself without an object or a list between"
+def _param(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What a parameter says of its values: of use for its type, and true of its own examples."""
+    kind = param.get("type", "string")
+    if not param.get("enum", True):
+        yield ("enum",), "expected at least one value"
+    if param.get("in") == "header" and not _TOKEN.fullmatch(param["name"]):
+        yield ("name",), f"{param['name']!r} cannot be the name of a header"
+    if "items" in param and kind != "array":
+        yield ("items",), f"only an array has items, this is of type {kind}"
+    if param.get("style") == "deep" and kind != "object":
+        yield ("style",), f"only an object is sent so, this is of type {kind}"
+    for bound in ("minimum", "maximum"):
+        if bound in param and kind not in _NUMBERS:
+            yield (bound,), f"only a number has one, this is of type {kind}"
+    if param.get("minimum", 0) > param.get("maximum", float("inf")) and "minimum" in param:
+        yield ("minimum",), f"is above the maximum, {param['maximum']:g}"
+    if pattern_fault(param.get("pattern", "")) is None:
+        for key in ("default", "example"):
+            if key in param and (fault := misfit(param, param[key])):
+                yield (key,), fault
+        for place, value in enumerate(param.get("enum", ())):
+            if fault := _misfit_of_one({**param, "enum": []}, value):
+                yield ("enum", place), fault
 
 
-def _schema(schema: Any, path: Path, known: set[str]) -> Problems:
-    if isinstance(schema, bool):
-        return
-    if not isinstance(schema, Mapping):
-        yield path, f"expected a schema (a table), not {schema!r}"
-        return
-    reference = schema.get("ref")
-    if "ref" in schema and reference not in known:
-        yield (*path, "ref"), f"no schema {reference!r}{did_you_mean(str(reference), known)}"
-    yield from _type(schema.get("type", []), (*path, "type"))
-    yield from _pattern(schema.get("pattern", ""), (*path, "pattern"))
-    if "enum" in schema and not (isinstance(schema["enum"], list) and schema["enum"]):
-        yield (*path, "enum"), "expected a list of at least one value"
-    for key, inner in _inside(schema):
-        if inner is None:
-            yield (*path, *key), "expected a table or list of schemas"
-        else:
-            yield from _schema(inner, (*path, *key), known)
+def misfit(param: Mapping[str, Any], value: Any) -> str | None:
+    """Why an operation would not take a value for a parameter, or None."""
+    kind = param.get("type", "string")
+    if kind == "object":
+        return None
+    if kind == "array" and isinstance(value, str) and param.get("style") == "comma":
+        value = value.split(",")
+    if isinstance(value, list) and kind != "array" and len(value) != 1:
+        return f"takes one value, not {len(value)}"
+    faults = (_misfit_of_one(param, each) for each in (value if isinstance(value, list) else [value]))
+    return next((fault for fault in faults if fault), None)
 
 
-def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Every schema in a schema; None where something else stands in the place of several."""
-    for key in _ONE:
-        if key in schema:
-            yield (key,), schema[key]
-    for key in _NAMED:
-        named = schema.get(key, {})
-        yield from (
-            (((key, name), each) for name, each in named.items()) if isinstance(named, Mapping) else [((key,), None)]
-        )
-    for key in _LISTED:
-        listed = schema.get(key, [])
-        yield from (
-            (((key, place), each) for place, each in enumerate(listed))
-            if isinstance(listed, list)
-            else [((key,), None)]
-        )
-
-
-def _type(kinds: Any, path: Path) -> Problems:
-    for kind in kinds if isinstance(kinds, list) else [kinds]:
-        if kind not in TYPES:
-            yield path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}"
-
-
-def _pattern(pattern: Any, path: Path) -> Problems:
+def _misfit_of_one(param: Mapping[str, Any], value: Any) -> str | None:
+    kind = param.get("type", "string")
     try:
-        re.compile(pattern)
-    except (re.error, TypeError) as error:
-        yield path, f"not a regular expression: {error}"
+        checked_text(value, param.get("items", "string") if kind == "array" else kind, param)
+    except Unfit as error:
+        return str(error)
+    return None
 
 
-def _circular(definitions: Definitions, start: str) -> bool:
-    """Whether following what describes the same value leads back to where it began."""
-    seen: set[str] = set()
-    waiting = [start]
-    while waiting:
-        found = definitions.get(("schema", waiting.pop()))
-        for id in _same_value(found.table) if found else ():
-            if id == start:
-                return True
-            if id not in seen:
-                seen.add(id)
-                waiting.append(id)
-    return False
+def _safety(table: Mapping[str, Any]) -> Findings:
+    """Only where the method says nothing about it, as POST does, a definition can say that a call only reads."""
+    said = table.get("safety")
+    if said == "local":
+        yield Finding(("safety",), "an operation is never local: it is sent")
+    methods = {str(here["http"]).partition(" ")[0] for here in (table, *variants(table).values())}
+    changing = sorted(method for method in methods if method != "POST" and by_method(method) != "read")
+    if said == "read" and changing:
+        yield Finding(("safety",), f"{changing[0]} changes something; only a POST can be said to read")
 
 
-def _same_value(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        if isinstance(schema.get("ref"), str):
-            yield schema["ref"]
-        for key in _SAME_VALUE:
-            for part in schema.get(key, ()):
-                yield from _same_value(part)
+def _paging(definitions: Definitions, table: Mapping[str, Any], at: Path) -> Findings:
+    """Whether there is a way from one page to the next."""
+    paging = table.get("paginate")
+    paginator = definitions.get(("paginator", paging["using"])) if paging else None
+    if not paging or paginator is None or table.get("unavailable"):
+        return
+    about = (("paginator", paginator.id),)
+    merged = {**paginator.table, **paging}
+    for key in _needs(merged["kind"]):
+        if key not in merged:
+            text = f"paginator {paginator.id!r} can never go on: it does not say {key!r}, and neither does this"
+            yield Finding((*at, "paginate"), text, about)
+    send = merged.get("send")
+    if "send" in _needs(merged["kind"]) and send and not _takes(definitions, table, send):
+        names = [param["name"] for param in table.get("params", ())]
+        text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
+        yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
+
+
+def _needs(kind: str) -> tuple[str, ...]:
+    return cast("tuple[str, ...]", tuple(getattr(resolve(PAGINATION[kind]), "needs", ()))) if kind in PAGINATION else ()
+
+
+def _takes(definitions: Definitions, table: Mapping[str, Any], name: str) -> bool:
+    if any(param["name"] == name and not param.get("remove") for param in table.get("params", ())):
+        return True
+    body = table.get("body")
+    schema = definitions.get(("schema", body["schema"])) if body and "schema" in body else None
+    properties = schema.table.get("properties") if schema else None
+    return name in properties if isinstance(properties, Mapping) else body is not None and "parts" not in body

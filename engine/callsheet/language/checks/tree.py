@@ -2,58 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
 from ..load import Definition, Definitions
-from ..locate import Path
-
-Problems = Iterator[tuple[Path, str]]
+from .problem import Finding, Findings, Key
 
 HELP = ("help", "h")
+_IN_THE_TREE = ("group", "command")
 
 
-def place_problems(definitions: Definitions, definition: Definition) -> Problems:
+def place_problems(definitions: Definitions, definition: Definition) -> Findings:
     """Every word is one, the words before the last are a group, and nothing else is called the same."""
     id = definition.id
     if id.split(" ") != id.split() or not id:
-        yield (), "the id must be words with single spaces between them"
+        yield Finding((), "the id must be words with single spaces between them")
         return
+    if id.startswith("-"):
+        yield Finding((), "the id begins with a hyphen: it would be taken for an option")
     parent = id.rpartition(" ")[0]
     if parent and ("group", parent) not in definitions:
         groups = [name for of, name in definitions if of == "group"]
-        yield (), f"no group {parent!r}{did_you_mean(parent, groups)}"
+        yield Finding((), f"no group {parent!r}{did_you_mean(parent, groups)}", (("group", parent),))
     if definition.kind == "command" and ("group", id) in definitions:
-        yield (), f"a group is called {id!r} as well"
+        yield Finding((), f"a group is called {id!r} as well", (("group", id),))
 
 
-def default_problems(definitions: Definitions, group: Definition) -> Problems:
+def alias_problems(definitions: Definitions, definition: Definition) -> Findings:
+    """An alias that means something else already would never be reached, or would hide that."""
+    names = names_in_group(definitions, definition.id.rpartition(" ")[0])
+    own = (definition.kind, definition.id)
+    for place, alias in enumerate(definition.table.get("aliases", ())):
+        for other in names.get(alias, ()):
+            if other[:2] != own or other[2] != place:
+                kind, id, _ = other
+                said = "an earlier alias of its own" if other[:2] == own else f"{kind} {id!r}"
+                if other[:2] != own or other[2] < place:
+                    yield Finding(("aliases", place), f"{alias!r} means {said} already", ((kind, id),))
+
+
+def names_in_group(definitions: Definitions, parent: str) -> dict[str, list[tuple[str, str, int]]]:
+    """Word → what it means in a group: kind, id, and the place among its aliases; -1 is the name itself."""
+    found: dict[str, list[tuple[str, str, int]]] = {}
+    for (kind, id), definition in definitions.items():
+        above, _, name = id.rpartition(" ")
+        if kind in _IN_THE_TREE and above == parent:
+            for place, word in enumerate([name, *definition.table.get("aliases", ())], -1):
+                found.setdefault(word, []).append((kind, id, place))
+    return found
+
+
+def default_problems(definitions: Definitions, group: Definition) -> Findings:
     """The default of a group is one of its own commands."""
     default, under = group.table.get("default"), f"{group.id} "
     names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
     if default is not None and default not in names:
-        yield ("default",), f"no command {under + default!r}{did_you_mean(default, names)}"
+        about = (("command", under + default),)
+        yield Finding(("default",), f"no command {under + default!r}{did_you_mean(default, names)}", about)
 
 
-def option_problems(_: Definitions, definition: Definition) -> Problems:
+def program_problems(definitions: Definitions, program: Definition) -> Findings:
+    """Aliases and headings name commands and groups that there are."""
+    tree = [id for kind, id in definitions if kind in _IN_THE_TREE]
+    top = [id for id in tree if " " not in id]
+    taken = names_in_group(definitions, "")
+    for word, line in program.table.get("aliases", {}).items():
+        if word in taken:
+            yield Finding(("aliases", word), f"{word!r} means {taken[word][0][0]} {taken[word][0][1]!r} already")
+        words = line.split()
+        if words[:1] and words[0] in program.table["aliases"]:
+            continue
+        meant = " ".join(word for word in words if word[:1] not in ("-", "$"))
+        if not _is_callable(definitions, meant):
+            text = f"no command or group {meant!r}{did_you_mean(meant, tree)}"
+            yield Finding(("aliases", word), text, _both(meant))
+    for heading, names in program.table.get("sections", {}).items():
+        for place, name in enumerate(names):
+            if name not in top:
+                text = f"no command or group {name!r} at the top{did_you_mean(name, top)}"
+                yield Finding(("sections", heading, place), text, _both(name))
+
+
+def _is_callable(definitions: Definitions, words: str) -> bool:
+    """Whether words call something: a group, or a command with its arguments, which a default command may have too."""
+    for (kind, id), definition in definitions.items():
+        takes_more = kind == "command" or (kind == "group" and "default" in definition.table)
+        if kind in _IN_THE_TREE and (words == id or (takes_more and words.startswith(f"{id} "))):
+            return True
+    return False
+
+
+def _both(id: str) -> tuple[Key, ...]:
+    return (("command", id), ("group", id))
+
+
+def option_problems(definitions: Definitions, definition: Definition) -> Findings:
     """No two share a name, none takes the one of the help page, and at most the last argument is a list."""
-    key = "params" if definition.kind == "command" else "options"
-    seen = set(HELP)
-    listed = ""
-    for index, param in enumerate(definition.table.get(key, ())):
+    is_command = definition.kind == "command"
+    shared = _options_of_programs(definitions) if is_command else {}
+    for key in ("params",) if is_command else ("options", "paging"):
+        yield from _options(definition.table.get(key, ()), key, shared)
+
+
+def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
+    seen: dict[str, str] = dict.fromkeys(HELP, "the help page")
+    listed = optional = ""
+    for index, param in enumerate(params):
+        at = (key, index)
         for name in _names(param):
             if name in seen:
-                yield (key, index), f"{name!r} is taken by {'the help page' if name in HELP else 'an earlier one'}"
-            if " " in name:
-                yield (key, index), f"{name!r}: a name is one word"
-            seen.add(name)
-        if param.get("kind") == "argument":
-            if listed and param.get("multiple"):
-                yield (key, index), f"only one argument can be a list, and {listed!r} is one"
-            listed = param["name"] if param.get("multiple") else listed
+                yield Finding(at, f"{name!r} is taken by {seen[name]}")
+            if " " in name or name.startswith("-"):
+                yield Finding(at, f"{name!r}: a name is one word{' without hyphens in front' * name.startswith('-')}")
+            seen[name] = "an earlier one"
+        if param.get("kind") != "argument":
+            yield from (Finding(at, *found) for found in _overridden(param, shared))
+            continue
+        if listed and param.get("multiple"):
+            yield Finding(at, f"only one argument can be a list, and {listed!r} is one")
+        if optional and param.get("required", "default" not in param) and not listed:
+            yield Finding(
+                at, f"it must be given, and {optional!r} before it need not: no one could tell which is meant"
+            )
+        listed = param["name"] if param.get("multiple") else listed
+        optional = param["name"] if not param.get("required", "default" not in param) else optional
 
 
-def _names(param: dict[str, Any]) -> list[str]:
+def _overridden(param: Mapping[str, Any], shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
+    taken = [name for name in _names(param) if name in shared]
+    if taken and not param.get("overrides"):
+        text = f"{taken[0]!r} is an option of the program: give another name, or say `overrides = true` if it is meant"
+        yield text, (shared[taken[0]],)
+    if param.get("overrides") and not taken:
+        yield "overrides nothing: no option of the program is called so", ()
+
+
+def _options_of_programs(definitions: Definitions) -> dict[str, Key]:
+    """The names of all options that every command takes → the program that has them."""
+    programs = [definition for (kind, _), definition in definitions.items() if kind == "program"]
+    return {
+        name: (program.kind, program.id)
+        for program in programs
+        for param in program.table.get("options", ())
+        for name in _names(param)
+    }
+
+
+def _names(param: Mapping[str, Any]) -> list[str]:
     short = [param["short"]] if "short" in param else []
     return [param["name"], *short, *param.get("also", ())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, listener, richtext, steps
+from . import access, commands, listener, rest, richtext, steps
 from .commands import AddressDefinition, CommandDefinition, GroupDefinition, ProgramDefinition, ViewDefinition
 from .rest import (
     OperationDefinition,
@@ -14,6 +14,7 @@ from .rest import (
     SchemaDefinition,
     ServiceDefinition,
 )
+from .rules import Rules
 
 KINDS: dict[str, Any] = {
     "program": ProgramDefinition,
@@ -32,3 +33,8 @@ KINDS: dict[str, Any] = {
     **richtext.KINDS,
     **steps.KINDS,
 }
+
+# What completes a parameter besides the engine's own completers: ids of a kind, or the columns of a command's view.
+COMPLETED = (*KINDS, "column")
+
+RULES: Rules = {**rest.RULES, **commands.RULES, **access.RULES, **listener.RULES, **steps.RULES}

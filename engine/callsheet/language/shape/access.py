@@ -6,14 +6,15 @@ from typing import Annotated, Any, Required
 
 from pydantic import Field
 
-from .base import Expression, Shape, Value, reference
+from .base import Expression, Shape, Value, reference, seeing
+from .rules import Rules
 
 
 class Question(Shape, total=False):
     """Something to ask a product."""
 
     call: Required[Annotated[str, reference("operation", description="The operation that answers.")]]
-    args: Annotated[dict[str, Value], Field(description="Its parameters.")]
+    args: Annotated[dict[str, Value], seeing(), Field(description="Its parameters: values as they are.")]
     value: Annotated[Expression, Field(description="The answer in words: a text or a list of texts.")]
 
 
@@ -39,7 +40,7 @@ class QuestionHere(Shape, total=False):
     """What is different about a question on one deployment. Another `call` starts afresh."""
 
     call: Annotated[str, reference("operation", description="The operation that answers.")]
-    args: dict[str, Value]
+    args: Annotated[dict[str, Value], seeing()]
     value: Expression
 
 
@@ -105,5 +106,7 @@ class AuthDefinition(Shape, total=False):
     page: Annotated[str, Field(description="Page where a person makes one.")]
     oauth: Consent
 
+
+RULES: Rules = {}
 
 KINDS: dict[str, Any] = {"auth": AuthDefinition, "deployment": DeploymentDefinition}

@@ -31,12 +31,37 @@ Value = Annotated[
         json_schema_extra={"format": "value"},
     ),
 ]
-Name = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$"),
+    Field(json_schema_extra={"single_line": True}),
+]
+HeaderName = Annotated[
+    str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), Field(description="The name of a header.")
+]
+HeaderText = Annotated[
+    str, StringConstraints(pattern=r"^[\x20-\x7e]*$"), Field(description="Plain ASCII without line breaks.")
+]
 
 
 def reference(kind: str, *, description: str) -> Any:
     """Metadata of a key whose value must be the id of a definition of `kind`."""
     return Field(description=description, json_schema_extra={"reference": kind})
+
+
+def seeing(*names: str) -> Any:
+    """Metadata of a key whose expressions see these names and nothing else."""
+    return Field(json_schema_extra={"sees": list(names)})
+
+
+def keyed_by(kind: str, *, description: str) -> Any:
+    """Metadata of a table whose keys must be ids of definitions of `kind`."""
+    return Field(description=description, json_schema_extra={"keys": kind})
+
+
+def pattern(*, description: str, groups: int = 0) -> Any:
+    """Metadata of a regular expression, with at least so many groups."""
+    return Field(description=description, json_schema_extra={"format": "regex", "groups": groups})
 
 
 class Shape(TypedDict, total=False):

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Name, Shape, Template, Value, reference
+from .base import Expression, Name, Shape, Template, Value, keyed_by, pattern, reference, seeing
 from .rest import Safety
+from .rules import Rule, Rules
 from .steps import Action, StepDefinition
 
 
@@ -46,7 +47,11 @@ class Param(Shape, total=False):
     ]
     folder: Annotated[Name, Field(description="With `beside`: the parameter that names the folder of such files.")]
     assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
-    complete: Annotated[str, Field(description="Kind of definition whose ids complete it, or a built-in completer.")]
+    complete: Annotated[
+        str,
+        reference("engine:completer", description="Kind of definition whose ids complete it, or a built-in completer."),
+    ]
+    overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
 
 
@@ -94,18 +99,18 @@ class ViewDefinition(Shape, total=False):
 class AddressHere(Shape, total=False):
     """What an address's table may say differently for one deployment."""
 
-    pattern: str
-    url: Template
+    pattern: Annotated[str, pattern(description="Regular expression: such a word stands for the thing.")]
+    url: Annotated[Template, seeing("word")]
 
 
 class AddressDefinition(Shape, total=False):
     """Where a thing of a site is shown in the browser."""
 
     title: Required[str]
-    pattern: Required[Annotated[str, Field(description="Regular expression: such a word stands for the thing.")]]
+    pattern: Required[Annotated[str, pattern(description="Regular expression: such a word stands for the thing.")]]
     service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
-    url: Required[Annotated[Template, Field(description="Path and query; sees `word`.")]]
-    on: Annotated[dict[str, AddressHere], Field(description="Deployment → what differs there.")]
+    url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
+    on: Annotated[dict[str, AddressHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
 class GroupDefinition(Shape, total=False):
@@ -120,7 +125,9 @@ class FieldColumns(Shape, total=False):
     """Columns beyond those of the view: names of fields that the service knows."""
 
     lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
-    value: Required[Annotated[Template, Field(description="The column's expression; sees the field's id as `id`.")]]
+    value: Required[
+        Annotated[Template, seeing("id"), Field(description="The column's expression; sees the field's id as `id`.")]
+    ]
 
 
 class CommandHere(Action, total=False):
@@ -151,13 +158,51 @@ class CommandDefinition(CommandHere, total=False):
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
     convert: Annotated[Template, Field(description="Name of a converter that the result goes through; null is none.")]
     confirm: Annotated[Template, Field(description="Asked before anything is destroyed.")]
-    safety: Required[Safety]
+    safety: Annotated[
+        Safety,
+        Field(description="Default: the worst of all that it calls. What runs a builtin must say it."),
+    ]
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]
     hidden: bool
-    on: Annotated[dict[str, CommandHere], Field(description="Deployment → what differs there.")]
+    on: Annotated[dict[str, CommandHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
+
+_CALL_ONLY = ("args", "body", "over", "files", "save", "most", "value", "batch", "reread")
+_OF_A_VALUE = (
+    *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
+    *("lookup", "setting", "convert", "front", "assign", "complete"),
+)
+_TEXT_ONLY = ("integer", "number", "duration")
+
+# A rule holds wherever a table of that shape stands.
+RULES: Rules = {
+    "Param": (
+        Rule(
+            "kind",
+            ("flag",),
+            without=_OF_A_VALUE,
+        ),
+        Rule("kind", ("argument",), without=("short", "also", "overrides")),
+        Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
+        Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
+        Rule("choices", without=("choices_of", "convert", "assign")),
+        Rule("front", needs=("convert",)),
+        Rule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
+        Rule("split", (True,), without=("multiple", "convert")),
+        Rule("lookup", without=("convert",)),
+        Rule("setting", without=("default", "required")),
+    ),
+    "CommandDefinition": (
+        Rule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
+        *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
+        Rule("convert", needs=("result",)),
+        Rule("columns", needs=("view",)),
+        Rule("items", without=("result",)),
+    ),
+}
 
 __all__ = [
+    "RULES",
     "AddressDefinition",
     "ColumnDefinition",
     "CommandDefinition",

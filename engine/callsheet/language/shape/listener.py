@@ -6,13 +6,19 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Name, Shape, Template, Value, reference
+from .base import Expression, HeaderName, Name, Shape, Template, Value, reference, seeing
+from .rules import Rule, Rules
 
 Duration = Annotated[
     str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")
 ]
 UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exactly as it is asked for.")]
 Count = Annotated[int, Field(ge=1)]
+
+
+_OF_AN_EVENT = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
+_OF_A_DELIVERY = ("headers", "query", "payload")
+_OF_A_SAMPLE = ("id", "type", "time", "body")
 
 
 class Paths(Shape, total=False):
@@ -170,10 +176,10 @@ class SourceDefinition(Shape, total=False):
 
     title: Required[str]
     path: Required[UrlPath]
-    type: Required[Expression]
-    id: Expression
-    time: Expression
-    body: Expression
+    type: Required[Annotated[Expression, seeing(*_OF_A_DELIVERY)]]
+    id: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
+    time: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
+    body: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
     volatile: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
     public_key: PublicKey
@@ -189,8 +195,12 @@ class SourceDefinition(Shape, total=False):
     unverified: Annotated[
         bool, Field(description="Served also without a secret or a key set; anyone can send its events then.")
     ]
-    sample: Annotated[Value, Field(description="A delivery made here; sees id, type, time, body.")]
-    sample_headers: Annotated[dict[str, Template], Field(description="Headers of a delivery made here.")]
+    sample: Annotated[
+        Value, seeing(*_OF_A_SAMPLE), Field(description="A delivery made here; sees id, type, time, body.")
+    ]
+    sample_headers: Annotated[
+        dict[HeaderName, Template], seeing(*_OF_A_SAMPLE), Field(description="Headers of a delivery made here.")
+    ]
 
 
 class EventDefinition(Shape, total=False):
@@ -201,7 +211,9 @@ class EventDefinition(Shape, total=False):
     category: Required[str]
     says: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
-        Expression, Field(description="What holds for every event of this type; a delivery for which it does not: 400.")
+        Expression,
+        seeing(*_OF_AN_EVENT),
+        Field(description="What holds for every event of this type; a delivery for which it does not: 400."),
     ]
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
 
@@ -215,6 +227,7 @@ class HandlerDefinition(Shape, total=False):
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
     run: Annotated[
         Template | list[Template],
+        seeing(*_OF_AN_EVENT),
         Field(description="exec: program and arguments. command: words, or the whole argument list."),
     ]
     input: Annotated[
@@ -222,16 +235,22 @@ class HandlerDefinition(Shape, total=False):
         Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
     ]
     dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
-    env: Annotated[dict[str, Template], Field(description="exec: further environment variables.")]
+    env: Annotated[
+        dict[str, Template], seeing(*_OF_AN_EVENT), Field(description="exec: further environment variables.")
+    ]
     secrets: Annotated[
         list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
     ]
     call: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]
-    url: Annotated[Template, Field(description="forward: where to.")]
-    headers: Annotated[dict[str, Template], Field(description="forward: further headers.")]
+    url: Annotated[Template, seeing(*_OF_AN_EVENT), Field(description="forward: where to.")]
+    headers: Annotated[
+        dict[HeaderName, Template], seeing(*_OF_AN_EVENT), Field(description="forward: further headers.")
+    ]
     file: Annotated[str, Field(description="append: the file, one event a line.")]
     program: Annotated[str, Field(description="command: the program that runs.")]
-    params: Annotated[dict[str, Value], Field(description="command: values of its arguments and options.")]
+    params: Annotated[
+        dict[str, Value], seeing(*_OF_AN_EVENT), Field(description="command: values of its arguments and options.")
+    ]
 
 
 class RouteDefinition(Shape, total=False):
@@ -239,11 +258,22 @@ class RouteDefinition(Shape, total=False):
 
     on: Annotated[list[str], Field(description="Types of events, or patterns with *; default: all.")]
     source: Annotated[list[Annotated[str, reference("source", description="A source.")]], Field(min_length=1)]
-    when: Annotated[Expression, Field(description="A condition; sees what placeholders of handlers see.")]
-    order: Annotated[Expression, Field(description="Events for which it has the same value are handled one by one.")]
+    when: Annotated[
+        Expression, seeing(*_OF_AN_EVENT), Field(description="A condition; sees what placeholders of handlers see.")
+    ]
+    order: Annotated[
+        Expression,
+        seeing(*_OF_AN_EVENT),
+        Field(description="Events for which it has the same value are handled one by one."),
+    ]
     concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
     do: Required[Annotated[list[HandlerDefinition], Field(min_length=1)]]
 
+
+# A rule holds wherever a table of that shape stands.
+RULES: Rules = {
+    "Jwt": (Rule("vendor", needs=("switch",)), Rule("switch", needs=("vendor",))),
+}
 
 KINDS: dict[str, Any] = {
     "listener": ListenerDefinition,

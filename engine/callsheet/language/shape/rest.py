@@ -8,7 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from .access import Fact, FactHere, Probe, ProbeHere
-from .base import Expression, Name, Shape, Template, reference
+from .base import Expression, HeaderName, HeaderText, Name, Shape, Template, keyed_by, pattern, reference, seeing
+from .rules import Rule, Rules
 
 Safety = Annotated[
     Literal["read", "write", "destroy", "local"],
@@ -16,16 +17,22 @@ Safety = Annotated[
 ]
 
 
+Status = Annotated[str, Field(pattern="^[1-5][0-9][0-9]$", description="An HTTP status.")]
+_OF_AN_OPERATION = ("id", "tag", "method", "path")
+
+
 class Quota(Shape, total=False):
     """The names of the response headers that tell how much may still be asked."""
 
-    limit: Annotated[str, Field(description="Header: requests in one window.")]
-    remaining: Annotated[str, Field(description="Header: requests left in the window.")]
-    reset: Annotated[str, Field(description="Header: when the window ends (ISO 8601, epoch seconds, or seconds).")]
-    near: Annotated[str, Field(description="Header: `true` when little is left.")]
-    fill: Annotated[str, Field(description="Header: requests given back per interval.")]
-    interval: Annotated[str, Field(description="Header: seconds of an interval.")]
-    reason: Annotated[str, Field(description="Header: which limit was met.")]
+    limit: Annotated[HeaderName, Field(description="Header: requests in one window.")]
+    remaining: Annotated[HeaderName, Field(description="Header: requests left in the window.")]
+    reset: Annotated[
+        HeaderName, Field(description="Header: when the window ends (ISO 8601, epoch seconds, or seconds).")
+    ]
+    near: Annotated[HeaderName, Field(description="Header: `true` when little is left.")]
+    fill: Annotated[HeaderName, Field(description="Header: requests given back per interval.")]
+    interval: Annotated[HeaderName, Field(description="Header: seconds of an interval.")]
+    reason: Annotated[HeaderName, Field(description="Header: which limit was met.")]
     stop: Annotated[list[str], Field(description="Reasons for which waiting is useless: stop and say when it resets.")]
 
 
@@ -34,20 +41,24 @@ class ServiceDefinition(Shape, total=False):
 
     title: Required[str]
     base_url: Annotated[str, Field(description="Where it usually is; a site has to say so itself.")]
-    trace: Annotated[str, Field(description="Response header that identifies a request to the vendor's support.")]
-    denied: Annotated[str, Field(description="Response header that says why a login was denied.")]
+    trace: Annotated[
+        HeaderName, Field(description="Response header that identifies a request to the vendor's support.")
+    ]
+    denied: Annotated[HeaderName, Field(description="Response header that says why a login was denied.")]
     lacks_scope: Annotated[
         Expression, Field(description="True of the body of a 401 to a credential that is good but lacks a scope.")
     ]
     refused: Annotated[
-        dict[str, list[str]],
+        dict[HeaderName, list[str]],
         Field(
             description="Response header → values by which a success says that it did not accept the credential, "
             "and so answered as to a stranger."
         ),
     ]
     quota: Quota
-    gateway: Annotated[Template, Field(description="Base URL for credentials that the site itself refuses.")]
+    gateway: Annotated[
+        Template, seeing("cloudId"), Field(description="Base URL for credentials that the site itself refuses.")
+    ]
 
 
 class ProductHere(Shape, total=False):
@@ -57,8 +68,8 @@ class ProductHere(Shape, total=False):
     base: Annotated[str, Field(description="Path that stands in the place of the product's `base`.")]
     errors: Expression
     failed: Expression
-    headers: dict[str, str]
-    docs: Template
+    headers: dict[HeaderName, HeaderText]
+    docs: Annotated[Template, seeing(*_OF_AN_OPERATION)]
     unavailable: Annotated[str, Field(description="Why the product does not exist there; calls fail locally.")]
     probe: Annotated[ProbeHere, Field(description="Asked to find out whether a credential works for the product.")]
     facts: Annotated[list[FactHere], Field(description="Asked by a check-up.")]
@@ -83,12 +94,16 @@ class ProductDefinition(Shape, Imported, total=False):
     base: Annotated[str, Field(description="Path all its operations start with.")]
     errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
     failed: Annotated[Expression, Field(description="True of the body of a success that reports a failure.")]
-    hints: Annotated[dict[str, str], Field(description="HTTP status → what to do about it.")]
-    headers: Annotated[dict[str, str], Field(description="Headers sent with every request.")]
-    docs: Annotated[Template, Field(description="Page of an operation at the vendor; sees id, tag, method, path.")]
+    hints: Annotated[dict[Status, str], Field(description="HTTP status → what to do about it.")]
+    headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with every request.")]
+    docs: Annotated[
+        Template,
+        seeing(*_OF_AN_OPERATION),
+        Field(description="Page of an operation at the vendor; sees id, tag, method, path."),
+    ]
     probe: Annotated[Probe, Field(description="Asked to find out whether a credential works for the product.")]
     facts: Annotated[list[Fact], Field(description="Asked by a check-up.")]
-    on: Annotated[dict[str, ProductHere], Field(description="Deployment → what differs there.")]
+    on: Annotated[dict[str, ProductHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
 class PaginatorDefinition(Shape, total=False):
@@ -157,7 +172,7 @@ class OperationParam(Shape, ParamLocation, total=False):
     ]
     format: Annotated[str, Field(description="As in JSON Schema: int64, date-time, uuid ...")]
     enum: Annotated[list[Any], Field(description="The allowed values (of an array: of its items).")]
-    pattern: Annotated[str, Field(description="Regular expression that a text (of an array: each item) contains.")]
+    pattern: Annotated[str, pattern(description="Regular expression that a text (of an array: each item) contains.")]
     default: Annotated[Any, Field(description="What the service assumes; shown, never sent.")]
     minimum: float
     maximum: float
@@ -239,9 +254,15 @@ class OperationDefinition(Shape, total=False):
     hidden: Annotated[bool, Field(description="No part of the catalog that is listed and searched; it can be called.")]
     safety: Annotated[Safety, Field(description="Default: by the method.")]
     view: Annotated[str, reference("view", description="Output columns.")]
-    headers: Annotated[dict[str, str], Field(description="Headers sent with it.")]
-    on: Annotated[dict[str, OperationHere], Field(description="Deployment → what differs there.")]
+    headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with it.")]
+    on: Annotated[dict[str, OperationHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
+
+# A rule holds wherever a table of that shape stands.
+RULES: Rules = {
+    "BodyPart": (Rule("file", (True,), without=("type",)),),
+    "Body": (Rule("parts", without=("schema",)),),
+}
 
 SchemaDefinition = Annotated[
     dict[str, Any],

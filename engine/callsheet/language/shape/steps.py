@@ -7,13 +7,19 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Expression, Name, Shape, Template, Value, reference
+from .base import Expression, Name, Shape, Template, Value, keyed_by, pattern, reference
+from .rules import Rule, Rules
 
 OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
 Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
 Code = Annotated[
     Literal["error", "usage", "not_found", "conflict", "not_allowed"],
     Field(description="What kind of failure it is; it sets the exit code. Default: usage."),
+]
+
+
+UrlPattern = Annotated[
+    str, pattern(description="Regular expression over a URL's path and query; group 1 is the id.", groups=1)
 ]
 
 
@@ -35,8 +41,8 @@ class LookupHere(Shape, total=False):
     match: list[Expression]
     value: Expression
     label: Expression
-    pattern: str
-    urls: list[str]
+    pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
+    urls: list[UrlPattern]
     sole: Expression
     partial: bool
     keywords: dict[str, KeywordDefinition]
@@ -58,15 +64,15 @@ class LookupDefinition(LookupHere, total=False):
     match: Annotated[list[Expression], Field(description="Compared with the word in turn, ignoring case.")]
     value: Annotated[Expression, Field(description="What replaces the word.")]
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
-    pattern: Annotated[str, Field(description="Regular expression: such a word is the id, or its group `id` is.")]
-    urls: Annotated[list[str], Field(description="Regular expressions over a URL's path and query; group 1 is the id.")]
+    pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
+    urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
     sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
     partial: Annotated[
         bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")
     ]
     keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
-    on: Annotated[dict[str, LookupHere], Field(description="Deployment → what differs there.")]
+    on: Annotated[dict[str, LookupHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
 class Case(Shape, total=False):
@@ -162,5 +168,21 @@ class StepDefinition(Bound, Action, total=False):
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code
 
+
+_CALL_ONLY = ("args", "body", "over", "files", "save", "most", "value", "batch", "reread", "tolerate")
+
+# A rule holds wherever a table of that shape stands.
+RULES: Rules = {
+    "StepDefinition": (
+        *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
+        Rule("as", needs=("call", "edit")),
+        Rule("hint", needs=("fail",)),
+        Rule("code", needs=("fail",)),
+        Rule("save", without=("value", "most", "reread")),
+        Rule("reread", without=("batch",)),
+    ),
+    "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
+    "Reread": (Rule("who", needs=("tell",)), Rule("args", needs=("tell",))),
+}
 
 KINDS: dict[str, Any] = {"lookup": LookupDefinition, "assignment": Assignment}

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
 from ...language.layers import Layer
+from ...language.load import Definitions
 from ..handlers import HandlerContext, make_handlers
 from .route import Route, RoutingTable, check_event_types, event_types, make_route
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.load import Definitions
     from ...language.shape import listener as shape
 
 
@@ -40,7 +40,8 @@ LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext) -> RouteSet:
     """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
-    definitions = load_checked(catalog.layers, selection.files) if selection.files or catalog.ids("route") else {}
+    is_used = selection.files or catalog.ids("route")
+    definitions = load_checked(catalog.layers, selection.files) if is_used else Definitions()
     events = {id: definition.table for (kind, id), definition in definitions.items() if kind == "event"} or catalog.all(
         "event"
     )

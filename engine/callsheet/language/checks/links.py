@@ -1,0 +1,123 @@
+"""What every kind has in common: references, expressions and the names they see, patterns, names, numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...errors import did_you_mean
+from ..load import Definition
+from ..scopes import names_in, roots
+from ..template import TemplateError, compile_expression, expressions
+from .problem import Finding, Findings
+from .shapes import Place, places
+
+Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
+
+
+def link_findings(definition: Definition, known: Known) -> Findings:
+    if not definition.id.isprintable():
+        yield Finding((), f"the id {definition.id!r} holds a control character")
+    for place in places(definition.kind, definition.table):
+        yield from _references(place, known)
+        yield from (Finding(place.path, text) for text in _faults(place))
+
+
+def _references(place: Place, known: Known) -> Findings:
+    target = place.schema.get("reference")
+    if isinstance(target, str) and isinstance(place.value, str):
+        yield from _reference(place, place.value, target, known)
+    target = place.schema.get("keys")
+    if isinstance(target, str) and isinstance(place.value, dict):
+        for key in place.value:
+            yield from _reference(place._replace(path=(*place.path, key)), key, target, known)
+
+
+def _reference(place: Place, name: str, target: str, known: Known) -> Findings:
+    there = known.get(target, set())
+    if name not in there:
+        text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
+        yield Finding(place.path, text, ((target, name),))
+
+
+def _faults(place: Place) -> Iterator[str]:
+    value, schema = place.value, place.schema
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"expected a number, not {value}"
+    elif isinstance(value, dict):
+        yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
+    elif isinstance(value, str):
+        if odd := _control(value, single_line=bool(schema.get("single_line"))):
+            yield f"holds the control character U+{ord(odd):04X}"
+        if form := _FORMS.get(str(schema.get("format"))):
+            yield from form(value, schema)
+
+
+def _control(text: str, *, single_line: bool) -> str | None:
+    allowed = "" if single_line else "\n\r\t"
+    return next((sign for sign in text if not sign.isprintable() and _is_control(sign) and sign not in allowed), None)
+
+
+def _is_control(sign: str) -> bool:
+    """C0, C1 and the marks that turn the direction of text; other characters that have no shape are harmless."""
+    code = ord(sign)
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
+def _expression(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    fault = expression_fault(text)
+    yield from [fault] if fault else _unseen(roots(text), schema)
+
+
+def _template(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        faults = [fault for expression in expressions(text) if (fault := expression_fault(expression))]
+    except TemplateError as error:
+        faults = [str(error)]
+    yield from faults or _unseen(names_in(text), schema)
+
+
+def _unseen(names: Iterator[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Names that stand for nothing where the shape says all that an expression sees."""
+    if "sees" in schema:
+        for name in dict.fromkeys(names):
+            if name not in schema["sees"]:
+                yield not_known(name, schema["sees"])
+
+
+def not_known(name: str, known: Any) -> str:
+    near = did_you_mean(name, known)
+    listed = f"; it sees {', '.join(known)}" if known and not near and isinstance(known, list) else ""
+    return f"{name!r} is not known here{near or listed}"
+
+
+def expression_fault(text: str) -> str | None:
+    try:
+        compile_expression(text)
+    except TemplateError as error:
+        return f"not an expression: {error}"
+    return None
+
+
+def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
+    """Why a text cannot be used as a regular expression with so many groups, or None."""
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        return f"not a regular expression: {error}"
+    return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None
+
+
+def _pattern(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    fault = pattern_fault(text, schema.get("groups", 0))
+    yield from [fault] if fault else []
+
+
+_FORMS: dict[str, Callable[[str, Mapping[str, Any]], Iterator[str]]] = {
+    "jmespath": _expression,
+    "template": _template,
+    "value": _template,
+    "regex": _pattern,
+}

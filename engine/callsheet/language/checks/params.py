@@ -1,0 +1,107 @@
+"""Whether the arguments and options of commands can be used as they are described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...durations import parsed
+from ...errors import did_you_mean
+from ...registry import REGISTRIES
+from ..load import Definition, Definitions
+from ..locate import Path
+from .commands import RESERVED, identifier
+from .problem import Finding, Findings
+
+_PAGING = "paging"
+
+
+def param_findings(definitions: Definitions, definition: Definition) -> Findings:
+    table = definition.table
+    for key in ("params", "options", _PAGING):
+        for place, param in enumerate(table.get(key, ())):
+            yield from (Finding((key, place, *path), text) for path, text in _default(param))
+    if definition.kind == "command" and "builtin" not in table:
+        yield from _names(table)
+        yield from _paging(definitions, table)
+
+
+def _default(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    if not param.get("choices", True):
+        yield ("choices",), "expected at least one value"
+    if "default" not in param or param.get("kind") == "flag":
+        return
+    given = param["default"]
+    if bool(param.get("multiple")) != isinstance(given, list):
+        yield (
+            ("default",),
+            "expected a list, as for `multiple`" if param.get("multiple") else "expected one value, not a list",
+        )
+        return
+    for value in given if isinstance(given, list) else [given]:
+        if problem := misfit(param, value):
+            yield ("default",), problem
+
+
+def misfit(param: Mapping[str, Any], value: Any) -> str | None:
+    """Why a value cannot be that of a parameter, or None."""
+    kind = param.get("type", "text")
+    words = REGISTRIES.get(param["choices_of"], {}) if "choices_of" in param else param.get("choices")
+    if not _is(kind, value):
+        return f"expected {_A[kind]}, not {value!r}"
+    if words is not None and value not in words:
+        return f"{value!r} is not one of the choices{did_you_mean(str(value), words)}"
+    return None
+
+
+_A = {
+    "text": "a text",
+    "path": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "duration": "a duration, such as 90s or 15m",
+}
+
+
+def _is(kind: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if kind == "duration":
+        return isinstance(value, int | float) or (isinstance(value, str) and parsed(value) is not None)
+    return isinstance(value, {"integer": int, "number": int | float}.get(kind, str))
+
+
+def _names(table: Mapping[str, Any]) -> Findings:
+    seen: dict[str, str] = {}
+    for place, param in enumerate(table.get("params", ())):
+        name = param["name"]
+        own = identifier(name)
+        if own in RESERVED:
+            yield Finding(("params", place), f"expressions see something else as {own!r}: give it another name")
+        if own in seen and seen[own] != name:
+            yield Finding(("params", place), f"expressions could not tell {name!r} from {seen[own]!r}")
+        if not own.isidentifier():
+            yield Finding(
+                ("params", place), f"{name!r} cannot be written in expressions: letters, digits, - and _ only"
+            )
+        seen[own] = name
+
+
+def _paging(definitions: Definitions, table: Mapping[str, Any]) -> Findings:
+    """An own option in the place of one of those of lists is read as that one is."""
+    usual = {
+        param["name"]: param
+        for (kind, _), definition in definitions.items()
+        if kind == "program"
+        for param in definition.table.get(_PAGING, ())
+    }
+    for place, param in enumerate(table.get("params", ())):
+        model = usual.get(param["name"])
+        if model is None:
+            continue
+        for key, default in (("kind", "option"), ("type", "text"), ("multiple", False)):
+            if param.get(key, default) != model.get(key, default):
+                text = (
+                    f"lists have an option {param['name']!r}, with {key} {model.get(key, default)!r}: say the same here"
+                )
+                yield Finding(("params", place), text)

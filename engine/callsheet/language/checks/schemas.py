@@ -1,0 +1,166 @@
+"""Whether the schemas of bodies can be used: JSON Schema's own keywords and what they hold, patterns, references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...errors import did_you_mean
+from ..load import Definition, Definitions
+from ..locate import Path
+from .links import pattern_fault
+from .problem import Finding, Findings
+
+TYPES = ("null", "boolean", "object", "array", "number", "integer", "string")
+_ONE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_SAME_VALUE = ("allOf", "anyOf", "oneOf")
+
+Is = Callable[[Any], bool]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _lists_of_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_names(item) for item in value.values())
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+_HOLDS: dict[str, tuple[Is, str]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_number, "a number")),
+    "multipleOf": (lambda value: _number(value) and value > 0, "a number above 0"),
+    **dict.fromkeys(
+        (
+            *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
+            *("minProperties", "maxProperties"),
+        ),
+        (_count, "a whole number of at least 0"),
+    ),
+    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), (_flag, "true or false")),
+    **dict.fromkeys(("format", "title", "description", "pattern", "ref"), (_text, "a text")),
+    "required": (_names, "a list of names"),
+    "dependentRequired": (_lists_of_names, "lists of names"),
+    "enum": (lambda value: isinstance(value, list) and bool(value), "a list of at least one value"),
+    **dict.fromkeys(("type", "const", "default", "example", "examples"), (_anything, "")),
+}
+_KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
+
+
+def schema_problems(definitions: Definitions, definition: Definition) -> Findings:
+    known = {id for kind, id in definitions if kind == "schema"}
+    yield from _schema(definition.table, (), known)
+    if _circular(definitions, definition.id):
+        yield Finding((), "refers back to itself without an object or a list between")
+
+
+def _schema(schema: Any, path: Path, known: set[str]) -> Findings:
+    if isinstance(schema, bool):
+        return
+    if not isinstance(schema, Mapping):
+        yield Finding(path, f"expected a schema (a table), not {schema!r}")
+        return
+    yield from _keywords(schema, path)
+    reference = schema.get("ref")
+    if isinstance(reference, str) and reference not in known:
+        text = f"no schema {reference!r}{did_you_mean(reference, known)}"
+        yield Finding((*path, "ref"), text, (("schema", reference),))
+    yield from _type(schema.get("type", []), (*path, "type"))
+    patterns: dict[Path, Any] = {("patternProperties", name): name for name in _table(schema, "patternProperties")}
+    if isinstance(schema.get("pattern"), str):
+        patterns["pattern",] = schema["pattern"]
+    for key, pattern in patterns.items():
+        if fault := pattern_fault(pattern):
+            yield Finding((*path, *key), fault)
+    for key, inner in _inside(schema):
+        if inner is None:
+            yield Finding((*path, *key), "expected a table or list of schemas")
+        else:
+            yield from _schema(inner, (*path, *key), known)
+
+
+def _keywords(schema: Mapping[str, Any], path: Path) -> Findings:
+    for key, value in schema.items():
+        if key not in _KEYWORDS:
+            yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, _KEYWORDS)}")
+        elif key in _HOLDS and not _HOLDS[key][0](value):
+            yield Finding((*path, key), f"expected {_HOLDS[key][1]}, not {value!r}")
+
+
+def _table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Every schema in a schema; None where something else stands in the place of several."""
+    for key in _ONE:
+        if key in schema:
+            yield (key,), schema[key]
+    for key in _NAMED:
+        named = schema.get(key, {})
+        yield from (
+            (((key, name), each) for name, each in named.items()) if isinstance(named, Mapping) else [((key,), None)]
+        )
+    for key in _LISTED:
+        listed = schema.get(key, [])
+        yield from (
+            (((key, place), each) for place, each in enumerate(listed))
+            if isinstance(listed, list)
+            else [((key,), None)]
+        )
+
+
+def _type(kinds: Any, path: Path) -> Findings:
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        if kind not in TYPES:
+            yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
+
+
+def _circular(definitions: Definitions, start: str) -> bool:
+    """Whether following what describes the same value leads back to where it began."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        found = definitions.get(("schema", waiting.pop()))
+        for id in _same_value(found.table) if found else ():
+            if id == start:
+                return True
+            if id not in seen:
+                seen.add(id)
+                waiting.append(id)
+    return False
+
+
+def _same_value(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("ref"), str):
+            yield schema["ref"]
+        for key in _SAME_VALUE:
+            parts = schema.get(key, ())
+            for part in parts if isinstance(parts, list) else ():
+                yield from _same_value(part)

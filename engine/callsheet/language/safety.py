@@ -1,0 +1,43 @@
+"""How bad a call can be: `local` sends nothing, `read` changes nothing, `write` changes, `destroy` removes for good.
+
+The class of an operation follows from its method unless its definition says otherwise. The class of a command is the
+worst of all operations that it can reach; compiling puts it into the command's `safety`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from .deployment import variants
+
+Safety = Literal["read", "write", "destroy", "local"]
+
+CHANGES = ("write", "destroy")
+_MILDEST_FIRST: tuple[Safety, ...] = ("local", "read", "write", "destroy")
+_BY_METHOD: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
+
+
+def by_method(method: str) -> Safety:
+    """What a method may do where nothing else is known."""
+    return _BY_METHOD.get(method, "write")
+
+
+def worst(classes: Iterable[Safety]) -> Safety:
+    """The worst of them; `local` of none."""
+    return max(classes, key=_MILDEST_FIRST.index, default="local")
+
+
+def is_milder(one: Safety, other: Safety) -> bool:
+    return _MILDEST_FIRST.index(one) < _MILDEST_FIRST.index(other)
+
+
+def class_here(operation: Mapping[str, Any]) -> Safety:
+    """The class of an operation as its table stands: on one deployment, where `on` has been laid over the rest."""
+    said: Safety | None = operation.get("safety")
+    return said or by_method(str(operation["http"]).partition(" ")[0])
+
+
+def class_of_operation(operation: Mapping[str, Any]) -> Safety:
+    """The worst class that an operation has on any deployment."""
+    return worst(class_here(table) for table in (operation, *variants(operation).values()))

@@ -1,0 +1,127 @@
+"""One value of an operation's parameter: which text is sent for it, and whether the operation documents such a text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import did_you_mean
+
+if TYPE_CHECKING:
+    from .shape.rest import OperationParam
+
+
+class Unfit(ValueError):
+    """A value that does not fit; the message goes on after the parameter's name: `expected ...`."""
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_RANGES = {"int32": 2**31, "int64": 2**63}
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def text_of(value: Any) -> str:
+    """The text of a value that commands hand over typed, or that a person typed."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        from ..jsontext import dump
+
+        return dump(value)
+    return str(value)
+
+
+def _string(text: str, format_: str) -> str:
+    check = _FORMATS.get(format_)
+    if check and not check(text):
+        raise Unfit(f"expected a {format_}, not {text!r}")
+    return text
+
+
+def _integer(text: str, format_: str) -> str:
+    if not _INTEGER.fullmatch(text):
+        raise Unfit(f"expected a whole number, not {text!r}")
+    bound = _RANGES.get(format_)
+    if bound and not -bound <= int(text) < bound:
+        raise Unfit(f"expected a whole number of {format_[3:]} bits, {text} is beyond")
+    return text.removeprefix("+")
+
+
+def _number(text: str, _format: str) -> str:
+    try:
+        finite = math.isfinite(float(text))
+    except ValueError:
+        finite = False
+    if not finite:
+        raise Unfit(f"expected a number, not {text!r}")
+    return text
+
+
+def _boolean(text: str, _format: str) -> str:
+    if text.lower() not in {"true", "false"}:
+        raise Unfit(f"expected true or false, not {text!r}")
+    return text.lower()
+
+
+def _is_date(text: str) -> bool:
+    from datetime import date
+
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    from datetime import datetime
+
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return "T" in text.upper()
+
+
+_FORMATS: dict[str, Callable[[str], bool]] = {
+    "uuid": lambda text: bool(_UUID.fullmatch(text)),
+    "date": _is_date,
+    "date-time": _is_moment,
+}
+_TYPES: dict[str, Callable[[str, str], str]] = {
+    "string": _string,
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+}
+
+
+def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, Any]) -> str:
+    """The text to send for one value (of a list: for one item), or `Unfit`."""
+    text = _TYPES.get(type_, _string)(text_of(value), param.get("format", ""))
+    _check_enum(text, param)
+    _check_bounds(text, type_, param)
+    if "pattern" in param and not re.search(param["pattern"], text):
+        raise Unfit(f"{text!r} does not fit {param['pattern']}")
+    return text
+
+
+def _check_enum(text: str, param: OperationParam | Mapping[str, Any]) -> None:
+    allowed = [text_of(value) for value in param.get("enum", [])]
+    if allowed and text not in allowed:
+        guess = did_you_mean(text, allowed)
+        raise Unfit(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")
+
+
+def _check_bounds(text: str, type_: str, param: OperationParam | Mapping[str, Any]) -> None:
+    if type_ not in {"integer", "number"}:
+        return
+    number = int(text) if type_ == "integer" else float(text)
+    if "minimum" in param and number < param["minimum"]:
+        raise Unfit(f"{text} is below the least, {param['minimum']:g}")
+    if "maximum" in param and number > param["maximum"]:
+        raise Unfit(f"{text} is above the most, {param['maximum']:g}")
