@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
@@ -14,6 +16,7 @@ from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
+from .routing.overdue import OverdueRuns
 from .routing.route_set import RouteSet, Selection, read_routes
 from .server import responses
 from .server.app import App, Page, Scope
@@ -95,6 +98,8 @@ class Assembly:
         self.concurrency = ConcurrencyLimit(
             self.definition["concurrency"], None if self.has_queue else self.definition["queue"]
         )
+        restart = partial(signal.raise_signal, signal.SIGTERM) if assignment is not None else None
+        self.overdue = OverdueRuns(lambda: self.route_set, self.log.note, restart)
         self.inbox: Queue | None = None
         self.worker: Worker | None = None
         self.app = self._app()
@@ -175,13 +180,17 @@ class Assembly:
         return pages
 
     def is_ready(self) -> bool:
-        return not self.app.draining and (self.inbox is None or self.inbox.problem is None)
+        kept = self.inbox is None or self.inbox.problem is None
+        return kept and not self.app.draining and not self.overdue.stuck()
 
     def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
         readings = self.metrics.readings
         readings["handlers_running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
         readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.concurrency.waiting})
+        readings["handlers_overdue"] = (
+            "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts,
+        )  # fmt: skip
         readings["log_lines_dropped_total"] = (
             "Lines a blocked log could not take.",
             "",
@@ -245,6 +254,7 @@ class Assembly:
             await self.inbox.open()
         if self.worker is not None:
             await self.worker.start()
+        self.tasks.append(asyncio.create_task(self.overdue.watch()))
 
     def _stop_fetching(self) -> None:
         if self.worker is not None:

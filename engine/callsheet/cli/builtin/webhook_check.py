@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 from ...commands.context import Context
-from ...errors import UsageError
+from ...errors import CallsheetError, UsageError
 from ...output.clean import one_line
 
 OWN = ("routes", "source", "events", "queue")
@@ -18,16 +19,16 @@ def check(context: Context, values: dict[str, Any]) -> None:
         from .webhook_checkup import checkup
 
         checkup(context, values)
-        for text in _promises(context, values.get("queue")):
+        for text in _check_queue(context, values):
             context.say(f"warning: {text}")
         return
     _refuse_options_of_listen(values)
     from ...durations import seconds
     from ...listener.assemble import close_handlers
     from ...listener.handlers import HandlerContext
+    from ...listener.routing.doubts import doubts
     from ...listener.routing.route import split_commas
     from ...listener.routing.route_set import Selection, read_routes
-    from ...listener.routing.unreachable import warnings
     from ...listener.verify.source import Source
     from ..main import run_literally
 
@@ -41,8 +42,8 @@ def check(context: Context, values: dict[str, Any]) -> None:
     handler_context = HandlerContext("", context.environ, frozenset(), context.note, timeout, run_literally)
     rules = read_routes(context.catalog, selection, handler_context)
     asyncio.run(close_handlers(rules))
-    found = warnings(rules, selection.events)
-    found += _promises(context, values.get("queue"))
+    found = doubts(rules, selection.events)
+    found += _check_queue(context, values)
     for text in found:
         context.say(f"warning: {text}")
     summary = ", ".join(
@@ -62,13 +63,27 @@ def _refuse_options_of_listen(values: dict[str, Any]) -> None:
             raise UsageError(f"--{name} needs --listen")
 
 
-def _promises(context: Context, url: str | None) -> list[str]:
-    """Say what a queue's settings promise; returns what to be warned of."""
-    if url is None:
+def _check_queue(context: Context, values: dict[str, Any]) -> list[str]:
+    """Say what a queue's settings mean; returns what to be warned of. Settings that lose events are an error."""
+    if values.get("queue") is None:
         return []
     from ...listener.queue.kinds import select_queue
 
-    facts, doubts = select_queue(url, context.catalog, context.environ).guarantees(context.note)
-    for fact in facts:
+    found = select_queue(values["queue"], context.catalog, context.environ).guarantees(context.note)
+    for fact in found.facts:
         context.note(one_line(fact))
-    return [one_line(doubt) for doubt in doubts]
+    warnings = [one_line(text) for text in (*found.warnings, *_repeated_too_late(context, values, found.window))]
+    if found.losses:
+        for text in warnings:
+            context.say(f"warning: {text}")
+        raise CallsheetError("the queue loses events", details=[one_line(text) for text in found.losses])
+    return warnings
+
+
+def _repeated_too_late(context: Context, values: dict[str, Any], window: float) -> Iterator[str]:
+    from ...durations import seconds
+
+    for name in values["source"]:
+        repeats = context.catalog.get("source", name).get("repeats")
+        if repeats is not None and seconds(repeats) > window:
+            yield f"{name} repeats a delivery for {repeats}, and after {window:g} s such a one is handled again"

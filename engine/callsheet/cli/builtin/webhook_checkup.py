@@ -179,6 +179,7 @@ def _key_set(source: Source) -> Row:
 
 
 def _routes(assembly: Assembly) -> Iterator[Row]:
+    from ...listener.routing.doubts import doubts_of_handlers
     from ...listener.routing.unreachable import warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
@@ -189,6 +190,8 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
         yield Row("route", "ok", f"{route.name}: {', '.join(route.definition.get('on', ['*']))} to {kinds}")
     for text in warnings(rules, only):
         yield Row("route", "warn", text, "see the condition and `on`")
+    for text in doubts_of_handlers(rules):
+        yield Row("handler", "warn", text)
 
 
 def _limits(assembly: Assembly) -> Iterator[Row]:

@@ -85,6 +85,9 @@ class QueueDefinition(Shape, total=False):
         OwnFile, Field(description="What signs in: a .creds file, the seed of an nkey, USER:PASSWORD or a token.")
     ]
     tls: QueueTls
+    monitor: Annotated[
+        str, Field(pattern="^https?://", description="The server's monitoring port, which says how often it syncs.")
+    ]
 
 
 class Pick(Shape, total=False):
@@ -195,6 +198,7 @@ class SourceDefinition(Shape, total=False):
     unverified: Annotated[
         bool, Field(description="Served also without a secret or a key set; anyone can send its events then.")
     ]
+    repeats: Annotated[Duration, Field(description="How long the sender repeats a delivery that was not answered.")]
     sample: Annotated[
         Value, seeing(*_OF_A_SAMPLE), Field(description="A delivery made here; sees id, type, time, body.")
     ]
@@ -242,6 +246,9 @@ class HandlerDefinition(Shape, total=False):
         list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
     ]
     call: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]
+    process: Annotated[
+        bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
+    ]
     url: Annotated[Template, seeing(*_OF_AN_EVENT), Field(description="forward: where to.")]
     headers: Annotated[
         dict[HeaderName, Template], seeing(*_OF_AN_EVENT), Field(description="forward: further headers.")

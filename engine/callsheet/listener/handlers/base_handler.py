@@ -52,5 +52,19 @@ class Base:
         withheld = {name for name in self.context.hidden - given if prefix is None or not name.startswith(f"{prefix}_")}
         return {name: value for name, value in self.context.environ.items() if name not in withheld}
 
+    def doubts(self) -> list[str]:
+        """What is allowed and may go wrong, for whoever has routes checked."""
+        return []
+
+    @property
+    def overdue(self) -> int:
+        """Runs that exceeded their time, failed, and still keep a place."""
+        return 0
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether such runs keep all places, so that nothing can be handled until one of them ends."""
+        return False
+
     async def close(self) -> None:
         """Nothing to give back."""

@@ -32,6 +32,14 @@ class Command(Base):
         self.environ = self.environment(self.call.prefix)
         self.pool = ThreadPool(table.get("concurrency", 16))
 
+    @property
+    def overdue(self) -> int:
+        return self.pool.overdue
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.overdue >= self.pool.max_running
+
     async def run(self, event: Event, job: str) -> None:
         values = self.call.fill(event.scope)
         data = self.input_of(event)

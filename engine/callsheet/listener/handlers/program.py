@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 from ...errors import DefinitionError
@@ -31,6 +32,19 @@ class Program(Base):
         environ = self.environment()
         self.environ = encode_environment(environ)
         self.executable = Executable(environ, table.get("env", {}))
+
+    def doubts(self) -> list[str]:
+        """Words that a value could turn into an option, and a program that is not there now."""
+        found = [
+            f"run: {word} comes from the event, and one that starts with '-' fails there: put '--' before it, if the"
+            f" program knows that, or write --name={word}"
+            for word in self.arguments.exposed
+        ]
+        program = str(fill_text(self.arguments.words[0], {}))  # it holds no placeholder
+        place = os.path.join(self.directory or "", program) if os.path.dirname(program) else program
+        if shutil.which(place, path=self.environ.get("PATH")) is None:
+            found.append(f"run: there is no program {program!r}, or it cannot be executed")
+        return found
 
     async def run(self, event: Event, job: str) -> None:
         process = self._start(event)

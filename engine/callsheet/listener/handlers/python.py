@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
+from .functions import find
+from .limits import ConcurrencyLimit
+from .python_process import PythonProcesses
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
@@ -19,26 +18,50 @@ if TYPE_CHECKING:
     from ..verify.event import Event
 
 
+# Each is a process of its own with the modules of the function.
+MAX_PROCESSES = 4
+MAX_THREADS = 64
+
+
 class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
-    keys = frozenset({"call"})
+    keys = frozenset({"call", "process"})
     required_key = "call"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)
-        self.pool = ThreadPool(table.get("concurrency", 64))
+        self.pool = ThreadPool(table.get("concurrency", MAX_THREADS))
         self.running: set[asyncio.Task[BaseException | None]] = set()
+        self._in_time = 0
+        self.processes: PythonProcesses | None = None
+        if table.get("process"):
+            self.processes = PythonProcesses(table["call"], context.folder, self.environment())
+            self.concurrency_limits = self.concurrency_limits or (ConcurrencyLimit(MAX_PROCESSES),)
 
     async def run(self, event: Event, job: str) -> None:
         del job
-        record = dict(event.record)
-        if self.is_async:
-            await self._run_async(record)
+        if self.processes is not None:
+            await self.processes.run(event.record_text.encode(), self.timeout)
+        elif self.is_async:
+            await self._run_async(dict(event.record))
         else:
+            record = dict(event.record)
             await self.pool.run(lambda: self.function(record), self.timeout)
+
+    @property
+    def overdue(self) -> int:
+        return self.pool.overdue + (len(self.running) - self._in_time if self.is_async else 0)
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.overdue >= self.pool.max_running
+
+    async def close(self) -> None:
+        if self.processes is not None:
+            self.processes.close()
 
     async def _run_async(self, record: dict[str, Any]) -> None:
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
@@ -47,9 +70,11 @@ class Python(Base):
         task = asyncio.create_task(self._call(record))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
+        self._in_time += 1
         try:
             await asyncio.wait([task], timeout=self.timeout)
         finally:
+            self._in_time -= 1
             task.cancel()
         if not task.done():
             raise HandlerFailed(f"no result after {self.timeout:g} s")
@@ -63,24 +88,3 @@ class Python(Base):
         except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
             return error
         return None
-
-
-def find(call: str, folder: str) -> Callable[[dict[str, Any]], Any]:
-    """`module:function`, the module from PYTHONPATH or the folder of the routes. Raises `UsageError`."""
-    module, _, name = call.partition(":")
-    if folder and folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        target: Any = importlib.import_module(module)
-        for part in name.split("."):
-            target = getattr(target, part)
-    except ImportError as error:
-        raise UsageError(f"handler {call!r}: {error}", hint=f"looked in PYTHONPATH and {folder or '.'}") from None
-    except AttributeError:
-        raise UsageError(f"handler {call!r}: module {module!r} has no {name!r}") from None
-    except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
-        raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
-    if not callable(target):
-        raise UsageError(f"handler {call!r} is not a function")
-    function: Callable[[dict[str, Any]], Any] = target
-    return function

@@ -31,9 +31,15 @@ class ThreadPool:
     def __init__(self, max_running: int) -> None:
         self.max_running = max_running
         self.running = 0
+        self._overdue: set[asyncio.Future[Any]] = set()
         self._threads = 0
         self._waiting: SimpleQueue[_Task] = SimpleQueue()
         self._lock = threading.Lock()
+
+    @property
+    def overdue(self) -> int:
+        """Runs that nobody waits for any more, and that have not ended."""
+        return len(self._overdue)
 
     async def run(self, function: Callable[[], Any], time_limit: float) -> Any:
         if self.running >= self.max_running:
@@ -43,6 +49,7 @@ class ThreadPool:
         self._submit(_Task(function, loop, result))
         done, _ = await asyncio.wait([result], timeout=time_limit)
         if not done:
+            self._overdue.add(result)
             raise HandlerFailed(f"no result after {time_limit:g} s")
         return result.result()
 
@@ -75,6 +82,7 @@ class ThreadPool:
 
     def _finish(self, result: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
         self.running -= 1
+        self._overdue.discard(result)
         if result.cancelled():
             return
         if error is None:

@@ -12,7 +12,7 @@ from .port import QueueEnvironment
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ...language.shape.listener import QueueDefinition
-    from .port import Inspection, Queue
+    from .port import Guarantees, Inspection, Queue
 
 Note = Callable[[str], None]
 
@@ -30,7 +30,7 @@ class Driver(Protocol):
 
     def guarantees(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> tuple[list[str], list[str]]: ...
+    ) -> Guarantees: ...
 
 
 class SelectedQueue(NamedTuple):
@@ -47,7 +47,7 @@ class SelectedQueue(NamedTuple):
     def inspection(self, note: Note) -> Inspection:
         return self.driver.inspection(self.url, self.definition, self.environment, note)
 
-    def guarantees(self, note: Note) -> tuple[list[str], list[str]]:
+    def guarantees(self, note: Note) -> Guarantees:
         return self.driver.guarantees(self.url, self.definition, self.environment, note)
 
 

@@ -70,6 +70,18 @@ class QueueEnvironment(NamedTuple):
     prefix: str
 
 
+class Guarantees(NamedTuple):
+    """What a queue's settings mean, in words; `losses` are events that are lost although their senders were told 200.
+
+    `window` is for how long a repeated delivery is recognised, in seconds.
+    """
+
+    facts: list[str]
+    warnings: list[str]
+    losses: list[str]
+    window: float
+
+
 class Queue(Protocol):
     """Everything raises `QueueFailed` where a change was not kept; `problem` says so until one is kept again."""
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,10 +153,12 @@ def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
     with nats_server(tmp_path) as server:
         before = run(tmp_path, "check", "--queue", server.url)
         assert (before.returncode, "not there yet" in before.stderr) == (0, True), before.stderr
-        asyncio.run(odd_stream(server))
+        asyncio.run(odd_stream(server, subjects=["other"], storage="memory", duplicate_window=60))
         checked = run(tmp_path, "check", "--queue", server.url)
-        for words in ("sync_interval: always", "kept in memory", "oldest events are thrown away", "later than 60 s"):
+        for words in ("sync_interval: always", "kept in memory", "does not take", "discard = old", "later than 60 s"):
             assert words in checked.stderr
+        assert "lms repeats a delivery for 20m" in checked.stderr
+        assert checked.returncode == 1
         used = run(tmp_path, "work", "--queue", server.url, "--handler", "true")
         assert (used.returncode, "does not take" in used.stderr) == (2, True), used.stderr
         listed = run(tmp_path, "inbox", "list", "--queue", f"{server.url}X")
@@ -164,13 +167,36 @@ def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
     assert (gone.returncode, "hunter2" in gone.stderr, "Traceback" in gone.stderr) == (7, False, False), gone.stderr
 
 
-async def odd_stream(server: Server) -> None:
+def test_a_stream_that_loses_events_is_an_error_of_check_and_a_warning_at_each_start(tmp_path: Path) -> None:
+    own = {"subjects": ["callsheet.EVENTS.event.*"], "retention": "workqueue"}
+    with nats_server(tmp_path) as server, Crew(tmp_path, server) as crew:
+        asyncio.run(odd_stream(server, **own, max_msgs=5, max_age=60, max_msgs_per_subject=1))
+        checked = run(tmp_path, "check", "--queue", server.url)
+        said = ("discard = old", "max_age", "max_msgs_per_subject")
+        assert (checked.returncode, [words in checked.stderr for words in said]) == (1, [True] * 3), checked.stderr
+        listener = crew.listener()
+        ready(listener)
+        assert all(f"{words})" in listener.logged(f"({words}") for words in said)
+
+
+@pytest.mark.parametrize("config", ["", "jetstream { sync_interval: always }"])
+def test_how_often_a_server_syncs_is_read_at_its_monitoring_port(config: str, tmp_path: Path) -> None:
+    with nats_server(tmp_path, f"{config}\nhttp: 127.0.0.1:-1\nports_file_dir: {json.dumps(str(tmp_path))}") as server:
+        (ports,) = tmp_path.glob("nats-server_*.ports")
+        (monitor,) = json.loads(ports.read_text(encoding="utf-8"))["monitoring"]
+        (tmp_path / "own").mkdir()
+        (tmp_path / "own" / "own.toml").write_text(f'[queue.jetstream]\nmonitor = "{monitor}"\n', encoding="utf-8")
+        checked = run(tmp_path, "check", "--queue", server.url, LMS_DEFINITIONS=str(tmp_path / "own"))
+        assert (checked.returncode, "it writes every 120 s" in checked.stderr) == (0, not config), checked.stderr
+        assert ("one replica" in checked.stderr) is not bool(config)
+
+
+async def odd_stream(server: Server, **settings: Any) -> None:
     import nats
-    from nats.js.api import StorageType, StreamConfig
+    from nats.js.api import StreamConfig
 
     connection = await nats.connect(server.url.rpartition("/")[0])
-    config = StreamConfig(name="EVENTS", subjects=["other"], storage=StorageType.MEMORY, duplicate_window=60)
-    await connection.jetstream().add_stream(config)
+    await connection.jetstream().add_stream(StreamConfig(name="EVENTS", **settings))
     await connection.close()
 
 

@@ -13,7 +13,7 @@ from .tls import tls_context
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
-    from ..port import Inspection, Queue, QueueEnvironment
+    from ..port import Guarantees, Inspection, Queue, QueueEnvironment
 
 Note = Callable[[str], None]
 
@@ -43,5 +43,5 @@ class JetStream:
 
     def guarantees(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note
-    ) -> tuple[list[str], list[str]]:
+    ) -> Guarantees:
         return guarantees(self._access(url, definition, environment), definition, note)

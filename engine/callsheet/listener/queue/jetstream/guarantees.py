@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....durations import seconds
 from ....errors import CallsheetError
-from ..port import QueueFailed
+from ...verify.fetch import check_url, fetcher
+from ..port import Guarantees, QueueFailed
 from .connection import Access, checked, connect, disconnect
+from .losses import consumer_losses, losses
 from .names import Names
 from .streams import stream_info
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
 
+_NANOSECONDS = 1e9
 
-def guarantees(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> tuple[list[str], list[str]]:
-    """Facts, and what to be warned of."""
+
+def guarantees(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
     return asyncio.run(_inspect(access, definition, note))
 
 
-async def _inspect(
-    access: Access, definition: QueueDefinition, note: Callable[[str], None]
-) -> tuple[list[str], list[str]]:
+async def _inspect(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
     names = Names(access.address.stream, definition["subject"])
     connection = await connect(access, note)
     try:
@@ -32,12 +34,17 @@ async def _inspect(
         info = await stream_info(jetstream, names.stream)
         facts = [f"queue {names.stream}: server {connection.connected_server_version}"]
         if info is None:
-            return [*facts, "the stream is not there yet; the first `webhook listen` or `webhook work` makes it"], [
-                *_durability_warnings(definition["replicas"])
-            ]
+            facts.append("the stream is not there yet; the first `webhook listen` or `webhook work` makes it")
+            unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))
+            return Guarantees(facts, unsure, [], seconds(definition["window"]))
         consumers = await checked(jetstream.consumers_info(names.stream))
-        warnings = [*_stream_warnings(info.config, names, definition), *_consumer_warnings(consumers, names)]
-        return [*facts, *_describe(info)], [*warnings, *_durability_warnings(info.config.num_replicas or 1)]
+        unsure = await _durability_warnings(info.config.num_replicas or 1, definition.get("monitor"))
+        return Guarantees(
+            [*facts, *_describe(info)],
+            [*_stream_warnings(info.config, definition), *unsure],
+            [*_foreign(info.config, names), *losses(info.config), *consumer_losses(consumers, names.consumer)],
+            info.config.duplicate_window or 0.0,
+        )
     except QueueFailed as failed:
         raise CallsheetError(f"queue {names.stream}: {failed}") from None
     finally:
@@ -48,39 +55,49 @@ def _describe(info: Any) -> Iterator[str]:
     config = info.config
     limits = [f"{config.max_bytes} bytes"] if (config.max_bytes or -1) > 0 else []
     limits += [f"{config.max_msgs} events"] if (config.max_msgs or -1) > 0 else []
-    yield f"it holds {' or '.join(limits) or 'as much as the disk'}; senders get 503 when it is full"
+    full = "senders get 503 when it is full" if config.discard == "new" else "then it throws events away"
+    yield f"it holds {' or '.join(limits) or 'as much as the disk'}; {full}"
+    yield f"{config.num_replicas or 1} replica{'s'[: (config.num_replicas or 1) != 1]}, kept in {config.storage}"
     yield f"a repeated delivery is recognised for {(config.duplicate_window or 0):g} s"
     yield f"{info.state.messages} events are in it"
 
 
-def _stream_warnings(config: Any, names: Names, definition: QueueDefinition) -> Iterator[str]:
+def _foreign(config: Any, names: Names) -> Iterator[str]:
     if names.event_subject("*") not in (config.subjects or ()):
         yield f"the stream does not take {names.event_subject('*')}: it is not a queue of this program"
+
+
+def _stream_warnings(config: Any, definition: QueueDefinition) -> Iterator[str]:
     if config.retention != "workqueue":
         yield f"its retention is {config.retention}, not workqueue: handled events stay in it"
-    if config.storage != "file":
-        yield "it is kept in memory: when the server ends, all events are lost"
-    if config.discard != "new":
-        yield "when it is full the oldest events are thrown away"
-    if config.max_age:
-        yield f"events that were not handled within {config.max_age:g} s are thrown away"
     if (config.duplicate_window or 0) < seconds(definition["window"]):
         yield f"a delivery that is repeated later than {config.duplicate_window or 0:g} s is handled again"
 
 
-def _consumer_warnings(consumers: list[Any], names: Names) -> Iterator[str]:
-    for consumer in consumers:
-        if consumer.name != names.consumer:
-            yield f"another consumer ({consumer.name}) takes events from it"
-        elif (max_deliver := consumer.config.max_deliver or -1) > 0:
-            yield f"the server stops delivering an event after {max_deliver} attempts, and leaves it in the stream"
+async def _durability_warnings(replicas: int, monitor: str | None) -> list[str]:
+    """A server says how often it syncs at its monitoring port only."""
+    always, every = False, "every 2 minutes, unless its configuration says `sync_interval: always`"
+    if monitor is not None:
+        always, every = await _syncs(monitor)
+    if always:
+        return []
+    if replicas > 1:
+        return [f"{replicas} replicas: events are lost when most of them lose power before they write ({every})"]
+    hint = "" if monitor is not None else "; `monitor` in [queue.jetstream] lets this be read"
+    means = (
+        "a 200 means that the server has the event, not that its disk has. A power cut loses what it had not written"
+    )
+    return [f"one replica: {means}; it writes {every}{hint}"]
 
 
-def _durability_warnings(replicas: int) -> Iterator[str]:
-    if replicas == 1:
-        yield (
-            "one replica: a 200 means that the server has the event, not that its disk has. It writes every 2 minutes"
-            " unless its configuration says `sync_interval: always`, which cannot be read from here"
-        )
-    else:
-        yield f"{replicas} replicas: an event is lost only when most of them lose power within 2 minutes"
+async def _syncs(monitor: str) -> tuple[bool, str]:
+    """Whether before it acknowledges, and else how often. Raises `CallsheetError`."""
+    check_url(monitor, "monitor")
+    fetch, close = fetcher(f"{monitor.rstrip('/')}/jsz?config=1")
+    try:
+        config = json.loads(await fetch())["config"]
+        return bool(config.get("sync_always")), f"every {config['sync_interval'] / _NANOSECONDS:g} s"
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise CallsheetError(f"monitor: {monitor}: {error}", hint="the server's http_port, like :8222") from None
+    finally:
+        await close()

@@ -49,7 +49,7 @@ class JetStreamQueue:
     async def open(self) -> None:
         self._connection = await connect(self._access, self._note)
         self._jetstream = self._connection.jetstream(timeout=TIMEOUT)
-        self.renew_every = await prepare(self._jetstream, self.names, self._definition) / 3
+        self.renew_every = await prepare(self._jetstream, self.names, self._definition, self._note) / 3
         self._progress = ProgressStore(await checked(self._jetstream.key_value(self.names.state_bucket)))
         if self._consumes:
             self._pull = Pull(self._connection, self.names)

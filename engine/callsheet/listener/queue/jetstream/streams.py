@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....durations import seconds
 from ....errors import CallsheetError, UsageError
 from ..port import QueueFailed
 from .connection import checked
+from .losses import losses
 from .names import Names
 
 if TYPE_CHECKING:
@@ -16,11 +18,18 @@ if TYPE_CHECKING:
 _UNLIMITED = -1
 
 
-async def prepare(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
-    """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used."""
+async def prepare(jetstream: Any, names: Names, definition: QueueDefinition, note: Callable[[str], None]) -> float:
+    """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used.
+
+    `note` is told of settings of a stream that lose events.
+    """
     try:
-        await _ensure_stream(jetstream, names.stream, names.event_subject("*"), _stream(definition))
-        await _ensure_stream(jetstream, names.dead_stream, names.dead_subject("*", "*"), _kept(definition))
+        for stream, subject, settings in (
+            (names.stream, names.event_subject("*"), _stream(definition)),
+            (names.dead_stream, names.dead_subject("*", "*"), _kept(definition)),
+        ):
+            for text in losses(await _ensure_stream(jetstream, stream, subject, settings)):
+                note(f"warning: queue {stream}: {text}")
         await _ensure_bucket(jetstream, names, definition)
         return await _ensure_consumer(jetstream, names, definition)
     except QueueFailed as failed:
@@ -58,14 +67,17 @@ async def stream_info(jetstream: Any, stream: str) -> Any | None:
         return None
 
 
-async def _ensure_stream(jetstream: Any, name: str, subject: str, settings: dict[str, Any]) -> None:
+async def _ensure_stream(jetstream: Any, name: str, subject: str, settings: dict[str, Any]) -> Any:
+    """Its settings."""
     from nats.js.api import StreamConfig
 
     found = await stream_info(jetstream, name)
     if found is None:
-        await checked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
-    elif problem := unusable(found.config, subject, settings):
+        made = await checked(jetstream.add_stream(StreamConfig(name=name, subjects=[subject], **settings)))
+        return made.config
+    if problem := unusable(found.config, subject, settings):
         raise UsageError(f"queue {name}: the stream exists, but {problem}", hint="name another stream")
+    return found.config
 
 
 def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:

@@ -1,0 +1,34 @@
+"""A function of a person's own module, by name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import UsageError
+from . import failure_of
+
+Function = Callable[[dict[str, Any]], Any]
+
+
+def find(call: str, folder: str) -> Function:
+    """`module:function`, the module from PYTHONPATH or the folder of the routes. Raises `UsageError`."""
+    module, _, name = call.partition(":")
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise UsageError(f"handler {call!r}: {error}", hint=f"looked in PYTHONPATH and {folder or '.'}") from None
+    except AttributeError:
+        raise UsageError(f"handler {call!r}: module {module!r} has no {name!r}") from None
+    except BaseException as error:  # noqa: BLE001 - the module is a person's, and may call sys.exit()
+        raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
+    if not callable(found):
+        raise UsageError(f"handler {call!r} is not a function")
+    function: Function = found
+    return function

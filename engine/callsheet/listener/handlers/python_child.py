@@ -1,0 +1,49 @@
+"""The process that a person's function runs in: an event a line on standard input, what became of it on another pipe.
+
+Its standard output is the listener's standard error: a function that prints must not be taken for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import UsageError
+from ...jsontext import parse
+from . import failure_of
+from .functions import find
+
+LONGEST_REASON = 2000
+
+
+def main(call: str, folder: str) -> None:
+    """Serve until standard input ends, which it does with the listener."""
+    events = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    try:
+        function, broken = find(call, folder), None
+    except UsageError as error:  # the file was changed since the listener started
+        function, broken = None, error.message
+    with asyncio.Runner() as runner:
+        for line in events:
+            failure = broken if function is None else _failure(function, parse(line.decode()), runner)
+            answers.write(json.dumps(failure).encode() + b"\n")
+    sys.exit(0)
+
+
+def _failure(function: Callable[[dict[str, Any]], Any], record: dict[str, Any], runner: asyncio.Runner) -> str | None:
+    """Why it failed, whatever it raised; nothing where it did not."""
+    try:
+        result = function(record)
+        if asyncio.iscoroutine(result):
+            runner.run(result)
+    except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
+        return str(failure_of(error))[:LONGEST_REASON]
+    return None
