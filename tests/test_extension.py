@@ -134,7 +134,7 @@ def test_a_pagination_kind(suite: Suite, outside: Any) -> None:
     def following(walk: Walk, reply: Any, body: Any) -> tuple[Any, str | None]:
         del body
         page = int(dict(reply.request.query).get("page", 1)) + 1
-        return (walk.starting(reply.request, str(page)), str(page)) if walk.received else (None, None)
+        return (walk.request_at(reply.request, str(page)), str(page)) if walk.received else (None, None)
 
     outside(registry.PAGINATION, "numbered", PageKind(following, counted=True))
     paged = SHOP + (

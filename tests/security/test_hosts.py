@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from callsheet.client.http.client import Client
 from callsheet.client.http.connect import Connections
 from callsheet.client.http.retry import Policy
-from callsheet.client.pagination.next_link import linked
+from callsheet.client.pagination.next_link import next_request
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Request
 from callsheet.errors import CallsheetError, NetworkError
@@ -150,7 +150,7 @@ def test_every_link_base_and_path(root: str, wire: Recorder) -> None:
         for base, path in itertools.product(BASES, PATHS):
             sent += attempt(client, lambda full=base + path: Request("GET", root, full))
         for path, link, told in itertools.product(PATHS, LINKS, LINK_ROOTS):
-            sent += attempt(client, lambda u=root + "/page" + path, n=link, t=told: linked(request, n, u, t))
+            sent += attempt(client, lambda u=root + "/page" + path, n=link, t=told: next_request(request, n, u, t))
     site = httpx.URL(root)
     assert {(each.url.scheme, each.url.raw_host, each.url.port) for each in wire.sent} == {
         (site.scheme, site.raw_host, site.port)
@@ -169,7 +169,7 @@ def test_any_text_as_link_or_path(link: str, root: str | None, path: str) -> Non
     with pytest.MonkeyPatch.context() as patch, client_of("https://site.example/ctx") as client:
         patch.setattr(Connections, "handle_request", wire.take)
         page = Request("GET", "https://site.example/ctx", "/page")
-        attempt(client, lambda: linked(page, link, "https://site.example/ctx/page", root))
+        attempt(client, lambda: next_request(page, link, "https://site.example/ctx/page", root))
         attempt(client, lambda: Request("GET", "https://site.example", path))
     assert {(each.url.scheme, each.url.host, each.url.port) for each in wire.sent} <= {("https", "site.example", None)}
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from callsheet.client.http import incoming
-from callsheet.client.http.download import pour
+from callsheet.client.http.download import write_to
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.richtext.storage.xml import ENTITY
 from callsheet.richtext.storage.xml import parse as parse_storage
@@ -75,7 +75,7 @@ def test_a_download_has_no_limit_and_stays_flat(monkeypatch: pytest.MonkeyPatch)
     with shop([exchange("GET", PICTURE, reply(body=body, headers={"Content-Encoding": "gzip"}))]) as here:
         tracemalloc.start()
         try:
-            assert pour(here.client, here.build("getPicture", {"id": "1"}), Sink()) == 64 * MIB  # type: ignore[arg-type]
+            assert write_to(here.client, here.build("getPicture", {"id": "1"}), Sink()) == 64 * MIB  # type: ignore[arg-type]
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -149,7 +149,7 @@ def test_a_download_may_take_longer_than_the_time_out() -> None:
 
     with shop([exchange("GET", PICTURE, reply(chunks=slowly))], timeout=0.4) as here:
         sink = io.BytesIO()
-        assert pour(here.client, here.build("getPicture", {"id": "1"}), sink) == 80
+        assert write_to(here.client, here.build("getPicture", {"id": "1"}), sink) == 80
 
 
 def test_a_failed_download_has_to_be_told_in_time() -> None:
@@ -159,7 +159,7 @@ def test_a_failed_download_has_to_be_told_in_time() -> None:
         shop(root=url, timeout=0.4) as here,
         pytest.raises(CallsheetError, match=r"no answer within 0\.4 s"),
     ):
-        pour(here.client, here.build("getPicture", {"id": "1"}), io.BytesIO())
+        write_to(here.client, here.build("getPicture", {"id": "1"}), io.BytesIO())
 
 
 NONSENSE = ["https://[", "http://site.example:99999/", "https://site.example:x/", "https://", "//[", "http://\x7f/"]

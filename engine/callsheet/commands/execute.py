@@ -138,16 +138,16 @@ def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
 
 def download(context: Context, request: Request, out: str | None) -> None:
     """Stream the body to a file or to standard output, but no unknown bytes to a terminal."""
-    from ..client.http.download import pour, save
+    from ..client.http.download import save_to, write_to
 
     if out is not None:
-        size = save(context.client(), request, out)
+        size = save_to(context.client(), request, out)
         context.note(f"wrote {size} bytes to {out}")
         return
     stream = context.streams.out
     if stream.isatty():
         raise UsageError(f"{request.name} answers with a file", hint="--out FILE, or send the output to a program")
-    pour(context.client(), request, getattr(stream, "buffer", sys.stdout.buffer))
+    write_to(context.client(), request, getattr(stream, "buffer", sys.stdout.buffer))
 
 
 def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:

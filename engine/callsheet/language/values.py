@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .shape.rest import OperationParam
 
 
-class Unfit(ValueError):
+class InvalidValue(ValueError):
     """A value that does not fit; the message goes on after the parameter's name: `expected ...`."""
 
 
@@ -38,16 +38,16 @@ def text_of(value: Any) -> str:
 def _string(text: str, format_: str) -> str:
     check = _FORMATS.get(format_)
     if check and not check(text):
-        raise Unfit(f"expected a {format_}, not {text!r}")
+        raise InvalidValue(f"expected a {format_}, not {text!r}")
     return text
 
 
 def _integer(text: str, format_: str) -> str:
     if not _INTEGER.fullmatch(text):
-        raise Unfit(f"expected a whole number, not {text!r}")
+        raise InvalidValue(f"expected a whole number, not {text!r}")
     bound = _RANGES.get(format_)
     if bound and not -bound <= int(text) < bound:
-        raise Unfit(f"expected a whole number of {format_[3:]} bits, {text} is beyond")
+        raise InvalidValue(f"expected a whole number of {format_[3:]} bits, {text} is beyond")
     return text.removeprefix("+")
 
 
@@ -57,13 +57,13 @@ def _number(text: str, _format: str) -> str:
     except ValueError:
         finite = False
     if not finite:
-        raise Unfit(f"expected a number, not {text!r}")
+        raise InvalidValue(f"expected a number, not {text!r}")
     return text
 
 
 def _boolean(text: str, _format: str) -> str:
     if text.lower() not in {"true", "false"}:
-        raise Unfit(f"expected true or false, not {text!r}")
+        raise InvalidValue(f"expected true or false, not {text!r}")
     return text.lower()
 
 
@@ -101,12 +101,12 @@ _TYPES: dict[str, Callable[[str, str], str]] = {
 
 
 def checked_text(value: Any, type_: str, param: OperationParam | Mapping[str, Any]) -> str:
-    """The text to send for one value (of a list: for one item), or `Unfit`."""
+    """The text to send for one value (of a list: for one item), or `InvalidValue`."""
     text = _TYPES.get(type_, _string)(text_of(value), param.get("format", ""))
     _check_enum(text, param)
     _check_bounds(text, type_, param)
     if "pattern" in param and not re.search(param["pattern"], text):
-        raise Unfit(f"{text!r} does not fit {param['pattern']}")
+        raise InvalidValue(f"{text!r} does not fit {param['pattern']}")
     return text
 
 
@@ -114,7 +114,7 @@ def _check_enum(text: str, param: OperationParam | Mapping[str, Any]) -> None:
     allowed = [text_of(value) for value in param.get("enum", [])]
     if allowed and text not in allowed:
         guess = did_you_mean(text, allowed)
-        raise Unfit(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")
+        raise InvalidValue(f"{text!r} is not an allowed value{guess or ': ' + ', '.join(allowed)}")
 
 
 def _check_bounds(text: str, type_: str, param: OperationParam | Mapping[str, Any]) -> None:
@@ -122,6 +122,6 @@ def _check_bounds(text: str, type_: str, param: OperationParam | Mapping[str, An
         return
     number = int(text) if type_ == "integer" else float(text)
     if "minimum" in param and number < param["minimum"]:
-        raise Unfit(f"{text} is below the least, {param['minimum']:g}")
+        raise InvalidValue(f"{text} is below the least, {param['minimum']:g}")
     if "maximum" in param and number > param["maximum"]:
-        raise Unfit(f"{text} is above the most, {param['maximum']:g}")
+        raise InvalidValue(f"{text} is above the most, {param['maximum']:g}")

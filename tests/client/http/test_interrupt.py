@@ -23,7 +23,7 @@ PROGRAM = textwrap.dedent(
     from support.fakes import Definitions, FakeSite
     from support.shop import DEFINITIONS
     from callsheet.client.http.client import Client
-    from callsheet.client.http.download import save
+    from callsheet.client.http.download import save_to
     from callsheet.client.pagination.pages import pages
     from callsheet.client.pagination.plan import plan_of
     from callsheet.client.request.build import Builder
@@ -49,7 +49,7 @@ PROGRAM = textwrap.dedent(
     elif what == "answer":
         client.send(builder.build("putItem", {"id": "1"}))
     elif what == "download":
-        save(client, builder.build("getPicture", {"id": "1"}), path)
+        save_to(client, builder.build("getPicture", {"id": "1"}), path)
     else:
         plan = plan_of(definitions, builder.call("list"))
         for page in pages(client.send, plan, builder.build("list", {})):

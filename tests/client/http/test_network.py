@@ -7,7 +7,7 @@ import ssl
 import httpx
 import pytest
 
-from callsheet.client.http.network import network_error, nothing_sent, retries, words
+from callsheet.client.http.network import allowed_retries, explain, network_error, was_not_sent
 
 REQUEST = httpx.Request("GET", "https://shop.example/x")
 
@@ -63,10 +63,10 @@ SEEN = [
 @pytest.mark.parametrize(("error", "text", "hint", "unsent"), SEEN, ids=lambda value: type(value).__name__)
 def test_what_went_wrong_and_what_to_do(error: httpx.RequestError, text: str, hint: str | None, unsent: bool) -> None:
     error.request = REQUEST
-    assert words(error, 7.0) == (text, hint)
+    assert explain(error, 7.0) == (text, hint)
     safe = network_error(error, "GET", "URL", timeout=7.0, safe=True)
     assert (safe.message, safe.hint, safe.details, safe.exit_code) == (f"GET URL: {text}", hint, (), 7)
-    assert nothing_sent(error) is unsent
+    assert was_not_sent(error) is unsent
     changing = network_error(error, "POST", "URL", timeout=7.0, safe=False)
     if unsent:
         assert (changing.hint, changing.details) == (hint, ("nothing was sent",))
@@ -78,7 +78,7 @@ def test_what_went_wrong_and_what_to_do(error: httpx.RequestError, text: str, hi
 def test_an_address_of_another_protocol_is_a_usage_error() -> None:
     error = httpx.UnsupportedProtocol("x", request=REQUEST)
     assert network_error(error, "GET", "ftp://x", timeout=7.0, safe=True).exit_code == 2
-    assert retries(error, 4, reached=True, begun=False) == 0
+    assert allowed_retries(error, 4, reached=True, begun=False) == 0
 
 
 # Known host, answer not begun; known host, answer begun; unknown host.
@@ -96,5 +96,7 @@ def test_an_address_of_another_protocol_is_a_usage_error() -> None:
 )
 def test_how_often_it_is_tried_again(error: httpx.RequestError, times: list[int]) -> None:
     cases = [(True, False), (True, True), (False, False)]
-    assert [retries(error, 4, reached=reached, begun=begun) for reached, begun in cases] == times
-    assert [retries(error, 1, reached=reached, begun=begun) for reached, begun in cases] == [min(1, n) for n in times]
+    assert [allowed_retries(error, 4, reached=reached, begun=begun) for reached, begun in cases] == times
+    assert [allowed_retries(error, 1, reached=reached, begun=begun) for reached, begun in cases] == [
+        min(1, n) for n in times
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.client.http.quota import Governor, Standing, moment
+from callsheet.client.http.quota import QuotaState, RateLimiter, moment
 from support.server import Exchange, Scripted, exchange, reply
 from support.shop import shop
 
@@ -114,10 +114,10 @@ def test_only_the_endpoint_that_is_near_its_limit_slows_down() -> None:
 
 
 def test_a_refusal_holds_back_the_requests_of_other_threads_too() -> None:
-    governor = Governor(None, lambda: 100.0)
-    governor.note("a", Standing(wait=7.0), limited=True)
-    assert governor.turn("a") == 7.0
-    assert governor.turn("b") == 0.0
+    limiter = RateLimiter(None, lambda: 100.0)
+    limiter.update("a", QuotaState(wait=7.0), limited=True)
+    assert limiter.reserve("a") == 7.0
+    assert limiter.reserve("b") == 0.0
 
 
 def test_rps_spaces_requests() -> None:
@@ -128,18 +128,18 @@ def test_rps_spaces_requests() -> None:
 
 
 def test_the_governor_hands_each_caller_its_own_turn() -> None:
-    governor = Governor(None, lambda: 100.0)
-    governor.note("a", Standing(near=True))
-    assert [governor.turn("a") for _ in range(3)] == [1.0, 2.0, 3.0]
-    governor.note("a", Standing())
-    assert governor.turn("a") == 0.0
+    limiter = RateLimiter(None, lambda: 100.0)
+    limiter.update("a", QuotaState(near=True))
+    assert [limiter.reserve("a") for _ in range(3)] == [1.0, 2.0, 3.0]
+    limiter.update("a", QuotaState())
+    assert limiter.reserve("a") == 0.0
 
 
 @pytest.mark.parametrize("start", [0.0, 0.25, 1e6])
 def test_the_clock_may_start_anywhere(start: float) -> None:
-    governor = Governor(4.0, lambda: start)
-    governor.note("a", Standing(limit=100.0, remaining=5.0, refill=0.5))
-    assert [governor.turn(endpoint) for endpoint in "aba"] == [0.5, 0.75, 1.0]
-    later = Governor(None, lambda: start)
-    later.note("b", Standing(reset=0.125), limited=True)
-    assert later.turn("b") == 0.125
+    limiter = RateLimiter(4.0, lambda: start)
+    limiter.update("a", QuotaState(limit=100.0, remaining=5.0, refill=0.5))
+    assert [limiter.reserve(endpoint) for endpoint in "aba"] == [0.5, 0.75, 1.0]
+    later = RateLimiter(None, lambda: start)
+    later.update("b", QuotaState(reset=0.125), limited=True)
+    assert later.reserve("b") == 0.125

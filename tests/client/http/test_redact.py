@@ -119,8 +119,8 @@ def test_headers_that_carry_credentials_are_hidden(name: str, shown: str) -> Non
 
 def test_secrets_are_learnt_on_the_way() -> None:
     redactor = Redactor([])
-    redactor.learn(["first-secret"])
-    redactor.learn(["second-secret", ""])
+    redactor.add(["first-secret"])
+    redactor.add(["second-secret", ""])
     assert redactor.text("first-secret second-secret") == "*** ***"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from callsheet.client.http.download import pour, save
+from callsheet.client.http.download import save_to, write_to
 from callsheet.errors import CallsheetError, UsageError
 from support.places import TESTS
 from support.server import exchange, reply, serve
@@ -29,7 +29,7 @@ def names(directory: Path) -> list[str]:
 def test_a_download_appears_whole(tmp_path: Path) -> None:
     data = os.urandom(300_000)
     with shop([exchange("GET", PICTURE, reply(body=data), headers={"Accept": "*/*"})]) as here:
-        assert save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png")) == len(data)
+        assert save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png")) == len(data)
     assert (tmp_path / "p.png").read_bytes() == data
     assert names(tmp_path) == ["p.png"]
 
@@ -40,7 +40,7 @@ def test_a_short_download_leaves_nothing_and_what_was_there_before(tmp_path: Pat
         shop([exchange("GET", PICTURE, reply(body=b"x" * 100_000, cut=50_000))]) as here,
         pytest.raises(CallsheetError, match="cut off") as caught,
     ):
-        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
+        save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
     assert caught.value.exit_code == 7
     assert (tmp_path / "p.png").read_bytes() == b"old"
     assert names(tmp_path) == ["p.png"]
@@ -52,7 +52,7 @@ def test_an_interrupted_download_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "fsync", interrupted)
     with shop([exchange("GET", PICTURE, reply(body=b"data"))]) as here, pytest.raises(KeyboardInterrupt):
-        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
+        save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
     assert names(tmp_path) == []
 
 
@@ -61,7 +61,7 @@ def test_a_failed_download_is_an_error_and_no_file(tmp_path: Path) -> None:
         shop([exchange("GET", PICTURE, reply(404, json={"message": "no picture"}))]) as here,
         pytest.raises(CallsheetError, match="404: no picture"),
     ):
-        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
+        save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
     assert names(tmp_path) == []
 
 
@@ -71,13 +71,13 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, target: str) -> None:
         shop([exchange("GET", PICTURE, reply(body=b"data"), repeat=None)], verify=False) as here,
         pytest.raises(CallsheetError, match=r"is a directory|cannot write .*no such file"),
     ):
-        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / target))
+        save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / target))
 
 
 def test_a_download_to_a_stream() -> None:
     stream = io.BytesIO()
     with shop([exchange("GET", PICTURE, reply(body=b"\x00\xff"))]) as here:
-        assert pour(here.client, here.build("getPicture", {"id": "1"}), stream) == 2
+        assert write_to(here.client, here.build("getPicture", {"id": "1"}), stream) == 2
     assert stream.getvalue() == b"\x00\xff"
 
 
@@ -87,7 +87,7 @@ def test_progress_is_shown_to_a_person_only(terminal: bool, tmp_path: Path, monk
     screen.isatty = lambda: terminal  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stderr", screen)
     with shop([exchange("GET", PICTURE, reply(body=b"x" * 200_000))]) as here:
-        save(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
+        save_to(here.client, here.build("getPicture", {"id": "1"}), str(tmp_path / "p.png"))
     assert ("100%" in screen.getvalue()) is terminal
 
 
@@ -96,7 +96,7 @@ def test_no_progress_is_shown_of_an_unknown_length(monkeypatch: pytest.MonkeyPat
     screen.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stderr", screen)
     with shop([exchange("GET", PICTURE, reply(body=b"", headers={"Content-Length": "0"}))]) as here:
-        assert pour(here.client, here.build("getPicture", {"id": "1"}), stream) == 0
+        assert write_to(here.client, here.build("getPicture", {"id": "1"}), stream) == 0
     assert screen.getvalue() == ""
 
 
@@ -150,7 +150,7 @@ PROGRAM = textwrap.dedent(
     from support.fakes import Definitions, FakeSite
     from support.shop import DEFINITIONS
     from callsheet.client.http.client import Client
-    from callsheet.client.http.download import save
+    from callsheet.client.http.download import save_to
     from callsheet.client.request.build import Builder
     url, path = sys.argv[1:3]
     site, definitions = FakeSite(url), Definitions(DEFINITIONS)
@@ -158,7 +158,7 @@ PROGRAM = textwrap.dedent(
     with Client(site, definitions) as client:
         client.send(builder.build("getItem", {"id": "1"}))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        save(client, builder.build("getPicture", {"id": "1"}), path)
+        save_to(client, builder.build("getPicture", {"id": "1"}), path)
         client.send(builder.build("putPicture", {"id": "1"}, files=[path]))
         client.send(builder.build("attach", {"id": "1"}, files=[path]))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

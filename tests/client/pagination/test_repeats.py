@@ -131,6 +131,6 @@ def test_a_next_page_may_be_named_at_length_but_not_without_end(operation: str) 
 def test_empty_pages_come_to_an_end_too() -> None:
     repeats = Repeats("list", "https://h/list")
     for page in range(1, 1000):
-        repeats.came([], page)
+        repeats.check_items([], page)
     with pytest.raises(CallsheetError, match="1000 empty pages in a row"):
-        repeats.came([], 1000)
+        repeats.check_items([], 1000)

@@ -85,7 +85,7 @@ def _print(context: Context, client: Client, request: Request) -> None:
 
     with client.stream(request) as incoming:
         if is_json(essence(incoming.headers.get(TYPE, ""))):
-            value = incoming.whole().json()
+            value = incoming.read_all().json()
         else:
             binary = getattr(context.streams.out, "buffer", None)
             for chunk in incoming.chunks():

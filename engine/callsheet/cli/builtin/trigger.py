@@ -151,9 +151,9 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
 def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
     import httpx
 
-    from ...client.http.network import words
+    from ...client.http.network import explain
 
-    text, hint = words(error, TIME_LIMIT)
+    text, hint = explain(error, TIME_LIMIT)
     if isinstance(error, httpx.TimeoutException):
         hint = None
     elif url.startswith("http:"):

@@ -19,12 +19,12 @@ from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
 from .incoming import Incoming
-from .quota import Governor, standing
+from .quota import RateLimiter, read_quota
 from .redact import Redactor
 from .reply import Reply
 from .retry import Policy
 from .sender import Sender
-from .watch import Narrator
+from .watch import VerboseLog
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 _ACCEPT = {"json": "application/json", "binary": "*/*", "location": "*/*", "none": "application/json, */*;q=0.5"}
-_SLICE = 0.2
+_SLEEP_STEP = 0.2
 _SPEECH = 1.0  # seconds; whoever reads the notes may have stopped reading
-_LONGEST_FAILURE = 65536  # bytes; what is longer is a result
+_MAX_FAILURE_SIZE = 65536  # bytes; what is longer is a result
 
 
-def _quiet(_line: str) -> None: ...
+def _ignore(_line: str) -> None: ...
 
 
 class Client:
@@ -52,7 +52,7 @@ class Client:
         environ: Mapping[str, str] = os.environ,
         policy: Policy | None = None,
         log: Callable[[str], None] | None = None,
-        note: Callable[[str], None] = _quiet,
+        note: Callable[[str], None] = _ignore,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -60,7 +60,7 @@ class Client:
         self.site = site
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
-        self._read: dict[tuple[str, str], dict[str, Any]] = {}
+        self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
         self._sleep = sleep
         self._now = now
         self._closed = False
@@ -68,11 +68,11 @@ class Client:
         self.changed = False  # whether a request was sent that may have changed something
         self._connections = Connections(site, environ)
         self._sender = Sender(
-            _messages(site),
+            _message_builder(site),
             self._connections,
-            Governor(site.rps, clock),
+            RateLimiter(site.rps, clock),
             policy or Policy(),
-            Narrator(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
+            VerboseLog(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
             redactor=self.redactor,
             sleep=self._wait,
             now=now,
@@ -103,7 +103,7 @@ class Client:
         with self._redacting():
             incoming = self._open(request, read=True)
             try:
-                return incoming.whole()
+                return incoming.read_all()
             finally:
                 incoming.close()
 
@@ -114,7 +114,7 @@ class Client:
             incoming = self._open(request, read=False)
             try:
                 if not incoming.ok:
-                    self.check(incoming.whole())
+                    self.check(incoming.read_all())
                 self._check_known(request, incoming.headers, incoming.url, incoming.status)
                 yield incoming
             finally:
@@ -130,8 +130,8 @@ class Client:
                     return
             from .failure import failure_of
 
-            told = standing(reply.headers, service.get("quota", {}), self._now())
-            raise failure_of(reply, product, service, url=self.shown(reply.url), told=told)
+            state = read_quota(reply.headers, service.get("quota", {}), self._now())
+            raise failure_of(reply, product, service, url=self.shown(reply.url), state=state)
 
     def _check_known(self, request: Request, headers: Mapping[str, str], url: str, status: int) -> None:
         """Raise `NotAllowed` where a success tells by a header that it did not accept the credential.
@@ -155,7 +155,7 @@ class Client:
         """Everything that is sent with a request, credential included; what the request itself says wins."""
         names = {name.lower() for name, _ in request.headers}
         general = {"Accept": _ACCEPT[request.reply], **self.site.headers(request.service)}
-        self.redactor.learn(self.site.secrets())
+        self.redactor.add(self.site.secrets())
         return {name: text for name, text in general.items() if name.lower() not in names}
 
     def curl(self, request: Request, *, show_token: bool = False) -> str:
@@ -178,18 +178,18 @@ class Client:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
 
     def _until_closed(self, tell: Callable[[str], None]) -> Callable[[str], None]:
-        def told(line: str) -> None:
+        def write(line: str) -> None:
             with self._speaking:
                 if not self._closed:
                     tell(line)
 
-        return told
+        return write
 
     def _wait(self, seconds: float) -> None:
         """In slices, so that closing the client ends it."""
         while seconds > 0 and not self._closed:
-            self._sleep(min(seconds, _SLICE))
-            seconds -= _SLICE
+            self._sleep(min(seconds, _SLEEP_STEP))
+            seconds -= _SLEEP_STEP
         if self._closed:
             raise CallsheetError("stopped: the client was closed")
 
@@ -212,16 +212,16 @@ class Client:
     def _definition(self, kind: str, id: str | None) -> dict[str, Any]:
         """Each is read once: the catalog is not asked again for every page."""
         key = (kind, id or "")
-        if key not in self._read:
-            self._read[key] = (self._catalog.find(kind, id) if id and self._catalog is not None else None) or {}
-        return self._read[key]
+        if key not in self._definitions:
+            self._definitions[key] = (self._catalog.find(kind, id) if id and self._catalog is not None else None) or {}
+        return self._definitions[key]
 
 
 def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
     from ...language.template import TemplateError, evaluate
 
     failed = product.get("failed")
-    if not failed or not is_json(reply.media) or not 0 < len(reply.content) <= _LONGEST_FAILURE:
+    if not failed or not is_json(reply.media) or not 0 < len(reply.content) <= _MAX_FAILURE_SIZE:
         return False
     try:
         return bool(evaluate(failed, reply.json()))
@@ -229,7 +229,7 @@ def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
         return False
 
 
-def _messages(site: SenderSite) -> httpx.Client:
+def _message_builder(site: SenderSite) -> httpx.Client:
     """Makes messages and sends none: redirects, proxies and cookies (there are none) are not the library's matter."""
     headers = {"User-Agent": f"callsheet/{__version__}", "Accept-Encoding": "gzip, deflate"}
     return httpx.Client(

@@ -23,10 +23,10 @@ CA_FILES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 # The extension of a message by which its connection may show the site's client certificate.
-OWN = "callsheet.own"
+SHOW_CERTIFICATE = "callsheet.own"
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """How a message leaves; each way has connections of its own. `certificate` shows the site's."""
 
     secure: bool
@@ -41,63 +41,69 @@ class Connections(httpx.BaseTransport):
         self._site = site
         self._environ = environ
         self._lock = threading.Lock()
-        self._pools: dict[Way, Pool] = {}
+        self._pools: dict[Route, Pool] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._pool(request.url, own=bool(request.extensions.get(OWN))).handle_request(request)
+        return self._pool(request.url, show_certificate=bool(request.extensions.get(SHOW_CERTIFICATE))).handle_request(
+            request
+        )
 
     def close(self) -> None:
         for pool in self._pools.values():
             pool.close()
 
-    def _pool(self, url: httpx.URL, *, own: bool) -> Pool:
+    def _pool(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
         secure = url.scheme == "https"
-        certificate = secure and own and self._site.client_cert is not None
-        way = Way(secure, proxy_for(url, self._site.proxy), certificate)
+        certificate = secure and show_certificate and self._site.client_cert is not None
+        route = Route(secure, proxy_for(url, self._site.proxy), certificate)
         with self._lock:
-            if way not in self._pools:
-                self._pools[way] = self._open(way)
-            return self._pools[way]
+            if route not in self._pools:
+                self._pools[route] = self._open(route)
+            return self._pools[route]
 
-    def _open(self, way: Way) -> Pool:
-        context = self._context(own=way.certificate) if way.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return Pool(context, self._opened(way.proxy), local=not way.secure and way.proxy is None)
+    def _open(self, route: Route) -> Pool:
+        context = (
+            self._context(show_certificate=route.certificate)
+            if route.secure
+            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )
+        return Pool(context, self._httpx_proxy(route.proxy), local=not route.secure and route.proxy is None)
 
-    def _opened(self, proxy: str | None) -> httpx.Proxy | None:
+    def _httpx_proxy(self, proxy: str | None) -> httpx.Proxy | None:
         if proxy is None:
             return None
         through_tls = proxy.lower().startswith("https:")
         try:
             if proxy.lower().startswith("socks"):
                 import_module("socksio")
-            return httpx.Proxy(proxy, ssl_context=self._context(own=False) if through_tls else None)
+            return httpx.Proxy(proxy, ssl_context=self._context(show_certificate=False) if through_tls else None)
         except (ValueError, httpx.InvalidURL) as error:
             raise UsageError(f"the proxy's address is not valid: {error}") from None
         except ImportError:
             hint = "install it with: pip install socksio"
             raise UsageError("a SOCKS proxy needs the package socksio, which is not installed", hint=hint) from None
 
-    def _context(self, *, own: bool) -> ssl.SSLContext:
+    def _context(self, *, show_certificate: bool) -> ssl.SSLContext:
         """With the site's client certificate only for its own hosts; a proxy, too, is somebody else."""
-        if own not in self._contexts:
-            context = trusted(self._site.ca_bundle, self._environ)
-            if own:
+        if show_certificate not in self._contexts:
+            context = ssl_context(self._site.ca_bundle, self._environ)
+            if show_certificate:
                 _add_client_certificate(context, self._site.client_cert)
-            self._contexts[own] = context
-        return self._contexts[own]
+            self._contexts[show_certificate] = context
+        return self._contexts[show_certificate]
 
 
-def proxy_for(url: httpx.URL, own: str | None = None) -> str | None:
-    """The proxy to `url`: `own`, else the environment's (or the system's) unless it exempts the host.
+def proxy_for(url: httpx.URL, show_certificate: str | None = None) -> str | None:
+    """The proxy to `url`: `show_certificate`, else the environment's (or the system's) unless it exempts the host.
 
     This machine is never reached through another one: plain http to it may carry a credential.
     """
     host = url.raw_host.decode("ascii")  # as it is looked up; the other form fails on what only looks like Punycode
     if is_loopback(host):
         return None
-    if own:
-        return own
+    if show_certificate:
+        return show_certificate
     proxies = getproxies()
     found = proxies.get(url.scheme) or proxies.get("all")
     if not found or proxy_bypass(host):
@@ -105,7 +111,7 @@ def proxy_for(url: httpx.URL, own: str | None = None) -> str | None:
     return found if "://" in found else f"http://{found}"
 
 
-def trusted(bundle: str | None, environ: Mapping[str, str]) -> ssl.SSLContext:
+def ssl_context(bundle: str | None, environ: Mapping[str, str]) -> ssl.SSLContext:
     """The site's CA bundle, else the one the environment names, else the one that comes with httpx."""
     file = bundle or next((environ[name] for name in CA_FILES if environ.get(name)), None)
     folder = None if bundle else environ.get("SSL_CERT_DIR")

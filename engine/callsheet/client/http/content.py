@@ -13,7 +13,7 @@ from ..request.model import Body, File, Form, Json, Multipart, Raw
 
 
 @contextmanager
-def opened(body: Body | None) -> Iterator[dict[str, Any]]:
+def request_content(body: Body | None) -> Iterator[dict[str, Any]]:
     """Keyword arguments for one attempt at sending; files are open inside the block only."""
     with ExitStack() as stack:
         yield _arguments(body, stack)

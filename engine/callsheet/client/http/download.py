@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .incoming import Incoming
 
 
-def save(client: Client, request: Request, path: str, *, named: bool = True) -> int:
+def save_to(client: Client, request: Request, path: str, *, named: bool = True) -> int:
     """Write the body to `path` and return its length. A file appears whole or not at all.
 
     Unless a person `named` it, no link is followed that stands there.
@@ -26,7 +26,7 @@ def save(client: Client, request: Request, path: str, *, named: bool = True) -> 
         return _copy(incoming, file, os.path.basename(path))
 
 
-def pour(client: Client, request: Request, stream: IO[bytes]) -> int:
+def write_to(client: Client, request: Request, stream: IO[bytes]) -> int:
     """Write the body to an open stream and return its length."""
     with client.stream(request) as incoming:
         count = _copy(incoming, stream, "download")
@@ -36,13 +36,13 @@ def pour(client: Client, request: Request, stream: IO[bytes]) -> int:
 
 def _copy(incoming: Incoming, file: IO[bytes], label: str) -> int:
     count = 0
-    for chunk in _shown(incoming, label):
+    for chunk in _with_progress(incoming, label):
         file.write(chunk)
         count += len(chunk)
     return count
 
 
-def _shown(incoming: Incoming, label: str) -> Iterator[bytes]:
+def _with_progress(incoming: Incoming, label: str) -> Iterator[bytes]:
     """The chunks, with a progress bar where a person watches."""
     if not sys.stderr.isatty() or not incoming.length:
         yield from incoming.chunks()

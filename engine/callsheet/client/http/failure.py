@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...durations import spoken
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from ...jsontext import JSONError, parse
-from .quota import Standing
+from .quota import QuotaState
 from .reply import Reply, is_html, title_of
 from .retry import IDEMPOTENT, STATUSES
 
@@ -48,22 +48,22 @@ _DEPTH = 6
 
 
 def failure_of(
-    reply: Reply, product: ProductDefinition, service: ServiceDefinition, *, url: str, told: Standing
+    reply: Reply, product: ProductDefinition, service: ServiceDefinition, *, url: str, state: QuotaState
 ) -> CallsheetError:
     """`url` is as it may be shown. The message is the first the body gives; the others are details."""
-    texts = messages(reply, product) or [_phrase(reply.status)]
+    texts = messages(reply, product) or [_status_phrase(reply.status)]
     denied = reply.headers.get(service.get("denied", "").lower() or "-")
     reason = [f"{service['denied']}: {denied}"] if denied else []
     error = _CLASSES.get(reply.status, CallsheetError)(
         f"{reply.request.method} {url}: {reply.status}: {texts[0]}",
-        hint=_CHECK if _may_have_happened(reply) else _hint(reply.status, product),
-        details=[*texts[1:], *reason, *_fate(reply), *_limits(reply, told)],
+        hint=_CHECK if _may_have_changed(reply) else _hint(reply.status, product),
+        details=[*texts[1:], *reason, *_change_status(reply), *_quota_details(reply, state)],
         status=reply.status,
         trace_id=trace_of(reply, service),
     )
     if isinstance(error, NotAllowed):
         error.denied = denied
-        error.lacks_scope = reply.status == 403 or _true_of(reply, service.get("lacks_scope"))
+        error.lacks_scope = reply.status == 403 or _is_true(reply, service.get("lacks_scope"))
     return error
 
 
@@ -78,8 +78,8 @@ def refused_credential(
 ) -> NotAllowed | None:
     """The failure that a header of a success tells; `names` are the headers and the values that do."""
     for name, values in names.items():
-        told = {word.strip().casefold() for word in headers.get(name.lower(), "").split(",")}
-        found = [value for value in values if value.casefold() in told]
+        words = {word.strip().casefold() for word in headers.get(name.lower(), "").split(",")}
+        found = [value for value in values if value.casefold() in words]
         if found:
             changed = request.method not in IDEMPOTENT and request.safety != "read"
             return NotAllowed(
@@ -95,7 +95,7 @@ def trace_of(reply: Reply, service: ServiceDefinition) -> str | None:
     return reply.headers.get(service.get("trace", "").lower() or "-")
 
 
-def _true_of(reply: Reply, expression: str | None) -> bool:
+def _is_true(reply: Reply, expression: str | None) -> bool:
     if expression is None:
         return False
     from ...language.template import TemplateError, evaluate
@@ -111,23 +111,23 @@ def _hint(status: int, product: ProductDefinition) -> str | None:
     return own or _HINTS.get(status) or (_SERVER_HINT if status >= 500 else None)
 
 
-def _limits(reply: Reply, told: Standing) -> list[str]:
+def _quota_details(reply: Reply, state: QuotaState) -> list[str]:
     if reply.status not in STATUSES:
         return []
-    reason = [f"limit: {told.reason}"] if told.reason else []
-    if not told.resets_in:
+    reason = [f"limit: {state.reason}"] if state.reason else []
+    if not state.resets_in:
         return reason
-    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {spoken(told.resets_in)}"]
+    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {spoken(state.resets_in)}"]
 
 
-def _fate(reply: Reply) -> list[str]:
+def _change_status(reply: Reply) -> list[str]:
     """What is known about a change that must not be sent again blindly."""
-    if _may_have_happened(reply):
+    if _may_have_changed(reply):
         return ["it was sent once and not repeated: it may have been carried out"]
     return ["it was not carried out"] if _changes(reply) and reply.status == 429 else []
 
 
-def _may_have_happened(reply: Reply) -> bool:
+def _may_have_changed(reply: Reply) -> bool:
     return _changes(reply) and reply.status >= 500
 
 
@@ -135,7 +135,7 @@ def _changes(reply: Reply) -> bool:
     return reply.request.method not in IDEMPOTENT and reply.request.safety != "read"
 
 
-def _phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
     from http import HTTPStatus
 
     try:
@@ -153,10 +153,10 @@ def messages(reply: Reply, product: ProductDefinition) -> list[str]:
     except JSONError:
         line = " ".join(reply.text.split())
         return [line[:_LONGEST] + "…" * (len(line) > _LONGEST)] if line else []
-    return listed(_chosen(body, product)) or listed(body)
+    return listed(_error_part(body, product)) or listed(body)
 
 
-def _chosen(body: Any, product: ProductDefinition) -> Any:
+def _error_part(body: Any, product: ProductDefinition) -> Any:
     from ...language.template import TemplateError, evaluate
 
     expression = product.get("errors")
@@ -178,10 +178,10 @@ def _texts(found: Any, depth: int) -> Iterator[str]:
         for item in found:
             yield from _texts(item, depth - 1)
     elif isinstance(found, Mapping) and depth:
-        yield from _of_table(found, depth)
+        yield from _texts_of_table(found, depth)
 
 
-def _of_table(table: Mapping[str, Any], depth: int) -> Iterator[str]:
+def _texts_of_table(table: Mapping[str, Any], depth: int) -> Iterator[str]:
     """An error object gives its usual keys; a table of field → texts gives `field: text`."""
     usual = [key for key in _TEXT_KEYS if isinstance(table.get(key), str) and table[key].strip()]
     nested = [key for key in _LIST_KEYS if isinstance(table.get(key), list | Mapping)]

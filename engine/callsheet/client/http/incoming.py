@@ -12,7 +12,7 @@ from ...integers import whole
 from ..request.model import Request
 from .redact import Redactor
 from .reply import Reply
-from .transport import set_patience
+from .transport import allow_slow_body
 
 LARGEST = 128 * 1024 * 1024  # bytes of an answer that is held in memory
 _CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
@@ -81,9 +81,9 @@ class Incoming:
         except httpx.RequestError as error:
             raise self.words(error) from None
 
-    def whole(self) -> Reply:
+    def read_all(self) -> Reply:
         try:
-            set_patience(self.response, patient=False)
+            allow_slow_body(self.response, allow_slow=False)
             content = read_whole(self.response) if self.content is None else self.content
         except httpx.RequestError as error:
             raise self.words(error) from None

@@ -14,44 +14,44 @@ _CUT_OFF_RETRIES = 2
 _CHECK = "look whether it took effect before you send it again"
 
 
-def nothing_sent(error: httpx.RequestError) -> bool:
+def was_not_sent(error: httpx.RequestError) -> bool:
     return isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError)
 
 
-def retries(error: httpx.RequestError, most: int, *, reached: bool, begun: bool) -> int:
+def allowed_retries(error: httpx.RequestError, max_retries: int, *, reached: bool, begun: bool) -> int:
     """How often an idempotent request is repeated after this error.
 
     A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address. What cuts
     off an answer that had `begun`, or the first one of all, is seldom a restart that is over in half a minute.
     """
     if isinstance(error, httpx.TimeoutException):
-        return min(_TIMEOUT_RETRIES, most)
-    hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls(error) is not None
+        return min(_TIMEOUT_RETRIES, max_retries)
+    hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls_error(error) is not None
     if hopeless or (isinstance(error, httpx.ConnectError) and not reached):
         return 0
-    return min(_CUT_OFF_RETRIES, most) if begun or not reached else most
+    return min(_CUT_OFF_RETRIES, max_retries) if begun or not reached else max_retries
 
 
 def network_error(error: httpx.RequestError, method: str, url: str, *, timeout: float, safe: bool) -> CallsheetError:
     """`safe`: the method is idempotent, so nothing has to be said about what was carried out."""
     if isinstance(error, httpx.UnsupportedProtocol):
         return UsageError(f"{method} {url}: expected an address that starts with http:// or https://")
-    text, hint = words(error, timeout)
+    text, hint = explain(error, timeout)
     details: list[str] = []
     if not safe:
-        unsent = nothing_sent(error)
+        unsent = was_not_sent(error)
         details = ["nothing was sent" if unsent else "it was sent once and not repeated: it may have been carried out"]
         hint = hint if unsent else _CHECK
-    kind = TLSFailed if _tls(error) is not None else NetworkError
+    kind = TLSFailed if _tls_error(error) is not None else NetworkError
     return kind(f"{method} {url}: {text}", hint=hint, details=details)
 
 
-def words(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
+def explain(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]:
     """What went wrong, and a hint."""
     host = error.request.url.raw_host.decode("ascii")
-    tls = _tls(error)
+    tls = _tls_error(error)
     if tls is not None:
-        return _tls_words(tls, host)
+        return _explain_tls(tls, host)
     match error:
         case httpx.ConnectTimeout():
             return f"no connection to {host} within {timeout:g} s", "see --timeout"
@@ -76,13 +76,13 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen = seen.__cause__ or seen.__context__
 
 
-def _tls(error: httpx.RequestError) -> ssl.SSLError | None:
+def _tls_error(error: httpx.RequestError) -> ssl.SSLError | None:
     if not isinstance(error, httpx.ConnectError):
         return None
     return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
 
 
-def _tls_words(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
+def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
     if isinstance(error, ssl.SSLCertVerificationError):
         hint = "for a private certificate authority give the site its CA bundle, or set SSL_CERT_FILE"
         return f"the certificate of {host} is not trusted: {error.verify_message}", hint

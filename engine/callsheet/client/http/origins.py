@@ -14,14 +14,14 @@ def check_origin(url: httpx.URL, home: str) -> None:
     Whatever built the URL (definitions, a profile, a link of an answer), this compares what the library will really
     connect to, so that two readings of one text cannot differ.
     """
-    if _read(url) != _read(httpx.URL(home)):
-        there = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
+    if _parse(url) != _parse(httpx.URL(home)):
+        target = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
         raise UsageError(
-            f"this would go to {there}, and the credential belongs to {home}",
+            f"this would go to {target}, and the credential belongs to {home}",
             hint="nothing was sent; the path or base URL that leads there is wrong",
         )
 
 
-def _read(url: httpx.URL) -> tuple[str, bytes, int | None]:
+def _parse(url: httpx.URL) -> tuple[str, bytes, int | None]:
     port = url.port if url.port is not None else {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.raw_host.lower().rstrip(b"."), port

@@ -1,4 +1,4 @@
-"""The governor: each endpoint is asked no faster than its quota headers, and `--rps`, allow."""
+"""Rate limits: each endpoint is asked no faster than its quota headers, and `--rps`, allow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EPOCH_FROM = 1e8
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QuotaState:
     """What one answer says about its endpoint's quota; times are seconds from now."""
 
     limit: float | None = None
@@ -68,7 +68,7 @@ def _iso(text: str, now: float) -> float | None:
     return max(aware.timestamp() - now, 0.0)
 
 
-def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
+def read_quota(headers: Mapping[str, str], quota: Quota, now: float) -> QuotaState:
     """Read the quota headers that the service's definition names."""
     now = server_time(headers, now)
 
@@ -77,7 +77,7 @@ def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
 
     reset = header(quota.get("reset"))
     fill, interval = number(header(quota.get("fill"))), number(header(quota.get("interval")))
-    return Standing(
+    return QuotaState(
         limit=number(header(quota.get("limit"))),
         remaining=number(header(quota.get("remaining"))),
         reset=moment(reset, now) if reset else None,
@@ -88,12 +88,12 @@ def standing(headers: Mapping[str, str], quota: Quota, now: float) -> Standing:
     )
 
 
-def is_far(standing: Standing, quota: Quota) -> bool:
+def resets_too_late(state: QuotaState, quota: Quota) -> bool:
     """Waiting is useless: the reason says so, or the reset is more than a minute away."""
-    return standing.reason in quota.get("stop", []) or (standing.resets_in or 0.0) > FAR
+    return state.reason in quota.get("stop", []) or (state.resets_in or 0.0) > FAR
 
 
-class Governor:
+class RateLimiter:
     """Keeps a free moment for each endpoint, and one for all by `rps`. Safe with many threads."""
 
     def __init__(self, rps: float | None, clock: Callable[[], float]) -> None:
@@ -103,7 +103,7 @@ class Governor:
         self._free = 0.0
         self._endpoints: dict[str, tuple[float, float]] = {}
 
-    def turn(self, endpoint: str) -> float:
+    def reserve(self, endpoint: str) -> float:
         """Seconds to wait before this request; the turn is taken."""
         with self._lock:
             now = self._clock()
@@ -115,15 +115,15 @@ class Governor:
                 self._endpoints[endpoint] = (start + pace, pace)
             return start - now
 
-    def note(self, endpoint: str, standing: Standing, *, limited: bool = False) -> None:
+    def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
         """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""
         now = self._clock()
-        pace = standing.pace
+        pace = state.pace
         free = now + pace
-        if standing.remaining is not None and standing.remaining <= 0 and standing.reset:
-            free = now + standing.reset
+        if state.remaining is not None and state.remaining <= 0 and state.reset:
+            free = now + state.reset
         if limited:
-            free = now + (standing.resets_in or 0.0)
+            free = now + (state.resets_in or 0.0)
         with self._lock:
             if pace or free > now:
                 self._endpoints[endpoint] = (max(free, self._endpoints.get(endpoint, (0.0, 0.0))[0]), pace)

@@ -33,9 +33,9 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
-        self.learn(secrets)
+        self.add(secrets)
 
-    def learn(self, secrets: Iterable[str]) -> None:
+    def add(self, secrets: Iterable[str]) -> None:
         """Hide these too: a credential is known only when it is first asked for, and may be renewed."""
         known = self._secrets.union(secret for secret in secrets if secret)
         if known != self._secrets:

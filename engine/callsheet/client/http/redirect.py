@@ -32,11 +32,11 @@ class Hop:
     own: bool = True
 
 
-def first(request: Request, headers: Mapping[str, str], home: str) -> Hop:
+def first_hop(request: Request, headers: Mapping[str, str], home: str) -> Hop:
     return Hop(request.method, request.url, {**dict(request.headers), **headers}, request.body, home)
 
 
-def following(hop: Hop, status: int, location: str, shown: str) -> Hop:
+def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
     """The next message; `CallsheetError` where following would repeat a change or leave TLS.
 
     Another origin gets neither credentials nor any header but the most general ones.
@@ -46,18 +46,18 @@ def following(hop: Hop, status: int, location: str, shown: str) -> Hop:
         target = _target(hop.url, location)
         home = origin(target)
     except (ValueError, UsageError):
-        cut = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
-        raise CallsheetError(f"{what} {cut}, which is not a valid address", status=status) from None
-    problem = _problem(hop, status, target)
+        without_fragment = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
+        raise CallsheetError(f"{what} {without_fragment}, which is not a valid address", status=status) from None
+    problem = _why_refused(hop, status, target)
     if problem:
         raise CallsheetError(f"{what} {urlsplit(target).hostname or target}; {problem}", status=status)
-    onward = replace(hop, url=target)
+    forwarded_headers = replace(hop, url=target)
     if home != hop.home:
         plain = {name: text for name, text in hop.headers.items() if name.lower() in _PLAIN}
-        onward = replace(onward, headers=plain, home=home, own=False)
+        forwarded_headers = replace(forwarded_headers, headers=plain, home=home, own=False)
     if status == 303 and hop.method != "HEAD":
-        return replace(onward, method="GET", body=None)
-    return onward
+        return replace(forwarded_headers, method="GET", body=None)
+    return forwarded_headers
 
 
 def _target(url: str, location: str) -> str:
@@ -67,7 +67,7 @@ def _target(url: str, location: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
 
 
-def _problem(hop: Hop, status: int, target: str) -> str | None:
+def _why_refused(hop: Hop, status: int, target: str) -> str | None:
     scheme = urlsplit(target).scheme
     if scheme not in {"http", "https"} or not urlsplit(target).hostname:
         return "that is not a web address"

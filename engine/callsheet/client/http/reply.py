@@ -16,7 +16,7 @@ from .redact import Redactor
 from .redirect import STATUSES
 
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_SHOWN = 120
+_MAX_SHOWN = 120
 # Levels of objects and lists in an answer: no service nests so deeply, and what walks them must not run out of stack.
 DEEPEST = 300
 
@@ -53,7 +53,7 @@ class Reply:
     def json(self) -> Any:
         """The body's value, numbers exact; None for an answer without a body that owes none."""
         if not self.content.strip():
-            return self._nothing()
+            return self._check_empty()
         if is_html(self):
             raise self._error(f"answered with a web page{title_of(self.content)} where JSON was expected")
         try:
@@ -61,24 +61,24 @@ class Reply:
         except JSONError as error:
             raise self._unreadable(error) from None
 
-    def _nothing(self) -> None:
-        owed = self.status not in {204, 205, 304} and self.request.method != "HEAD"
-        if owed and self.request.reply == "json" and self.request.safety == "read":
+    def _check_empty(self) -> None:
+        has_body = self.status not in {204, 205, 304} and self.request.method != "HEAD"
+        if has_body and self.request.reply == "json" and self.request.safety == "read":
             raise self._error("answered with an empty body where JSON was expected")
 
     def _unreadable(self, error: JSONError) -> CallsheetError:
         if error.at_end and self.content.lstrip()[:1] in b'{["':
-            return NetworkError(self._said(f"the answer was cut off: {error}"), status=self.status)
+            return NetworkError(self._message(f"the answer was cut off: {error}"), status=self.status)
         if self.media and not is_json(self.media):
             return self._error(f"answered with {self.media} where JSON was expected{_quoted(self.text)}")
         return self._error(f"the answer is not valid JSON: {error}{_quoted(self.text)}")
 
-    def _said(self, problem: str) -> str:
+    def _message(self, problem: str) -> str:
         return f"{self.request.method} {self.redactor.url(self.url)}: {self.redactor.text(problem)}"
 
     def _error(self, problem: str) -> CallsheetError:
         hint = "a proxy or a login page may have answered in its place" if is_html(self) else None
-        return CallsheetError(self._said(problem), status=self.status, hint=hint)
+        return CallsheetError(self._message(problem), status=self.status, hint=hint)
 
 
 def is_html(reply: Reply) -> bool:
@@ -94,12 +94,12 @@ def title_of(page: bytes) -> str:
 
     match = _TITLE.search(page[:65536])
     title = " ".join(unescape(match[1].decode("utf-8", "replace")).split()) if match else ""
-    return f' ("{title[:_SHOWN]}")' if title else ""
+    return f' ("{title[:_MAX_SHOWN]}")' if title else ""
 
 
 def _quoted(text: str) -> str:
-    line = " ".join(text[: 4 * _SHOWN].split())
-    return f": {line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}"
+    line = " ".join(text[: 4 * _MAX_SHOWN].split())
+    return f": {line[:_MAX_SHOWN]}{'…' if len(line) > _MAX_SHOWN else ''}"
 
 
 _TEXT_CODECS = re.compile(

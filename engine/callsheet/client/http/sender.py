@@ -13,25 +13,25 @@ from ...errors import CallsheetError, RateLimited
 from ...urls import origin
 from ..request.model import Request
 from . import network, redirect
-from .connect import OWN
-from .content import opened
+from .connect import SHOW_CERTIFICATE
+from .content import request_content
 from .incoming import Incoming, check_coding, read_whole
 from .origins import check_origin
-from .quota import Governor, is_far, standing
+from .quota import RateLimiter, read_quota, resets_too_late
 from .redact import Redactor
 from .retry import FAR, IDEMPOTENT, STATUSES, Policy
-from .transport import set_patience
+from .transport import allow_slow_body
 
 if TYPE_CHECKING:
     from ...language.shape.rest import Quota
 
 
-class Watch(Protocol):
+class Observer(Protocol):
     """What the loop tells while it runs; URLs come as they may be shown."""
 
-    def sending(self, hop: redirect.Hop, shown: str) -> None: ...
-    def answered(self, response: httpx.Response) -> None: ...
-    def waiting(self, seconds: float, why: str) -> None: ...
+    def on_send(self, hop: redirect.Hop, shown: str) -> None: ...
+    def on_response(self, response: httpx.Response) -> None: ...
+    def on_wait(self, seconds: float, why: str) -> None: ...
 
 
 class Sender:
@@ -39,9 +39,9 @@ class Sender:
         self,
         messages: httpx.Client,
         connections: httpx.BaseTransport,
-        governor: Governor,
+        rate_limiter: RateLimiter,
         policy: Policy,
-        watch: Watch,
+        observer: Observer,
         *,
         redactor: Redactor,
         sleep: Callable[[float], None],
@@ -49,9 +49,9 @@ class Sender:
     ) -> None:
         self._messages = messages
         self._connections = connections
-        self._governor = governor
+        self._rate_limiter = rate_limiter
         self._policy = policy
-        self._watch = watch
+        self._observer = observer
         self._redactor = redactor
         self._sleep = sleep
         self._now = now
@@ -65,51 +65,51 @@ class Sender:
         attempt = 0
         while True:
             attempt += 1
-            self._take_turn(request)
+            self._wait_for_quota(request)
             begun = False
             try:
-                incoming = self._walk(request, headers, home)
+                incoming = self._follow_redirects(request, headers, home)
                 begun = True
                 incoming = _with_content(incoming) if read else _streamed(incoming)
             except httpx.RequestError as error:
-                most = self._most(request, error, begun=begun)
-                if attempt > most:
-                    raise self._words(request, error) from None
+                max_retries = self._most(request, error, begun=begun)
+                if attempt > max_retries:
+                    raise self._network_error(request, error) from None
                 delay = self._policy.delay(attempt, None)
-                why = self._words(request, error).message
+                why = self._network_error(request, error).message
             else:
-                wait = self._after_answer(request, incoming, quota, attempt)
+                wait = self._delay_after_response(request, incoming, quota, attempt)
                 if wait is None:
                     return incoming
                 incoming.close()
-                delay, most = wait, self._policy.retries
+                delay, max_retries = wait, self._policy.retries
                 why = f"{request.method} {self._redactor.url(incoming.url)}: {incoming.status}"
-            self._watch.waiting(delay, f"{why}; try {attempt + 1} of {most + 1}")
+            self._observer.on_wait(delay, f"{why}; try {attempt + 1} of {max_retries + 1}")
             self._sleep(delay)
 
-    def _take_turn(self, request: Request) -> None:
-        wait = self._governor.turn(_endpoint(request))
+    def _wait_for_quota(self, request: Request) -> None:
+        wait = self._rate_limiter.reserve(_endpoint(request))
         if wait > FAR:
             raise RateLimited(
                 f"{request.name}: the quota is used up; it resets in {spoken(wait)}", hint="nothing was sent"
             )
         if wait > 0:
             if wait >= 1:
-                self._watch.waiting(wait, "little of the quota is left")
+                self._observer.on_wait(wait, "little of the quota is left")
             self._sleep(wait)
 
-    def _walk(self, request: Request, headers: Mapping[str, str], home: str) -> Incoming:
+    def _follow_redirects(self, request: Request, headers: Mapping[str, str], home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
-        hop = redirect.first(request, headers, home)
+        hop = redirect.first_hop(request, headers, home)
         passed: set[tuple[str, str]] = set()
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))
-            response = self._message(hop)
+            response = self._send_one(hop)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
                 return self._incoming(request, response, hop.url)
             response.close()
-            hop = redirect.following(hop, response.status_code, location, self._redactor.url(hop.url))
+            hop = redirect.next_hop(hop, response.status_code, location, self._redactor.url(hop.url))
         how = "in a circle" if (hop.method, hop.url) in passed else f"more than {redirect.LIMIT} times"
         raise CallsheetError(f"{request.method} {self._redactor.url(request.url)}: redirected {how}")
 
@@ -119,18 +119,18 @@ class Sender:
         except BaseException:
             response.close()
             raise
-        return Incoming(request, response, url, lambda error: self._words(request, error), self._redactor)
+        return Incoming(request, response, url, lambda error: self._network_error(request, error), self._redactor)
 
-    def _message(self, hop: redirect.Hop) -> httpx.Response:
-        with opened(hop.body) as content:
+    def _send_one(self, hop: redirect.Hop) -> httpx.Response:
+        with request_content(hop.body) as content:
             headers = {**content.pop("headers", {}), **hop.headers}
             message = self._messages.build_request(hop.method, hop.url, headers=headers, **content)
             check_origin(message.url, hop.home)
-            message.extensions[OWN] = hop.own
-            self._watch.sending(hop, self._redactor.url(hop.url))
+            message.extensions[SHOW_CERTIFICATE] = hop.own
+            self._observer.on_send(hop, self._redactor.url(hop.url))
             response = self._connections.handle_request(message)
         self._reached.add(origin(hop.url))
-        self._watch.answered(response)
+        self._observer.on_response(response)
         return response
 
     def _most(self, request: Request, error: httpx.RequestError, *, begun: bool) -> int:
@@ -138,19 +138,19 @@ class Sender:
         if request.method not in IDEMPOTENT:
             return 0
         reached = request.origin in self._reached
-        return network.retries(error, self._policy.retries, reached=reached, begun=begun)
+        return network.allowed_retries(error, self._policy.retries, reached=reached, begun=begun)
 
-    def _after_answer(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
+    def _delay_after_response(self, request: Request, incoming: Incoming, quota: Quota, attempt: int) -> float | None:
         """Seconds to the next try; None when this answer is the last."""
         status = incoming.status
-        told = standing(incoming.headers, quota, self._now())
-        self._governor.note(_endpoint(request), told, limited=status == 429)
-        again = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
-        if not again or (status == 429 and is_far(told, quota)) or (told.wait or 0.0) > FAR:
+        state = read_quota(incoming.headers, quota, self._now())
+        self._rate_limiter.update(_endpoint(request), state, limited=status == 429)
+        retry = status in STATUSES and request.method in IDEMPOTENT and attempt <= self._policy.retries
+        if not retry or (status == 429 and resets_too_late(state, quota)) or (state.wait or 0.0) > FAR:
             return None
-        return self._policy.delay(attempt, told.resets_in if status == 429 else told.wait)
+        return self._policy.delay(attempt, state.resets_in if status == 429 else state.wait)
 
-    def _words(self, request: Request, error: httpx.RequestError) -> CallsheetError:
+    def _network_error(self, request: Request, error: httpx.RequestError) -> CallsheetError:
         timeout = self._messages.timeout.read or 0.0
         safe = request.method in IDEMPOTENT
         return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
@@ -165,7 +165,7 @@ def _with_content(incoming: Incoming) -> Incoming:
 
 
 def _streamed(incoming: Incoming) -> Incoming:
-    set_patience(incoming.response, patient=True)
+    allow_slow_body(incoming.response, allow_slow=True)
     return incoming
 
 

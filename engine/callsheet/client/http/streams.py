@@ -19,24 +19,24 @@ class TimedStream(httpcore.NetworkStream):
     """The time-out of a read counts from the last byte that was sent.
 
     The library's own starts anew with each byte that comes, so a body of one byte a second, or endless interim
-    answers, would never end. `patient` gives a body that is streamed all the time it needs, until the next request.
+    answers, would never end. `allow_slow` gives a body that is streamed all the time it needs, until the next request.
     """
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
-        self._asked = time.monotonic()
-        self.patient = False
+        self._last_write = time.monotonic()
+        self.allow_slow = False
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if timeout is not None and not self.patient:
-            timeout += self._asked - time.monotonic()
+        if timeout is not None and not self.allow_slow:
+            timeout += self._last_write - time.monotonic()
             if timeout <= 0:
                 raise httpcore.ReadTimeout("the whole answer takes too long")
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, timeout)
-        self._asked, self.patient = time.monotonic(), False
+        self._last_write, self.allow_slow = time.monotonic(), False
 
     def close(self) -> None:
         self._inner.close()

@@ -14,7 +14,7 @@ from .streams import Backend, TimedStream
 
 _CONNECTIONS = 32
 # Of a compressed body at a time: what it can become (a thousand times as much) has to fit into memory.
-_PIECE = 4096
+_COMPRESSED_CHUNK = 4096
 
 
 class Pool(httpx.BaseTransport):
@@ -39,40 +39,40 @@ class Pool(httpx.BaseTransport):
             content=cast("Iterable[bytes]", request.stream),
             extensions=request.extensions,
         )
-        with _translated(request):
-            answer = self._pool.handle_request(message)
-        packed = any(name.lower() == b"content-encoding" for name, _ in answer.headers)
-        stream = _AnswerStream(answer, request, _PIECE if packed else None)
+        with _as_httpx_errors(request):
+            response = self._pool.handle_request(message)
+        compressed = any(name.lower() == b"content-encoding" for name, _ in response.headers)
+        stream = _ResponseStream(response, request, _COMPRESSED_CHUNK if compressed else None)
         return httpx.Response(
-            answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions, request=request
+            response.status, headers=response.headers, stream=stream, extensions=response.extensions, request=request
         )
 
     def close(self) -> None:
         self._pool.close()
 
 
-class _AnswerStream(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response, request: httpx.Request, piece: int | None) -> None:
-        self._answer = answer
+class _ResponseStream(httpx.SyncByteStream):
+    def __init__(self, response: httpcore.Response, request: httpx.Request, size: int | None) -> None:
+        self._response = response
         self._request = request
-        self._piece = piece
+        self._size = size
 
     def __iter__(self) -> Iterator[bytes]:
-        with _translated(self._request):
-            for chunk in self._answer.iter_stream():
-                for start in range(0, len(chunk), self._piece or len(chunk) or 1):
-                    yield chunk[start : start + self._piece] if self._piece else chunk
+        with _as_httpx_errors(self._request):
+            for chunk in self._response.iter_stream():
+                for start in range(0, len(chunk), self._size or len(chunk) or 1):
+                    yield chunk[start : start + self._size] if self._size else chunk
 
     def close(self) -> None:
-        with _translated(self._request):
-            self._answer.close()
+        with _as_httpx_errors(self._request):
+            self._response.close()
 
 
-def set_patience(response: httpx.Response, *, patient: bool) -> None:
+def allow_slow_body(response: httpx.Response, *, allow_slow: bool) -> None:
     """Whether the body may take as long as it likes while bytes come in, or has to be there within the time-out."""
     stream = response.extensions.get("network_stream")
     if isinstance(stream, TimedStream):
-        stream.patient = patient
+        stream.allow_slow = allow_slow
 
 
 def _url(url: httpx.URL) -> httpcore.URL:
@@ -84,16 +84,16 @@ def _proxy(proxy: httpx.Proxy) -> httpcore.Proxy:
 
 
 @contextmanager
-def _translated(request: httpx.Request) -> Iterator[None]:
+def _as_httpx_errors(request: httpx.Request) -> Iterator[None]:
     """Both libraries call their errors the same."""
     try:
         yield
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-        raise _same(error)(str(error), request=request) from error
+        raise _httpx_error(error)(str(error), request=request) from error
     except httpcore.UnsupportedProtocol as error:
         raise httpx.UnsupportedProtocol(str(error), request=request) from error
 
 
-def _same(error: Exception) -> type[httpx.RequestError]:
+def _httpx_error(error: Exception) -> type[httpx.RequestError]:
     found: type[httpx.RequestError] = getattr(httpx, type(error).__name__, httpx.TransportError)
     return found

@@ -12,7 +12,7 @@ from .redact import Redactor
 from .redirect import Hop
 
 
-class Narrator:
+class VerboseLog:
     def __init__(
         self,
         redactor: Redactor,
@@ -26,14 +26,14 @@ class Narrator:
         self._clock = clock
         self._started = threading.local()
 
-    def sending(self, hop: Hop, shown: str) -> None:
+    def on_send(self, hop: Hop, shown: str) -> None:
         self._started.at = self._clock()
         if self._log:
             self._log(f"> {hop.method} {shown}")
             for name, text in hop.headers.items():
                 self._log(f">   {name}: {self._redactor.header(name, text)}")
 
-    def answered(self, response: httpx.Response) -> None:
+    def on_response(self, response: httpx.Response) -> None:
         if not self._log:
             return
         seconds = self._clock() - self._started.at
@@ -41,5 +41,5 @@ class Narrator:
         for name, text in response.headers.items():
             self._log(f"<   {name}: {self._redactor.header(name, text)}")
 
-    def waiting(self, seconds: float, why: str) -> None:
+    def on_wait(self, seconds: float, why: str) -> None:
         self._note(self._redactor.text(f"waiting {spoken(seconds)}: {why}"))

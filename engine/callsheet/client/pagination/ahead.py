@@ -14,38 +14,38 @@ Result = TypeVar("Result")
 _POLL = 0.2  # a wait without a limit cannot be interrupted on Windows
 
 
-def in_order(work: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Generator[Result]:
+def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Generator[Result]:
     """`work(job)` of each job in turn, at most twice as many begun as there are workers.
 
     The threads are daemons: leaving early, by Ctrl-C for one, waits for none of them.
     """
-    todo: SimpleQueue[tuple[Future[Result], Job] | None] = SimpleQueue()
-    begun: deque[Future[Result]] = deque()
+    queue: SimpleQueue[tuple[Future[Result], Job] | None] = SimpleQueue()
+    started: deque[Future[Result]] = deque()
     for _ in range(workers):
-        threading.Thread(target=_serve, args=(work, todo), daemon=True).start()
+        threading.Thread(target=_run_jobs, args=(function, queue), daemon=True).start()
     try:
         for job in jobs:
             future: Future[Result] = Future()
-            begun.append(future)
-            todo.put((future, job))
-            if len(begun) >= 2 * workers:
-                yield _result(begun.popleft())
-        while begun:
-            yield _result(begun.popleft())
+            started.append(future)
+            queue.put((future, job))
+            if len(started) >= 2 * workers:
+                yield _result(started.popleft())
+        while started:
+            yield _result(started.popleft())
     finally:
-        for future in begun:
+        for future in started:
             future.cancel()
         for _ in range(workers):
-            todo.put(None)
+            queue.put(None)
 
 
-def _serve(work: Callable[[Job], Result], todo: SimpleQueue[tuple[Future[Result], Job] | None]) -> None:
-    while (entry := todo.get()) is not None:
+def _run_jobs(function: Callable[[Job], Result], queue: SimpleQueue[tuple[Future[Result], Job] | None]) -> None:
+    while (entry := queue.get()) is not None:
         future, job = entry
         if not future.set_running_or_notify_cancel():
             continue
         try:
-            future.set_result(work(job))
+            future.set_result(function(job))
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
             future.set_exception(error)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import CallsheetError
 from ..http.reply import Reply
-from .next_link import linked
+from .next_link import next_request
 from .plan import PageKind
 from .walk import Following, Walk
 
@@ -18,9 +18,9 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
         return None, None
     if not isinstance(link, str):
         raise CallsheetError(f"{request.name}: expected a link to the next page, not {type(link).__name__}")
-    walk.repeats.named(link, walk.page + 1)
-    found = linked(request, link, reply.url, walk.value(walk.plan.root, told))
-    walk.repeats.named(found.url, walk.page + 1)
+    walk.repeats.check_cursor(link, walk.page + 1)
+    found = next_request(request, link, reply.url, walk.value(walk.plan.root, told))
+    walk.repeats.check_cursor(found.url, walk.page + 1)
     return found, dict(found.query).get(walk.plan.send or "", link)
 
 

@@ -14,37 +14,37 @@ from ..request.model import Request
 _SHOWN = 80
 
 
-def linked(request: Request, link: str, reply_url: str, root: Any) -> Request:
+def next_request(request: Request, link: str, reply_url: str, root: Any) -> Request:
     """`link` is absolute or relative: to `root` where the reply gives one, else to the reply's own URL.
 
     Of `root` only the path counts. Raises `CallsheetError`, before anything is sent, for another origin and for what
     is no link: a reply does not decide who gets the credential.
     """
     try:
-        path, query = _place(request, link, reply_url, root)
+        path, query = _path_and_query(request, link, reply_url, root)
     except (ValueError, UsageError):
-        raise _no_link(request, link) from None
-    inside = _below(path, urlsplit(request.root).path)
+        raise _invalid_link(request, link) from None
+    inside = _relative_path(path, urlsplit(request.root).path)
     return replace(request, path=inside, query=tuple(parse_qsl(query, keep_blank_values=True)))
 
 
-def _place(request: Request, link: str, reply_url: str, root: Any) -> tuple[str, str]:
+def _path_and_query(request: Request, link: str, reply_url: str, root: Any) -> tuple[str, str]:
     """Path and query; `ValueError` or `UsageError` for what has none."""
     parts = urlsplit(link)
     if parts.netloc:
-        parts = _own(request, urljoin(request.origin, link))
+        parts = _same_service(request, urljoin(request.origin, link))
     elif parts.scheme:
-        raise _no_link(request, link)
+        raise _invalid_link(request, link)
     elif isinstance(root, str) and link.startswith("/"):
         parts = parts._replace(path=urlsplit(root).path.rstrip("/") + parts.path)
     else:
         parts = urlsplit(urljoin(reply_url, link))
     if parts.path and not parts.path.startswith("/"):
-        raise _no_link(request, link)
+        raise _invalid_link(request, link)
     return parts.path, parts.query
 
 
-def _own(request: Request, absolute: str) -> SplitResult:
+def _same_service(request: Request, absolute: str) -> SplitResult:
     if origin(absolute) != request.origin:
         raise CallsheetError(
             f"{request.name}: the next page would be on {origin(absolute)}, which is not this site",
@@ -53,15 +53,15 @@ def _own(request: Request, absolute: str) -> SplitResult:
     return urlsplit(absolute)
 
 
-def _no_link(request: Request, link: str) -> CallsheetError:
-    told = Redactor().url(link)
-    shown = repr(told[:_SHOWN]) + "…" * (len(told) > _SHOWN)
+def _invalid_link(request: Request, link: str) -> CallsheetError:
+    details = Redactor().url(link)
+    shown = repr(details[:_SHOWN]) + "…" * (len(details) > _SHOWN)
     return CallsheetError(
         f"{request.name}: the service gave {shown} as the link to the next page, which is not a valid address",
         hint="nothing was sent there",
     )
 
 
-def _below(path: str, base: str) -> str:
+def _relative_path(path: str, base: str) -> str:
     """The path without the service's own base path, which a link may or may not repeat."""
     return path[len(base) :] if base and (path + "/").startswith(base + "/") else path

@@ -19,8 +19,8 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
         raise CallsheetError(f"{request.name}: an empty page at {walk.offset} says that more would follow")
     if walk.received == 0 or last or (last is None and walk.total is not None and walk.offset >= walk.total):
         return None, None
-    walk.repeats.answered(reply.content, walk.page)
-    return walk.starting(request, str(walk.offset)), str(walk.offset)
+    walk.repeats.check_content(reply.content, walk.page)
+    return walk.request_at(request, str(walk.offset)), str(walk.offset)
 
 
 OFFSET = PageKind(following, counted=True, ahead=True)

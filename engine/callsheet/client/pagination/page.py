@@ -21,7 +21,7 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
     if walk.received == 0 or last or (last is None and is_all):
         return None, None
     number = str(int(walk.position(reply.request) or walk.plan.first) + 1)
-    return walk.starting(reply.request, number), number
+    return walk.request_at(reply.request, number), number
 
 
 PAGE = PageKind(following, numbered=True)

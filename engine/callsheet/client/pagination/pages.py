@@ -33,32 +33,32 @@ def pages(
     """
     walk = Walk(plan, request, size=size, most=most, start=start)
     while walk.request is not None:
-        yield walk.take(send(walk.request))
-        if workers > 1 and _parallel(walk):
-            yield from _ahead(send, walk, workers)
+        yield walk.add_page(send(walk.request))
+        if workers > 1 and _can_fetch_ahead(walk):
+            yield from _fetch_ahead(send, walk, workers)
 
 
-def _parallel(walk: Walk) -> bool:
+def _can_fetch_ahead(walk: Walk) -> bool:
     """Safe for reads by offset whose reply told the total, and worth it for two pages or more."""
     plan, request = walk.plan, walk.request
     if request is None or not plan.kind.ahead or plan.in_body or request.method != "GET" or not plan.size:
         return False
-    return walk.received > 0 and _end(walk) - walk.offset > walk.received
+    return walk.received > 0 and _end_offset(walk) - walk.offset > walk.received
 
 
-def _end(walk: Walk) -> int:
+def _end_offset(walk: Walk) -> int:
     """The offset after the last item that is wanted."""
     total = walk.total or 0
     return total if walk.left is None else min(total, walk.offset + walk.left)
 
 
-def _ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
+def _fetch_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
     """The known rest, in pages as long as the last one; given up at the first page that is shorter than that."""
-    length, end = walk.received, _end(walk)
+    length, end = walk.received, _end_offset(walk)
     starts = range(walk.offset, end, length)
     jobs = (walk.at(at, min(length, end - at)) for at in starts)
     with closing(in_order(send, jobs, min(workers, len(starts)))) as replies:
         for at, reply in zip(starts, replies, strict=True):
             if walk.request is None or walk.offset != at:
                 return
-            yield walk.take(reply)
+            yield walk.add_page(reply)

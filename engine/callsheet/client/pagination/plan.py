@@ -66,13 +66,13 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     kind = page_kind(merged["kind"])
     if missing := [key for key in kind.needs if not merged.get(key)]:
         raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say {missing[0]!r}")
-    length = _documented(call, merged.get("size"))
+    length = _find_parameter(call, merged.get("size"))
     greatest = int(length["maximum"]) if "maximum" in length else None
     return PagePlan(
         kind=kind,
         send=merged.get("send"),
         size=merged.get("size"),
-        in_body=_in_body(call, merged.get("send") or merged.get("size")),
+        in_body=_is_body_key(call, merged.get("send") or merged.get("size")),
         items=merged.get("items"),
         next=merged.get("next"),
         last=merged.get("last"),
@@ -85,12 +85,12 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     )
 
 
-def _documented(call: Call, name: str | None) -> OperationParam:
+def _find_parameter(call: Call, name: str | None) -> OperationParam:
     found = [param for param in call.params if param["name"] == name]
     return found[0] if found else cast("OperationParam", {})
 
 
-def _in_body(call: Call, name: str | None) -> bool:
+def _is_body_key(call: Call, name: str | None) -> bool:
     """The parameter is a key of the JSON body: the operation takes one and documents no such query parameter."""
     body = call.operation.get("body")
-    return body is not None and is_json(body.get("media", "application/json")) and not _documented(call, name)
+    return body is not None and is_json(body.get("media", "application/json")) and not _find_parameter(call, name)

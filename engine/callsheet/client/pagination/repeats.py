@@ -29,13 +29,13 @@ class Repeats:
         self._distance = 0  # from the last page to one that had the same items
         self._empty = 0
 
-    def answered(self, content: bytes, page: int) -> None:
+    def check_content(self, content: bytes, page: int) -> None:
         """Raises `RepeatedPage` when another page was the same to the last byte."""
         of = self._named.setdefault(hash(content), page)
         if of != page:
             raise RepeatedPage(self._name, page, of)
 
-    def named(self, mark: str, page: int) -> None:
+    def check_cursor(self, mark: str, page: int) -> None:
         """Raises `RepeatedPage` when the address or token of this next page was that of another one."""
         of = self._named.setdefault(hash(mark), page)
         if of != page:
@@ -48,7 +48,7 @@ class Repeats:
                 hint="nothing was sent for it",
             )
 
-    def came(self, items: list[Any], page: int) -> None:
+    def check_items(self, items: list[Any], page: int) -> None:
         """Raises `RepeatedPage` when two pages in a row came before in the same order, whatever named them.
 
         A single one may be chance: not all items have a name of their own.

@@ -13,8 +13,8 @@ def following(walk: Walk, reply: Reply, told: Any) -> Following:
     token = walk.value(walk.plan.next, told)
     if token is None or token == "" or walk.value(walk.plan.last, told):
         return None, None
-    walk.repeats.named(str(token), walk.page + 1)
-    return walk.starting(reply.request, str(token)), str(token)
+    walk.repeats.check_cursor(str(token), walk.page + 1)
+    return walk.request_at(reply.request, str(token)), str(token)
 
 
 TOKEN = PageKind(following, needs=("send", "next"))

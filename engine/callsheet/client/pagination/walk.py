@@ -36,19 +36,19 @@ class Walk:
         if size is not None and plan.greatest is not None and size > plan.greatest:
             raise UsageError(f"{request.name} gives at most {plan.greatest} items a page, not {size}")
         self.plan = plan
-        self.size = size if size is not None else _number(_sent(plan, request, plan.size))
+        self.size = size if size is not None else _number(_sent_value(plan, request, plan.size))
         self.left = most
         self.total: int | None = None
         self.received: int  # of the last reply
         self.page = 0  # how many have come
-        start = start if start is not None else _sent(plan, request, plan.send)
+        start = start if start is not None else _sent_value(plan, request, plan.send)
         self.start = start  # where the first page starts, if somebody said
         self.offset = self._first_offset(start)
-        self._first = self.starting(request, start) if start is not None else request
-        self.request: Request | None = None if most == 0 else self._sized(self._first)
-        self.repeats = Repeats(request.name, self._sized(self._first).url)
+        self._first = self.request_at(request, start) if start is not None else request
+        self.request: Request | None = None if most == 0 else self._with_size(self._first)
+        self.repeats = Repeats(request.name, self._with_size(self._first).url)
 
-    def take(self, reply: Reply) -> Page:
+    def add_page(self, reply: Reply) -> Page:
         """The page of a reply; afterwards `request` is the one that follows it."""
         body = reply.json()
         items = self._items(reply, body)
@@ -57,18 +57,18 @@ class Walk:
         told = told_in_headers(reply.headers) if self.plan.reads_headers else body
         self.total = _number(self.value(self.plan.total, told))
         if self.total is None or not self.plan.kind.counted:
-            self.repeats.came(items, self.page)
+            self.repeats.check_items(items, self.page)
         following, position = self.plan.kind.following(self, reply, told)
         if self.left is not None:
             items = items[: self.left]
             self.left -= len(items)
-        self.request = self._sized(following) if following is not None and self.left != 0 else None
+        self.request = self._with_size(following) if following is not None and self.left != 0 else None
         return Page(items, reply, position, self.total)
 
     def at(self, offset: int, size: int) -> Request:
         """The request for a page of `size` items that starts at an offset."""
-        request = self.starting(self._first, str(offset))
-        return _with(self.plan, request, self.plan.size, size)
+        request = self.request_at(self._first, str(offset))
+        return _with_parameter(self.plan, request, self.plan.size, size)
 
     def _items(self, reply: Reply, body: Any) -> list[Any]:
         found = body if self.plan.items is None else self.value(self.plan.items, body)
@@ -94,21 +94,21 @@ class Walk:
             raise UsageError(f"expected a whole number for {self.plan.send}, not {start!r}")
         return offset if self.plan.kind.counted else 0
 
-    def starting(self, request: Request, position: str) -> Request:
+    def request_at(self, request: Request, position: str) -> Request:
         """The request for the page that starts there."""
         number = whole(position) if self.plan.kind.counted or self.plan.kind.numbered else None
-        return _with(self.plan, request, self.plan.send, position if number is None else number)
+        return _with_parameter(self.plan, request, self.plan.send, position if number is None else number)
 
     def position(self, request: Request) -> str | None:
         """Where the page starts that a request asks for, as far as it says."""
-        return _sent(self.plan, request, self.plan.send)
+        return _sent_value(self.plan, request, self.plan.send)
 
-    def _sized(self, request: Request) -> Request:
+    def _with_size(self, request: Request) -> Request:
         """Never more than is still wanted, and a page's length only where somebody asked for one."""
         size = self.size
         if self.left is not None:
             size = min(size or self.plan.usual, self.left)
-        return _with(self.plan, request, self.plan.size, size)
+        return _with_parameter(self.plan, request, self.plan.size, size)
 
 
 def _number(value: Any) -> int | None:
@@ -119,7 +119,7 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _sent(plan: PagePlan, request: Request, name: str | None) -> str | None:
+def _sent_value(plan: PagePlan, request: Request, name: str | None) -> str | None:
     """What the request already says for one of the paging parameters."""
     if plan.in_body:
         table = request.body.value if isinstance(request.body, Json) else None
@@ -128,7 +128,7 @@ def _sent(plan: PagePlan, request: Request, name: str | None) -> str | None:
     return dict(request.query).get(name or "")
 
 
-def _with(plan: PagePlan, request: Request, name: str | None, value: int | str | None) -> Request:
+def _with_parameter(plan: PagePlan, request: Request, name: str | None, value: int | str | None) -> Request:
     if name is None or value is None:
         return request
     return request.with_json({name: value}) if plan.in_body else request.with_query({name: str(value)})

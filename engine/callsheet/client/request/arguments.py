@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
-from ...language.values import Unfit, text_of
+from ...language.values import InvalidValue, text_of
 from .model import Placeholder, encoded
-from .values import pairs_of, unchecked
+from .values import pairs_of, without_checks
 
 if TYPE_CHECKING:
     from ...language.shape.rest import OperationParam
@@ -37,7 +37,7 @@ def documented(call: Call) -> list[OperationParam]:
     return [*(cast("OperationParam", {"name": name, "in": "path", "required": True}) for name in bare), *call.params]
 
 
-def place(
+def place_arguments(
     call: Call, arguments: Mapping[str, Any], *, program: str, strict: bool, also: Collection[str]
 ) -> PlacedArguments:
     """Check the arguments and put each where it belongs; names in `also` are known to the body."""
@@ -56,7 +56,7 @@ def place(
     for param in params:
         if param["name"] in given:
             pairs = _pairs(call, param, given[param["name"]], hint, strict=strict)
-            _put(call, param, pairs, placed, path_values)
+            _add(call, param, pairs, placed, path_values)
     placed.path = _HOLE.sub(lambda hole: path_values[hole[1]], call.path)
     return placed
 
@@ -94,12 +94,12 @@ def _refuse_unknown(
 
 def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool) -> list[tuple[str, str]]:
     try:
-        return pairs_of(value, param if strict else unchecked(param))
-    except Unfit as error:
+        return pairs_of(value, param if strict else without_checks(param))
+    except InvalidValue as error:
         raise UsageError(f'{call.id}: "{param["name"]}": {error}', hint=hint) from None
 
 
-def _put(
+def _add(
     call: Call,
     param: OperationParam,
     pairs: list[tuple[str, str]],
@@ -112,10 +112,10 @@ def _put(
     elif where == "header":
         placed.headers += [(name, header_text(call.id, name, text)) for name, text in pairs]
     else:
-        path_values[param["name"]] = _segment(call, param["name"], pairs[0][1])
+        path_values[param["name"]] = _path_segment(call, param["name"], pairs[0][1])
 
 
-def _segment(call: Call, name: str, text: str) -> str:
+def _path_segment(call: Call, name: str, text: str) -> str:
     """A value fills one path segment and never changes which path it is."""
     if text in {"", ".", ".."}:
         shown = repr(text) if text else "nothing"

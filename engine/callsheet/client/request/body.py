@@ -33,7 +33,7 @@ class BodyBuilder:
     def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
         """`fields` are parts given by name. None when the request goes without a body."""
         if data is None and not fields and not files:
-            return self._absent()
+            return self._no_body()
         if self.documented is None and self.strict:
             raise self._error("takes no body")
         for kind, make in self._MAKERS:
@@ -44,14 +44,14 @@ class BodyBuilder:
     def _error(self, problem: str) -> UsageError:
         return UsageError(f"{self.call.id} {problem}", hint=f"{self.program} op describe {self.call.id}")
 
-    def _absent(self) -> Body | None:
+    def _no_body(self) -> Body | None:
         if self.documented is None or not self.strict or self.documented.get("optional"):
             return None
         if media_type.is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
             return None
-        raise self._error(f"requires a body ({self._how()})")
+        raise self._error(f"requires a body ({self._usage_hint()})")
 
-    def _how(self) -> str:
+    def _usage_hint(self) -> str:
         if media_type.is_multipart(self.media) or not (
             media_type.is_json(self.media) or media_type.is_text(self.media)
         ):
@@ -86,15 +86,16 @@ class BodyBuilder:
     def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
         values = self._fields(data, fields)
-        pairs = tuple((name, text_of(item)) for name, value in values.items() for item in _listed(value))
+        pairs = tuple((name, text_of(item)) for name, value in values.items() for item in _as_list(value))
         return Form(pairs, self.media)
 
     def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         values = self._fields(data, fields)
         parts = [
-            Part(part, file=_file(path, media_type.of_file(path), name)) for part, path, name in self._named(files)
+            Part(part, file=_check_file(path, media_type.of_file(path), name))
+            for part, path, name in self._named_files(files)
         ]
-        parts += [Part(name, text=text_of(item)) for name, value in values.items() for item in _listed(value)]
+        parts += [Part(name, text=text_of(item)) for name, value in values.items() for item in _as_list(value)]
         given = {part.name for part in parts}
         missing = [name for name, part in self.parts.items() if part.get("required") and name not in given]
         if missing and self.strict:
@@ -115,7 +116,7 @@ class BodyBuilder:
                 raise self._error(f'does not document the part "{name}"{did_you_mean(name, self.parts)}')
         return values
 
-    def _named(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:
+    def _named_files(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:
         """Part, path and name of each file: `part=path` where it names a part, else the operation's file part."""
         file_parts = [name for name, part in self.parts.items() if part.get("file")] or ["file"]
         named: list[tuple[str, str, str]] = []
@@ -141,9 +142,9 @@ class BodyBuilder:
             raise self._error(f"takes one body of type {media_type.essence(self.media)}: one --file")
         if files:
             path = _path(files[0])
-            return _file(path, media_type.for_file(path, self.media))
+            return _check_file(path, media_type.for_file(path, self.media))
         if "*" in self.media:
-            return _guessed(data)
+            return _guess_media(data)
         return Raw(data if isinstance(data, bytes) else text_of(data).encode(), self.media)
 
     _Maker = Callable[["BodyBuilder", Any, Mapping[str, Any], Sequence[FileToSend]], Body]
@@ -155,7 +156,7 @@ class BodyBuilder:
     )
 
 
-def _guessed(data: Any) -> Body:
+def _guess_media(data: Any) -> Body:
     """Where any type is taken: JSON when it is JSON, else bytes."""
     from ...jsontext import JSONError, parse
 
@@ -165,7 +166,7 @@ def _guessed(data: Any) -> Body:
         return Raw(data, media_type.ANY)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
@@ -173,12 +174,12 @@ def _path(file: FileToSend) -> str:
     return file if isinstance(file, str) else str(file["path"])
 
 
-def _file(path: str, media: str, name: str = "") -> File:
+def _check_file(path: str, media: str, name: str = "") -> File:
     """Found and readable now, so that a wrong path is told before anything is sent; and of a length that is known."""
     try:
         os.path.basename(path).encode()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _no_file(path)
+            raise _cannot_read(path)
         with open(path, "rb"):
             return File(path, media, name)
     except OSError as error:
@@ -187,7 +188,7 @@ def _file(path: str, media: str, name: str = "") -> File:
         raise UsageError(f"{path!r}: the name is not valid UTF-8", hint="rename the file") from None
 
 
-def _no_file(path: str) -> UsageError:
+def _cannot_read(path: str) -> UsageError:
     if os.path.isdir(path):
         return UsageError(f"{path}: is a directory")
     return UsageError(f"{path}: not a regular file, so its length is not known", hint="write it to a file first")

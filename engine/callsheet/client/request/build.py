@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .arguments import header_text, place
+from .arguments import header_text, place_arguments
 from .body import BodyBuilder
 from .call import Call, call_of
 from .model import Body, FileToSend, Request
-from .safety import judged
+from .safety import with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -45,15 +45,15 @@ class Builder:
         """
         call = self.call(operation)
         bodies = BodyBuilder(call, self.catalog, self.program, strict=strict)
-        placed = place(call, arguments, program=self.program, strict=strict, also=bodies.parts)
+        placed = place_arguments(call, arguments, program=self.program, strict=strict, also=bodies.parts)
         fields = {name: value for name, value in placed.rest.items() if name in bodies.parts}
         content = bodies.build(body, fields, files)
-        loose = {name: value for name, value in placed.rest.items() if name not in fields}
+        undocumented = {name: value for name, value in placed.rest.items() if name not in fields}
         request = Request(
             method=call.method,
             root=self.site.base_url(call.service),
             path=placed.path,
-            query=(*placed.query, *_loose_pairs(loose)),
+            query=(*placed.query, *_undocumented_pairs(undocumented)),
             headers=_headers(call, placed.headers),
             body=content,
             operation=call.id,
@@ -62,7 +62,7 @@ class Builder:
             safety=call.safety,
             reply=call.operation.get("reply", "json"),
         )
-        return judged(self.catalog, request, known=call.safety)
+        return with_safety(self.catalog, request, known=call.safety)
 
     def raw(
         self,
@@ -87,10 +87,10 @@ class Builder:
         )
 
 
-def _loose_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from .values import free_pairs
+def _undocumented_pairs(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from .values import undocumented_pairs
 
-    return [pair for name, value in rest.items() for pair in free_pairs(name, value)]
+    return [pair for name, value in rest.items() for pair in undocumented_pairs(name, value)]
 
 
 def _headers(call: Call, given: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from ...errors import UsageError
 from ...language.deployment import on_deployment
 from ...urls import origin
 from .model import Body, Request
-from .safety import judged, steps_out
+from .safety import leaves_base, with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -34,9 +34,9 @@ def raw_request(
         raise UsageError(f"{target}: starts like a host; a path has one slash in front, another host is never asked")
     products = _products(catalog, site.deployment)
     if "://" in target.partition("?")[0]:
-        product, service, root, target = _of_url(products, site, target)
+        product, service, root, target = _find_by_url(products, site, target)
     else:
-        product, service = _of_path(products, target)
+        product, service = _find_by_path(products, target)
         root = site.base_url(service)
     path, _, asked = target.partition("#")[0].partition("?")
     path = path if path.startswith("/") else f"/{path}"
@@ -53,11 +53,11 @@ def raw_request(
         service=service,
         reply="none",
     )
-    return judged(catalog, request)
+    return with_safety(catalog, request)
 
 
 def _check_path(path: str) -> None:
-    if steps_out(path):
+    if leaves_base(path):
         raise UsageError(f"{path}: `.` and `..` are not allowed in a path")
 
 
@@ -76,19 +76,19 @@ def _products(catalog: Catalog, deployment: str) -> Products:
     return [row[1:] for row in sorted(here)]
 
 
-def _of_path(products: Products, path: str) -> tuple[str, str]:
+def _find_by_path(products: Products, path: str) -> tuple[str, str]:
     """The product whose base is the longest that the path starts with; the first one where none is."""
-    fitting = [row for row in products if row[2] and (path + "/").startswith(row[2].rstrip("/") + "/")]
-    product, service, _ = max(fitting, key=lambda row: len(row[2])) if fitting else products[0]
+    matching = [row for row in products if row[2] and (path + "/").startswith(row[2].rstrip("/") + "/")]
+    product, service, _ = max(matching, key=lambda row: len(row[2])) if matching else products[0]
     return product, service
 
 
-def _of_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, str, str]:
+def _find_by_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, str, str]:
     """Product, service, base URL and path of a full URL that lies on the site."""
     roots = {service: site.base_url(service) for _, service, _ in products}
     if urlsplit(url).username is not None:
         raise UsageError("a URL with a user name or password in it is refused: credentials belong to the site")
-    inside = [(len(root), service, root) for service, root in roots.items() if _within(url, root)]
+    inside = [(len(root), service, root) for service, root in roots.items() if _is_below(url, root)]
     if not inside:
         raise UsageError(f"{origin(url)} is not this site ({', '.join(sorted(set(roots.values())))})")
     longest = max(length for length, _, _ in inside)
@@ -96,9 +96,9 @@ def _of_url(products: Products, site: RequestSite, url: str) -> tuple[str, str, 
     root = next(root for length, _, root in inside if length == longest)
     parts = urlsplit(url)
     path = parts.path[len(urlsplit(root).path) :] or "/"
-    product, service = _of_path([row for row in products if row[1] in services], path)
+    product, service = _find_by_path([row for row in products if row[1] in services], path)
     return product, service, root, f"{path}?{parts.query}"
 
 
-def _within(url: str, root: str) -> bool:
+def _is_below(url: str, root: str) -> bool:
     return origin(url) == origin(root) and (urlsplit(url).path + "/").startswith(urlsplit(root).path + "/")

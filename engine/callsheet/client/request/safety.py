@@ -41,10 +41,10 @@ class Template(NamedTuple):
         if len(path) < len(self.segments) or (len(path) > len(self.segments) and _is_placeholder(self.segments[0])):
             return False
         pairs = zip(self.segments, path[-len(self.segments) :], strict=True)
-        return all(_alike(wanted, segment) for wanted, segment in pairs)
+        return all(_segments_match(wanted, segment) for wanted, segment in pairs)
 
 
-def judged(catalog: Catalog, request: Request, *, known: Safety | None = None) -> Request:
+def with_safety(catalog: Catalog, request: Request, *, known: Safety | None = None) -> Request:
     """The request with its class: that of the catalogued operation which its method and path belong to.
 
     `known` is the class where the operation is known already. Without an operation the method decides. A request that
@@ -52,20 +52,20 @@ def judged(catalog: Catalog, request: Request, *, known: Safety | None = None) -
     """
     path = urlsplit(request.root).path + request.path
     readings = list(dict.fromkeys(_readings(path)))
-    overriding = sorted(set(_overriding(request)) - {request.method})
+    overriding = sorted(set(_overriding_methods(request)) - {request.method})
     classes = [] if known is None else [known]
     for method in [*([] if known else [request.method]), *overriding]:
         templates = _templates(catalog, method)
-        classes += [_class_of(templates, method, reading) for reading in readings]
+        classes += [_safety_of(templates, method, reading) for reading in readings]
     return replace(request, safety=worst(classes))
 
 
-def steps_out(path: str) -> bool:
+def leaves_base(path: str) -> bool:
     """Whether a segment of the path is `.` or `..`, however often it is encoded."""
     return any(segment in {".", ".."} for text in _decoded(path) for segment in re.split(r"[/\\]", text))
 
 
-def _class_of(templates: list[Template], method: str, path: Segments) -> Safety:
+def _safety_of(templates: list[Template], method: str, path: Segments) -> Safety:
     fitting = [template for template in templates if template.fits(path)]
     closest = max((template.literal for template in fitting), default=0)
     found = [template.safety for template in fitting if template.literal == closest]
@@ -87,7 +87,7 @@ def _is_placeholder(segment: str) -> bool:
     return "{" in segment
 
 
-def _alike(wanted: str, segment: str) -> bool:
+def _segments_match(wanted: str, segment: str) -> bool:
     if _is_placeholder(wanted) or wanted == segment:
         return True
     return bool(_VERSION.fullmatch(wanted) and _VERSION.fullmatch(segment))
@@ -114,7 +114,7 @@ def _decoded(path: str) -> Iterator[str]:
         path = plain
 
 
-def _overriding(request: Request) -> Iterator[str]:
+def _overriding_methods(request: Request) -> Iterator[str]:
     """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
     for name, text in (*request.headers, *request.query, *_fields(request.body)):
         plain = name.strip().lower().replace("_", "-")
@@ -131,8 +131,8 @@ def _fields(body: Body | None) -> Iterator[tuple[str, str]]:
         case Raw(data, type) if type is not None and media.is_form(type):
             yield from parse_qsl(data.decode("utf-8", "replace"))
         case Json(value) if isinstance(value, Mapping):
-            yield from _texts(value)
+            yield from _named_texts(value)
 
 
-def _texts(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _named_texts(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((name, text) for name, text in value.items() if isinstance(text, str))

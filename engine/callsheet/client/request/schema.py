@@ -32,7 +32,7 @@ def check_json(value: Any, schema_id: str, catalog: Catalog, operation: str, pro
 
 def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[str]:
     for error in _validator(catalog, schema_id).iter_errors(value):
-        yield from worded(error)
+        yield from describe_error(error)
 
 
 def _validator(catalog: Catalog, schema_id: str) -> Any:
@@ -45,18 +45,18 @@ def _validator(catalog: Catalog, schema_id: str) -> Any:
         found: Iterable[Fault] = validator.descend(instance, catalog.get("schema", ref))
         return found
 
-    def passing_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
+    def ignore_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
         def checked(validator: Any, rule: Any, instance: Any, schema: Any) -> Any:
             return () if isinstance(instance, Placeholder) else check(validator, rule, instance, schema)
 
         return checked
 
     checks = {**Draft202012Validator.VALIDATORS, "ref": follow}
-    checked = {name: passing_placeholders(check) for name, check in checks.items()}
+    checked = {name: ignore_placeholders(check) for name, check in checks.items()}
     return extend(Draft202012Validator, validators=checked)(catalog.get("schema", schema_id))
 
 
-def worded(error: Fault) -> list[str]:
+def describe_error(error: Fault) -> list[str]:
     """One line for each fault: where in the body, what was expected, the closest key or value."""
     word = _WORDS.get(str(error.validator))
     texts = word(error) if word else [error.message if len(error.message) <= 3 * _WIDEST else "does not fit"]
@@ -70,7 +70,7 @@ def place(error: Fault) -> str:
     return "body" + "".join(steps)
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     from ...jsontext import dump
 
     text = dump(value)
@@ -91,7 +91,7 @@ _TYPE_NAMES: dict[Any, str] = {
 def _type(error: Fault) -> list[str]:
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     names = " or ".join(_TYPE_NAMES.get(name, str(name)) for name in wanted)
-    return [f"expected {names}, not {shown(error.instance)}"]
+    return [f"expected {names}, not {shorten(error.instance)}"]
 
 
 def _required(error: Fault) -> list[str]:
@@ -111,8 +111,8 @@ def _unknown_keys(error: Fault) -> list[str]:
 def _enum(error: Fault) -> list[str]:
     allowed = [value for value in error.validator_value if isinstance(value, str)]
     guess = did_you_mean(error.instance, allowed) if isinstance(error.instance, str) else ""
-    every = ", ".join(shown(value) for value in error.validator_value)
-    return [f"{shown(error.instance)} is not an allowed value{guess or ': ' + every}"]
+    every = ", ".join(shorten(value) for value in error.validator_value)
+    return [f"{shorten(error.instance)} is not an allowed value{guess or ': ' + every}"]
 
 
 def _alternatives(error: Fault) -> list[str]:
@@ -127,7 +127,7 @@ def _alternatives(error: Fault) -> list[str]:
     nearest = min(branches.values(), key=lambda faults: (len(faults), -max(len(f.path) for f in faults)))
     best = best_match(nearest) or nearest[0]
     inside = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in best.relative_path)
-    text = worded(best)[0].partition(": ")[2]
+    text = describe_error(best)[0].partition(": ")[2]
     return [
         f"fits none of the {len(branches)} documented forms; nearest: {inside.lstrip('.')}{': ' * bool(inside)}{text}"
     ]

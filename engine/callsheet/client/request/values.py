@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ...language.values import Unfit, checked_text, text_of
+from ...language.values import InvalidValue, checked_text, text_of
 from .model import Placeholder
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_value(value: Any, type_: str, param: OperationParam) -> str:
-    """The text to send for one value (of a list: for one item), or `Unfit`."""
+    """The text to send for one value (of a list: for one item), or `InvalidValue`."""
     return value if isinstance(value, Placeholder) else checked_text(value, type_, param)
 
 
@@ -60,7 +60,7 @@ def _parsed(text: str) -> Any:
     try:
         return parse(text)
     except JSONError as error:
-        raise Unfit(f"expected a JSON object: {error}") from None
+        raise InvalidValue(f"expected a JSON object: {error}") from None
 
 
 def pairs_of(value: Any, param: OperationParam) -> list[tuple[str, str]]:
@@ -71,21 +71,21 @@ def pairs_of(value: Any, param: OperationParam) -> list[tuple[str, str]]:
         return _array(value, style, param)
     if isinstance(value, list | tuple):
         if len(value) != 1:
-            raise Unfit(f"takes one value, {len(value)} were given")
+            raise InvalidValue(f"takes one value, {len(value)} were given")
         value = value[0]
     if type_ == "object":
         return _object(value, style, param)
     return [(param["name"], check_value(value, type_, param))]
 
 
-def unchecked(param: OperationParam) -> OperationParam:
+def without_checks(param: OperationParam) -> OperationParam:
     """Only what says how a value is sent: any value passes."""
     shape = param.get("type", "string")
     kept = {key: value for key, value in param.items() if key in {"name", "in", "style"}}
     return cast("OperationParam", {**kept, "type": shape if shape in {"array", "object"} else "string"})
 
 
-def free_pairs(name: str, value: Any) -> list[tuple[str, str]]:
+def undocumented_pairs(name: str, value: Any) -> list[tuple[str, str]]:
     """The same without a definition: a list is repeated."""
     values = value if isinstance(value, list | tuple) else [value]
     return [(name, item if isinstance(item, Placeholder) else text_of(item)) for item in values]

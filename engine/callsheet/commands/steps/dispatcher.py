@@ -93,13 +93,13 @@ class Dispatcher:
 
     def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any]:
         """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on."""
-        from ...client.http.download import save
+        from ...client.http.download import save_to
 
         if not named:
             path = os.path.normpath(path)
             make_directory(os.path.dirname(path))
             path = free_name(path)
-        return {"file": path, "bytes": save(self.context.client(), request, path, named=named)}
+        return {"file": path, "bytes": save_to(self.context.client(), request, path, named=named)}
 
 
 def make_directory(path: str) -> None:

@@ -12,7 +12,7 @@ from ..deployment import ON, variants
 from ..load import Definition, Definitions
 from ..locate import Path
 from ..safety import by_method
-from ..values import Unfit, checked_text
+from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
 
@@ -86,7 +86,7 @@ def _misfit_of_one(param: Mapping[str, Any], value: Any) -> str | None:
     kind = param.get("type", "string")
     try:
         checked_text(value, param.get("items", "string") if kind == "array" else kind, param)
-    except Unfit as error:
+    except InvalidValue as error:
         return str(error)
     return None
 
