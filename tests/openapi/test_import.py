@@ -62,7 +62,10 @@ def test_the_same_document_gives_the_same_files_in_whatever_order_it_is_written(
 def test_what_is_left_out_is_noted() -> None:
     assert imported("petshop").notes == [
         "webhooks newPet are left out",
+        "servers: /v2/api/ is taken; also documented: https://pets.example.org/v2/api",
         r"schema pattern '^\\p{L}+$' is left out: not understood",
+        "GET /v2/api/pets: 'tenant' minLength is not checked before it is sent",
+        "POST /v2/api/pets: 'tenant' minLength is not checked before it is sent",
         "GET /v2/api/pets: cookie parameter 'session' is left out",
         "POST /v2/api/pets: cookie parameter 'session' is left out",
         "POST /v2/api/pets: sent as application/json; also documented: text/csv",

@@ -93,8 +93,8 @@ def perform(
 
     plan = plan_of(context.catalog, call)
     extent = extent or Extent()
-    if plan is None and (extent.size or extent.start):
-        raise UsageError(f"{call.id} has no pages: --limit and --page-token do not apply")
+    if plan is None and (extent.all or extent.size or extent.start):
+        raise UsageError(f"{call.id} has no pages: --all, --limit and --page-token do not apply")
     allow(context, request)
     if plan is not None:
         request = first_page(plan, request, extent)

@@ -31,7 +31,14 @@ from .shape import COMPLETED, KINDS
 def check(
     definitions: Definitions, aliases: Mapping[str, Mapping[str, str]], registries: Mapping[str, set[str]]
 ) -> None:
-    """Raise `DefinitionError` unless every definition is sound.
+    """Raise `DefinitionError` unless every definition is sound; the rest is as for `problems_in`."""
+    refuse(problems_in(definitions, aliases, registries), definitions)
+
+
+def problems_in(
+    definitions: Definitions, aliases: Mapping[str, Mapping[str, str]], registries: Mapping[str, set[str]]
+) -> list[Problem]:
+    """All that is wrong.
 
     `aliases` holds further ids that references may use, and what they stand for, by kind; `registries` the names
     of the engine's own functions that definitions may mention.
@@ -44,6 +51,11 @@ def check(
             found = [*link_findings(definition, known), *together_findings(definition)]
             problems.extend(Problem(definition, finding) for finding in found)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
+    return problems
+
+
+def refuse(problems: list[Problem], definitions: Definitions) -> None:
+    """Raise `DefinitionError` with the file and line of each problem, if there is any."""
     if problems:
         details = sorted({worded(problem, definitions) for problem in problems}, key=_by_line)
         count = len(details)

@@ -13,8 +13,9 @@ from .ids import assign_ids
 from .introduce import introduction_of
 from .operations import ImportRules, operation_of
 from .schemas import Schemas
+from .unsaid import gathered, unsaid_of_document
 
-__all__ = ["ImportResult", "import_document", "write_files"]
+__all__ = ["ImportResult", "import_document", "without", "write_files"]
 
 
 class ImportResult(NamedTuple):
@@ -24,6 +25,10 @@ class ImportResult(NamedTuple):
     operations: dict[str, dict[str, Any]]
     schemas: dict[str, dict[str, Any]]
     notes: list[str]
+    introduction: dict[str, dict[str, Any]]
+
+
+_SHOWN = 10
 
 
 def import_document(
@@ -47,24 +52,53 @@ def import_document(
     """
     with _worded(name):
         document = read_document(text, name)
-        notes = _left_out(document)
+        notes = list(unsaid_of_document(document))
         schemas = Schemas(document, product, notes, descriptions=descriptions)
         rules = ImportRules(paginators or {}, experimental, descriptions)
         operations = _operations(document, schemas, rules, notes, taken)
         introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
         files = files_of(product, operations, schemas.definitions, introduction)
-    return ImportResult(files, operations, schemas.definitions, list(dict.fromkeys(notes)))
+    return ImportResult(files, operations, schemas.definitions, gathered(notes), introduction)
+
+
+def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:
+    """The same without some operations; `reasons` say by id why each is left out."""
+    kept = {id: table for id, table in result.operations.items() if id not in reasons}
+    notes = [f"{result.operations[id]['http']} is left out: {reason}" for id, reason in reasons.items()]
+    files = files_of(product, kept, result.schemas, result.introduction)
+    return result._replace(files=files, operations=kept, notes=[*result.notes, *notes])
 
 
 def _operations(
     document: Document, schemas: Schemas, rules: ImportRules, notes: list[str], taken: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    calls = list(document.calls())
+    """One that cannot be read is left out with a note; when none can, that is an error."""
+    left_out: list[tuple[str, str]] = []
+    calls = list(document.calls(left_out))
     operations = {}
     for id, call in zip(assign_ids(calls, schemas.product, taken), calls, strict=True):
-        with _worded(f"{document.name}: {call.method} {call.path}"):
-            operations[id] = operation_of(document, call, id, schemas, rules, notes=notes)
+        before, said = schemas.state(), len(notes)
+        where = f"{call.method} {call.path}"
+        try:
+            with _worded(where):
+                operations[id] = operation_of(document, call, id, schemas, rules, notes=notes)
+        except DefinitionError as error:
+            schemas.restore(before)
+            del notes[said:]
+            left_out.append((where, _bare(error.message, where, document.name)))
+    told = [f"{where} is left out: {reason}" for where, reason in left_out]
+    if told and not operations:
+        (where, reason), *_ = left_out
+        raise DefinitionError(f"{document.name}: {where}: {reason}", details=told[1:_SHOWN])
+    notes += told
     return operations
+
+
+def _bare(message: str, *before: str) -> str:
+    """A message without the places that stand before it."""
+    for place in before:
+        message = message.removeprefix(f"{place}: ")
+    return message
 
 
 @contextmanager
@@ -74,8 +108,3 @@ def _worded(where: str) -> Iterator[None]:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DefinitionError(f"{where}: not as OpenAPI has it ({error})") from error
-
-
-def _left_out(document: Document) -> list[str]:
-    webhooks = document.tree.get("webhooks") or {}
-    return [f"webhooks {', '.join(webhooks)} are left out"] if webhooks else []

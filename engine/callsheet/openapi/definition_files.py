@@ -48,12 +48,13 @@ def _homes(by_file: Mapping[str, Tables], schemas: Tables) -> dict[str, str]:
     """Schema id → the file it stands in: that of the only tag that needs it, or the shared one."""
     homes: dict[str, str] = {}
     for name, operations in by_file.items():
-        for id in _reached((table.get("body", {}).get("schema") for table in operations.values()), schemas):
+        for id in reached((table.get("body", {}).get("schema") for table in operations.values()), schemas):
             homes[id] = name if homes.get(id, name) == name else SHARED
     return homes
 
 
-def _reached(roots: Iterable[str | None], schemas: Tables) -> set[str]:
+def reached(roots: Iterable[str | None], schemas: Tables) -> set[str]:
+    """The schemas that are needed for some, these included."""
     found: set[str] = set()
     waiting = [root for root in roots if root]
     while waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
 from .syntax import parse
@@ -62,19 +62,37 @@ class Document:
     def servers(self) -> list[str]:
         return [url for server in self.tree.get("servers") or () if (url := server_url(server))]
 
-    def calls(self) -> Iterator[HttpOperation]:
-        """Every operation, by path and then method."""
-        for path, node in sorted(self.tree["paths"].items()):
+    def calls(self, left_out: list[tuple[str, str]]) -> Iterator[HttpOperation]:
+        """Every operation, by path and then method; `left_out` gets the paths that cannot be read, and why."""
+        for path, node in sorted(self.tree["paths"].items(), key=lambda pair: str(pair[0])):
             if not str(path).startswith("/"):
                 continue
-            item = self.table(node)
-            for method in METHODS:
-                operation = item.get(method)
-                if isinstance(operation, dict):
-                    yield HttpOperation(self._base(item, operation) + path, method.upper(), operation, item)
+            try:
+                item = self.table(node)
+                bare, query = _split(path)
+                if query:
+                    item = {**item, "parameters": [*query, *(item.get("parameters") or ())]}
+                for method in METHODS:
+                    operation = item.get(method)
+                    if isinstance(operation, dict):
+                        yield HttpOperation(self._base(item, operation) + bare, method.upper(), operation, item)
+            except (DefinitionError, AttributeError, TypeError, ValueError) as error:
+                left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
 
     def _base(self, item: dict[str, Any], operation: dict[str, Any]) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
+
+
+def _split(path: str) -> tuple[str, list[dict[str, Any]]]:
+    """A path as it is sent, and its query as parameters with one value each; what is behind a # is never sent."""
+    bare, _, query = path.partition("#")[0].partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    fixed = [
+        {"name": name, "in": "query", "required": True, "schema": {"type": "string", "enum": [value]}}
+        for name, value in pairs
+        if "{" not in value
+    ]
+    return re.sub(r"\{([^{}]+?)[+*]\}", r"{\1}", bare), fixed
 
 
 def pointer(reference: str) -> list[str]:

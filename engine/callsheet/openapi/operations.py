@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from .bodies import ANY, JSON, body_of, is_json
-from .document import Document, HttpOperation, first_server
+from .document import Document, HttpOperation
 from .ids import first_tag
 from .paging import Paginators, paging_of, success_codes
 from .parameters import params_of
 from .prose import first_paragraph
 from .schemas import Schemas
+from .unsaid import unsaid_of_operation
 
 _EMPTY = frozenset({"204", "205"})
 
@@ -47,21 +47,13 @@ def operation_of(
         record["deprecated"] = True
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
-    notes.extend(f"{call.method} {call.path}: {text}" for text in _left_out(document, call))
+    notes.extend(f"{call.method} {call.path}: {text}" for text in unsaid_of_operation(document, call))
     return {"product": schemas.product, "tag": first_tag(call), **record}
 
 
 def _prose(operation: Mapping[str, Any]) -> dict[str, str]:
     texts = {"title": operation.get("summary"), "help": operation.get("description")}
     return {key: text for key, raw in texts.items() if (text := first_paragraph(raw))}
-
-
-def _left_out(document: Document, call: HttpOperation) -> Iterator[str]:
-    own_host = urlsplit(first_server(call.operation) or first_server(call.item)).netloc
-    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
-        yield f"documented at {own_host}, sent to the product's own address"
-    if callbacks := call.operation.get("callbacks"):
-        yield f"callbacks {', '.join(callbacks)} are left out"
 
 
 def _reply(document: Document, call: HttpOperation) -> str:

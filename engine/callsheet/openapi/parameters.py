@@ -8,6 +8,7 @@ from typing import Any
 from .document import Document, HttpOperation
 from .facts import facts_of
 from .prose import first_paragraph
+from .unsaid import unsaid_of_parameter
 
 # Named by OpenAPI itself as never being parameters: they follow from the body, the reply and the credential.
 _NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
@@ -29,6 +30,8 @@ def params_of(document: Document, call: HttpOperation, notes: list[str], *, desc
             notes.append(f"{call.method} {call.path}: {place} parameter {parameter.get('name')!r} is left out")
         elif not (place == "header" and str(parameter["name"]).lower() in _NOT_PARAMETERS):
             record = _record(document, call, parameter, notes, descriptions=descriptions)
+            named = f"{call.method} {call.path}: {parameter['name']!r}"
+            notes.extend(f"{named} {text}" for text in unsaid_of_parameter(document, parameter))
             if set(record) != {"name", "in", "required"} or place != "path":
                 found.append(record)
     return found
@@ -56,7 +59,7 @@ def _record(
         record["required"] = True
     record |= facts
     if facts.get("type") in ("array", "object"):
-        record |= _style(call, parameter, notes)
+        record |= _style(parameter)
     if "content" in parameter:
         notes.append(f"{call.method} {call.path}: {parameter['name']!r} is sent as the text it is given")
     if parameter.get("deprecated") is True:
@@ -65,12 +68,10 @@ def _record(
     return {**record, "help": text} if text else record
 
 
-def _style(call: HttpOperation, parameter: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
+def _style(parameter: Mapping[str, Any]) -> dict[str, str]:
     """How a list or object is written, where that is not the default of its place."""
     place = parameter["in"]
     style = parameter.get("style", "form" if place == "query" else "simple")
     explode = parameter.get("explode", style == "form")
-    if style in ("matrix", "label"):
-        notes.append(f"{call.method} {call.path}: style {style} of {parameter['name']!r} is sent joined by commas")
     name = _STYLES.get((style, explode)) if place == "query" else None
     return {"style": name} if name else {}

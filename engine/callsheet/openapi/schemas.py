@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..language.checks.schemas import can_hold
 from .document import Document, pointer
 from .facts import compiles
 from .prose import first_paragraph
@@ -34,6 +35,13 @@ class Schemas:
         self.definitions: dict[str, dict[str, Any]] = {}
         self._names: dict[str, str] = {}
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
+
+    def state(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        return dict(self.definitions), dict(self._names)
+
+    def restore(self, state: tuple[dict[str, dict[str, Any]], dict[str, str]]) -> None:
+        """Forget what was collected since, for an operation that cannot be read after all."""
+        self.definitions, self._names = state
 
     def body(self, schema: Any, operation: str, request: Any) -> str | None:
         """The id of a body's schema; nothing when the document allows any JSON."""
@@ -187,7 +195,9 @@ def _holds(key: str, value: Any) -> bool:
         return isinstance(value, list) and bool(value)
     if key in ("readOnly", "uniqueItems"):
         return value is True
-    return value is not None and not _holds_null(value)
+    if key in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
+        return value
+    return value is not None and not _holds_null(value) and can_hold(key, value)
 
 
 def _holds_null(value: Any) -> bool:

@@ -8,12 +8,13 @@ import tempfile
 from typing import Any
 
 from ...commands.context import Context
-from ...errors import UsageError
+from ...errors import DefinitionError, UsageError
 from ...language.layers import Layer
-from ...openapi import ImportResult, import_document, write_files
-from ...openapi.definition_files import PRODUCT, directory_of
+from ...openapi import ImportResult, import_document, without, write_files
+from ...openapi.definition_files import PRODUCT, directory_of, reached
 from ...paths import config_directory
 
+_SHOWN = 10
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -23,8 +24,7 @@ def import_definitions(context: Context, values: dict[str, Any]) -> None:
     if not _KEY.fullmatch(key):
         raise UsageError(f"--product {key!r}: expected letters, digits, hyphens and underscores")
     target = os.path.abspath(values.get("to") or _own_directory(context))
-    result = _imported(context, values, key, target)
-    _check(context, result, key)
+    result = _sound(context, _imported(context, values, key, target), key)
     for note in result.notes:
         context.note(note)
     counts = f"{len(result.operations)} operations and {len(result.schemas)} schemas in {len(result.files)} files"
@@ -77,14 +77,42 @@ def _text(context: Context, spec: str) -> str:
         raise UsageError(f"{spec}: not UTF-8: byte {error.start}") from None
 
 
-def _check(context: Context, result: ImportResult, key: str) -> None:
-    """Raise `DefinitionError` when the program would not accept what was made of the document."""
+def _sound(context: Context, result: ImportResult, key: str) -> ImportResult:
+    """The result without the operations that the program would not accept, and why, among its notes.
+
+    Raises `DefinitionError` when none is left, or when something else is wrong.
+    """
     from ...catalog.compile import qualified_names
-    from ...language.check import check
+    from ...language.check import problems_in, refuse
     from ...language.load import load
     from ...registry import names
 
     with tempfile.TemporaryDirectory() as directory:
         write_files(result.files, directory, key)
         definitions = load([*context.layers, Layer(directory)])
-        check(definitions, {"operation": qualified_names(definitions)}, names())
+        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, names())
+        reasons: dict[str, str] = {}
+        for problem in problems:
+            kind, id = problem.definition.kind, problem.definition.id
+            told = f"{problem.where}{problem.finding.text}"
+            ids = _users(result, kind, id)
+            reasons |= {each: told for each in ids if each not in reasons}
+            if not ids and problem.definition.files[-1].path.startswith(directory):
+                raise DefinitionError(f'{kind} "{id}": {told}')
+            if not ids:
+                refuse([problem], definitions)
+    if reasons and len(reasons) == len(result.operations):
+        each = [f"{result.operations[id]['http']}: {reason}" for id, reason in reasons.items()]
+        raise DefinitionError("none of its operations can be used", details=each[:_SHOWN])
+    return _sound(context, without(result, key, reasons), key) if reasons else result
+
+
+def _users(result: ImportResult, kind: str, id: str) -> list[str]:
+    """The imported operations that cannot be used without a definition: itself, or those whose body needs a schema."""
+    if kind == "operation" and id in result.operations:
+        return [id]
+    if kind != "schema" or id not in result.schemas:
+        return []
+    needing = {each: {each, *reached([each], result.schemas)} for each in result.schemas}
+    schemas = {each for each, all_of_it in needing.items() if id in all_of_it}
+    return [each for each, table in result.operations.items() if table.get("body", {}).get("schema") in schemas]

@@ -26,6 +26,11 @@ class Problem(NamedTuple):
     definition: Definition
     finding: Finding
 
+    @property
+    def where(self) -> str:
+        """The place in the definition, as it stands before what is wrong there."""
+        return _key(self.finding.path)
+
 
 class _Spot(NamedTuple):
     file: SourceFile

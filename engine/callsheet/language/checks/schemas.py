@@ -71,6 +71,13 @@ _HOLDS: dict[str, tuple[Is, str]] = {
 _KEYWORDS = (*_HOLDS, *_ONE, *_LISTED, *_NAMED)
 
 
+def can_hold(key: str, value: Any) -> bool:
+    """Whether a keyword of JSON Schema can have this value."""
+    if key == "type":
+        return all(kind in TYPES for kind in (value if isinstance(value, list) else [value]))
+    return key not in _HOLDS or _HOLDS[key][0](value)
+
+
 def schema_problems(definitions: Definitions, definition: Definition) -> Findings:
     known = {id for kind, id in definitions if kind == "schema"}
     yield from _schema(definition.table, (), known)

@@ -1,0 +1,132 @@
+"""What an import cannot take over is left out alone, and said."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.cli.main import run
+from callsheet.errors import DefinitionError
+from callsheet.openapi import ImportResult, import_document
+
+HEAD = {"openapi": "3.0.1", "info": {"title": "t", "version": "1"}}
+GOOD = {"operationId": "good", "responses": {"200": {"description": "ok"}}}
+STRING = {"type": "string"}
+
+
+def imported(paths: dict[str, Any], **more: Any) -> ImportResult:
+    return import_document(json.dumps({**HEAD, **more, "paths": paths}), "shop", name="d")
+
+
+BAD = [
+    ({"parameters": 7}, "not as OpenAPI has it"),
+    ({"parameters": [{"$ref": "#/components/parameters/none"}]}, "leads nowhere"),
+    ({"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/X"}}}}}, "nowhere"),
+    ({"responses": [1]}, "not as OpenAPI has it"),
+]
+
+
+@pytest.mark.parametrize(("operation", "why"), BAD, ids=[why for _, why in BAD])
+def test_a_bad_operation_is_left_out_and_the_others_are_taken(operation: dict[str, Any], why: str) -> None:
+    result = imported({"/good": {"get": GOOD}, "/bad": {"post": {"responses": {}, **operation}}})
+    assert list(result.operations) == ["good"]
+    (note,) = result.notes
+    assert note.startswith("POST /bad is left out: ")
+    assert why in note
+
+
+def test_a_path_that_cannot_be_read_is_left_out() -> None:
+    result = imported({"/good": {"get": GOOD}, "/bad": {"$ref": "other.yaml#/x"}})
+    assert list(result.operations) == ["good"]
+    assert result.notes == ["/bad is left out: 'other.yaml#/x' lies in another file"]
+
+
+def test_a_schema_of_an_operation_that_is_left_out_does_not_stay_half_read() -> None:
+    """Another operation that uses it must not find an empty one under its name."""
+    schemas = {"A": {"properties": {"b": {"$ref": "#/components/schemas/B"}}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
+    using = {"responses": {}, "requestBody": body}
+    paths = {"/bad": {"post": using, "put": using}, "/good": {"get": GOOD}}
+    result = imported(paths, components={"schemas": schemas})
+    assert list(result.operations) == ["good"]
+    assert result.schemas == {}
+
+
+def test_when_nothing_is_left_it_is_an_error() -> None:
+    with pytest.raises(DefinitionError, match=r"d: POST /bad: not as OpenAPI has it") as raised:
+        imported({"/bad": {"post": {"parameters": 7}}})
+    assert raised.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "http", "params"),
+    [
+        ("/#Action=ListUsers", "GET /", []),
+        ("/things/{id}#detail", "GET /things/{id}", []),
+        ("/files/{key+}", "GET /files/{key}", []),
+        ("/?comp=list&x", "GET /", [("comp", ["list"]), ("x", [""])]),
+    ],
+)
+def test_only_the_path_is_sent_as_the_path(path: str, http: str, params: list[tuple[str, list[str]]]) -> None:
+    operation = imported({path: {"get": GOOD}}).operations["good"]
+    assert operation["http"] == http
+    assert [(param["name"], param["enum"]) for param in operation.get("params", [])] == params
+
+
+def test_query_parameters_of_a_path_with_a_fragment_arrive() -> None:
+    action = {"name": "Action", "in": "query", "required": True, "schema": {**STRING, "enum": ["ListUsers"]}}
+    operation = imported({"/#Action=ListUsers": {"get": {**GOOD, "parameters": [action]}}}).operations["good"]
+    assert operation["params"] == [{"name": "Action", "required": True, "enum": ["ListUsers"]}]
+
+
+def test_what_definitions_cannot_say_is_noted() -> None:
+    parameters = [
+        {"name": "key", "in": "path", "required": True, "style": "matrix", "schema": STRING},
+        {"name": "count", "in": "query", "schema": {"type": "integer", "multipleOf": 5, "exclusiveMinimum": True}},
+        {"name": "session", "in": "cookie", "schema": STRING},
+    ]
+    item = {
+        "trace": GOOD,
+        "get": {
+            **GOOD,
+            "parameters": parameters,
+            "servers": [{"url": "https://c.example"}, {"url": "https://e.example"}],
+        },
+    }
+    schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}, "basic": {"type": "http", "scheme": "basic"}}
+    servers = [{"url": "https://a.example"}, {"url": "https://b.example"}]
+    result = imported({"/{key}": item}, servers=servers, components={"securitySchemes": schemes})
+    assert result.notes == [
+        "servers: https://a.example is taken; also documented: https://b.example",
+        "security scheme 'key' (a key in the header 'X-Key') is left out: `init --method` says how one signs in",
+        "security scheme 'basic' (http basic) is left out: `init --method` says how one signs in",
+        "TRACE /{key} is left out",
+        "GET /{key}: 'key' is sent without the signs of style matrix",
+        "GET /{key}: 'count' multipleOf, exclusiveMinimum are not checked before it is sent",
+        "GET /{key}: cookie parameter 'session' is left out",
+        "GET /{key}: documented at c.example, sent to the product's own address",
+        "GET /{key}: servers: https://c.example is taken; also documented: https://e.example",
+    ]
+
+
+def test_a_note_that_many_operations_share_is_told_once() -> None:
+    item = {"get": {"responses": {}, "parameters": [{"name": "s", "in": "cookie", "schema": STRING}]}}
+    result = imported({f"/{number}": item for number in range(9)})
+    assert result.notes == ["GET /0 and 8 others: cookie parameter 's' is left out"]
+
+
+def test_what_the_program_would_not_accept_is_left_out_too(tmp_path: Path) -> None:
+    """And no message names the temporary files in which that was found."""
+    header = {"name": "bad name", "in": "header", "schema": STRING}
+    paths = {"/good": {"get": GOOD}, "/bad": {"get": {"operationId": "bad", "responses": {}, "parameters": [header]}}}
+    (tmp_path / "shop.json").write_text(json.dumps({**HEAD, "paths": paths}), encoding="utf-8")
+    words = ["definitions", "import", str(tmp_path / "shop.json"), "--product", "shop"]
+    out, err = io.StringIO(), io.StringIO()
+    code = run("suite", words, environ={"CALLSHEET_HOME": str(tmp_path / "home")}, stdout=out, stderr=err)
+    assert code == 0, err.getvalue()
+    assert "1 operations" in out.getvalue()
+    assert err.getvalue() == "note: GET /bad is left out: params.0.name: 'bad name' cannot be the name of a header\n"
