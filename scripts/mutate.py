@@ -60,6 +60,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at the same time")
     parser.add_argument("--budget", type=float, default=30, help="seconds of tests that a survivor is tried with")
     parser.add_argument("--only", default="", help="only modules whose path contains this")
+    parser.add_argument("--reach", type=Path, help="keep there which tests reach what, and add to it what is there")
+    parser.add_argument("--tests", nargs="*", help="only these tests (beside those in the file of --reach)")
     parser.add_argument("--save", type=Path, help="write the survivors to this file")
     parser.add_argument("--again", type=Path, help="try the survivors that an earlier run saved")
     return parser.parse_args()
@@ -109,9 +111,16 @@ def main() -> None:
         os.execv(python, [str(python), *sys.argv])
     drawn = chosen(asked)
     with tempfile.TemporaryDirectory(prefix="mutate-") as directory:
-        tests, homes = TESTS[asked.package], [Path(directory) / str(number) for number in range(asked.jobs)]
+        tests = asked.tests or TESTS[asked.package]
+        homes = [Path(directory) / str(number) for number in range(asked.jobs)]
         copies = [Copy(python, home, tests, asked.budget) for home in homes]
         reach = copies[0].reach()
+        if asked.reach:
+            if asked.reach.exists():
+                reach.add(asked.reach)
+            reach.save(asked.reach)
+        for copy in copies:
+            copy.watch(reach)
         print(f"{len(drawn)} mutants of {asked.package}, {len(reach.times)} tests", flush=True)
         alive = tried(drawn, reach, copies)
     if asked.save:

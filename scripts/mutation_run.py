@@ -24,6 +24,7 @@ COPIED = (
     "engine", "definitions", "tests", "docs", "scripts", "pyproject.toml", "README.md", "CONTRIBUTING.md",
     "SECURITY.md", "profiles.example.toml",
 )  # fmt: skip
+FEW = 5  # tests are tried at least
 FIRST = 40  # tests that reach a line are tried in this number before the others
 SLOW = 0.5  # seconds; a test that takes longer may fail by itself, so it must fail twice
 MEMORY = 6 * 2**30
@@ -42,6 +43,23 @@ def pytest_runtest_logreport(report):
 def pytest_unconfigure(config):
     (home / "running-test").unlink(missing_ok=True)
     (home / "times.json").write_text(json.dumps([times, sorted(failed)]))
+"""
+# Ends a run, and names the test, where one takes much longer than it did without a mutant: a loop became endless.
+WATCH = """
+import json, os, pathlib, signal, threading, time
+home = pathlib.Path(__file__).parent
+times = json.loads((home / "known-times.json").read_text())
+now = {"test": "", "end": float("inf")}
+def watch():
+    while True:
+        time.sleep(0.5)
+        if time.monotonic() > now["end"]:
+            (home / "overdue").write_text(now["test"])
+            os.killpg(0, signal.SIGKILL)
+def pytest_runtest_protocol(item, nextitem):
+    now.update(test=item.nodeid, end=time.monotonic() + 15 + 5 * times.get(item.nodeid, 0.0))
+def pytest_sessionstart(session):
+    threading.Thread(target=watch, daemon=True).start()
 """
 # In processes that tests start: writes each function at its first call, at once, since such a process may be killed.
 TRACER = """
@@ -79,7 +97,7 @@ class Reach:
     inside: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # the functions of a module
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The quickest first. What runs when a module is imported is reached by all that reach the module."""
+        """Those named like the module first, then the quickest. What an import runs, all reach that reach a module."""
         around = [scope for scope in self.inside[mutant.path] if scope[0] <= mutant.line <= scope[1]]
         found = set(self.lines.get((mutant.path, mutant.line), ()))
         if around:
@@ -90,7 +108,24 @@ class Reach:
                 for (path, line), tests in named.items():
                     if path == mutant.path and first <= line <= last:
                         found |= tests
-        return sorted(found, key=self.times.__getitem__)
+        stem = Path(mutant.path).stem
+        return sorted(found, key=lambda test: (stem not in test.partition("::")[0], self.times[test]))
+
+    def save(self, path: Path) -> None:
+        reached = [[[name, line, sorted(tests)] for (name, line), tests in part.items()] for part in self._parts]
+        path.write_text(json.dumps([self.times, *reached]), encoding="utf-8")
+
+    def add(self, path: Path) -> None:
+        """What an earlier run saved, of the same engine and further tests."""
+        times, *reached = json.loads(path.read_text(encoding="utf-8"))
+        self.times.update(times)
+        for part, saved in zip(self._parts, reached, strict=True):
+            for name, line, tests in saved:
+                part[name, line].update(tests)
+
+    @property
+    def _parts(self) -> tuple[dict[tuple[str, int], set[str]], ...]:
+        return self.lines, self.functions
 
 
 def bounded() -> None:
@@ -147,7 +182,14 @@ class Copy:
                 return None
 
     def pytest(self, *words: str, limit: float | None = None) -> int | None:
+        (self.home / "overdue").unlink(missing_ok=True)
         return self.run("pytest", "-x", "-q", "-p", "no:cacheprovider", *words, limit=limit)
+
+    def watch(self, reach: Reach) -> None:
+        """From now on, tests have little more time than they took."""
+        (self.home / "known-times.json").write_text(json.dumps(reach.times), encoding="utf-8")
+        (self.home / "watch_times.py").write_text(WATCH, encoding="utf-8")
+        self.environ |= {"PYTHONPATH": str(self.home), "PYTEST_ADDOPTS": "-p watch_times"}
 
     def reach(self) -> Reach:
         import coverage
@@ -185,8 +227,9 @@ class Copy:
     def _rounds(self, tests: list[str], reach: Reach) -> Iterator[tuple[list[str], float]]:
         """What is run one after another, and how long each may take: a mutant that makes a loop endless dies too."""
         spent = list(accumulate(reach.times[test] for test in tests))
-        last = max(FIRST, bisect(spent, self.budget))
-        for some in (tests[:FIRST], tests[FIRST:last]):
+        last = max(FEW, bisect(spent, self.budget))
+        first = min(FIRST, max(FEW, bisect(spent, self.budget / 4)))
+        for some in (tests[:first], tests[first:last]):
             if some:
                 yield some, 40 + 6 * sum(reach.times[test] for test in some)
 
@@ -217,8 +260,10 @@ class Copy:
                 return None
             output = (self.home / "output").read_text(encoding="utf-8", errors="replace")
             named = [test for test in tests if f"\nFAILED {test}" in output or f"\nERROR {test}" in output]
-            test = max(named, key=len, default="")
-            if code is None or not test or reach.times[test] < SLOW or self.pytest(test, limit=limit) != 0:
+            overdue = self.home / "overdue"
+            test = overdue.read_text(encoding="utf-8") if overdue.exists() else max(named, key=len, default="")
+            slow = overdue.exists() or reach.times.get(test, 0.0) >= SLOW
+            if code is None or not test or not slow or self.pytest(test, limit=limit) != 0:
                 return test or ("endless" if code is None else "not even started")
             tests = tests[tests.index(test) + 1 :]
         return None
