@@ -98,6 +98,45 @@ def test_tampering_is_found(store: EncryptedFile, change: str) -> None:
 SEALED = seal({"work": SECRET}, "password", None)
 
 
+def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
+    table = json.loads(SEALED)
+    assert table["kdf"] == {
+        "name": "argon2id", "memory": 65536, "iterations": 3, "lanes": 4, "salt": table["kdf"]["salt"],
+    }  # fmt: skip
+    lengths = {name: len(base64.b64decode(text)) for name, text in {**table, **table["kdf"]}.items() if name in LENGTHS}
+    assert lengths == LENGTHS
+    assert (table["format"], table["version"]) == ("callsheet-credentials", 1)
+    assert json.loads(seal({}, "password", SEALED))["kdf"] == table["kdf"], "a process derives once"
+    assert json.loads(seal({}, "password", None))["kdf"] != table["kdf"]
+
+
+LENGTHS = {"salt": 16, "check": 16, "nonce": 12}
+
+
+@pytest.mark.parametrize("name", ["check", "nonce", "data", "salt"])
+def test_what_stands_beside_base64_is_no_base64(name: str) -> None:
+    """Lenient decoding would read another text as the same bytes."""
+    table = json.loads(SEALED)
+    table.pop("sum")
+    holder = table["kdf"] if name == "salt" else table
+    holder[name] = f"!{holder[name]}"
+    table["sum"] = sealed._sum(table)
+    with pytest.raises(CallsheetError, match="changed or damaged") as caught:
+        unseal(json.dumps(table).encode(), "password")
+    assert not isinstance(caught.value, NotAllowed)
+
+
+@pytest.mark.parametrize(("name", "length"), [("nonce", 11), ("nonce", 13), ("salt", 15)])
+def test_parts_of_another_length_are_refused(name: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    table = json.loads(SEALED)
+    table.pop("sum")
+    (table["kdf"] if name == "salt" else table)[name] = base64.b64encode(bytes(length)).decode()
+    table["sum"] = sealed._sum(table)
+    with pytest.raises(CallsheetError, match="changed or damaged"):
+        unseal(json.dumps(table).encode(), "password")
+
+
 @given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
 @settings(max_examples=60, deadline=None)
 def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:

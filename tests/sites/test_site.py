@@ -7,12 +7,16 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from time import time
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
+from callsheet.sites.credentials.schemes import Secret
+from callsheet.sites.profiles.choose import ChosenSite, Variables
 from callsheet.sites.site import Site, current_site
 
 PROFILES = """
@@ -263,3 +267,103 @@ def test_the_checked_result_is_kept_until_the_file_changes(at: At, home: Path) -
     kept.write_text("{ damaged")
     assert at().base_url("jira") == "https://work.example.org"
     assert os.stat(kept).st_mode & 0o077 == 0
+
+
+class Definitions:
+    """The first method of a site presents no name, whatever the order of the shipped ones is."""
+
+    tables: ClassVar[dict[str, dict[str, Any]]] = {
+        "deployment": {"here": {"method": "open"}},
+        "auth": {"open": {"scheme": "none"}, "key": {"scheme": "bearer"}, "pair": {"scheme": "basic"}},
+        "service": {"items": {}, "other": {"base_url": "https://other.example"}},
+    }
+
+    def all(self, kind: str) -> dict[str, Any]:
+        return self.tables[kind]
+
+    def ids(self, kind: str) -> list[str]:
+        return list(self.tables[kind])
+
+    def get(self, kind: str, id: str) -> Any:
+        return self.tables[kind][id]
+
+    def find(self, kind: str, id: str) -> Any:
+        return self.tables[kind].get(id)
+
+
+def shop(settings: dict[str, Any], token: str = "t", **environ: str) -> Site:
+    environ = {"SHOP_TOKEN": token, **environ}
+    choice = ChosenSite("shop", settings, token=bool(token))
+    return Site(choice, Definitions(), Variables("SHOP", environ), environ)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "method", "header"),
+    [
+        ({}, "open", {}),
+        ({"email": "me"}, "pair", basic("me:t")),
+        ({"email": "me", "method": "key"}, "key", {"Authorization": "Bearer t"}),
+    ],
+)
+def test_the_usual_method_and_the_one_with_a_name_are_found_in_the_definitions(
+    settings: dict[str, Any], method: str, header: dict[str, str]
+) -> None:
+    site = shop({"base_url": "https://shop.example", **settings})
+    assert (site.method("items"), site.deployment, site.headers("items")) == (method, "here", header)
+    assert site.secrets() == (
+        [] if method == "open" else ["t"] if method == "key" else [header["Authorization"][6:], "t"]
+    )
+
+
+def test_each_service_has_its_own_method_and_what_is_missing_is_named() -> None:
+    services = {"other": {"base_url": "https://other.example", "email": "you", "token_env": "OTHER"}}
+    site = shop({"method": "key", "base_url": "https://shop.example", "services": services}, OTHER="o")
+    assert (site.method("items"), site.method("other")) == ("key", "key")
+    services["other"]["method"] = "pair"
+    site = shop({"method": "key", "base_url": "https://shop.example", "services": services}, OTHER="o")
+    assert (site.headers("items"), site.headers("other")) == ({"Authorization": "Bearer t"}, basic("you:o"))
+    assert site.hosts("other") == ["https://other.example:443"]
+    with pytest.raises(UsageError, match="site 'shop' has no address for items") as caught:
+        shop({"services": services}).base_url("items")
+    assert caught.value.hint == "config set sites.shop.services.items.base_url URL"
+    with pytest.raises(UsageError) as caught:
+        shop({}).base_url("other")
+    assert caught.value.hint == "config set sites.shop.services.other.base_url https://other.example"
+
+
+def test_a_failed_look_up_is_remembered_and_an_ended_credential_is_not() -> None:
+    asked: list[str] = []
+    site = shop({"method": "key", "base_url": "https://shop.example"})
+    endings = [time() + 100, 0.0, time() + 100]
+
+    def find(service: str, *_: Any) -> Secret:
+        asked.append(service)
+        if service == "other":
+            raise NotAllowed("no")
+        return Secret(f"t{len(asked)}", "here", endings[len(asked) - 1])
+
+    site._secrets = SimpleNamespace(find=find)  # type: ignore[assignment]
+    assert [site.headers("items")["Authorization"] for _ in range(3)] == ["Bearer t1"] * 3
+    again = shop({"method": "key", "base_url": "https://shop.example"})
+    again._secrets = site._secrets
+    assert [again.headers("items")["Authorization"] for _ in range(3)] == ["Bearer t2", "Bearer t3", "Bearer t3"]
+    services = {"other": {"base_url": "https://other.example"}}
+    alone = shop({"method": "key", "base_url": "https://shop.example", "services": services})
+    alone._secrets = site._secrets
+    for _ in range(2):
+        with pytest.raises(NotAllowed):
+            alone.headers("other")
+    assert asked == ["items", "items", "items", "other"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"client_cert": "/c.pem"}, "/c.pem"),
+        ({"client_cert": "/c.pem", "client_key": "/k.pem"}, ("/c.pem", "/k.pem")),
+        ({"client_key": "/k.pem"}, None),
+        ({}, None),
+    ],
+)
+def test_a_client_certificate_may_have_its_key_beside_it(settings: dict[str, Any], found: Any) -> None:
+    assert shop(settings).client_cert == found
