@@ -44,3 +44,33 @@ def test_what_it_makes(expression: str, value: Any, expected: Any) -> None:
 def test_another_type_is_refused(expression: str) -> None:
     with pytest.raises(TemplateError):
         evaluate(expression, None)
+
+
+class Later(str):
+    """What is not known yet, as in a dry run."""
+
+    __slots__ = ()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return Later(f"{key} of {self}")
+
+    def plus(self, other: Any) -> Any:
+        return Later(f"{self} + {other}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("lower(x)", Later("X")),
+        ("split(x, ',')", Later("X")),
+        ("join(', ', [`\"a\"`, x])", Later("X")),
+        ("chosen(x, `null`)", Later("X")),
+        ("add(x, `1`)", Later("X + 1")),
+        ("not_null(n, x)", Later("X")),
+        ("not_null('a', x)", "a"),
+        ("to_array(x)", [Later("X")]),
+        ("lower(x.y)", Later("y of X")),
+    ],
+)
+def test_of_what_is_not_known_yet_most_functions_make_nothing_else(expression: str, expected: Any) -> None:
+    assert evaluate(expression, {"x": Later("X"), "n": None}) == expected
