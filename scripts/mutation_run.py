@@ -99,17 +99,20 @@ class Reach:
     def tests(self, mutant: Mutant) -> list[str]:
         """Those named like the module first, then the quickest. What an import runs, all reach that reach a module."""
         around = [scope for scope in self.inside[mutant.path] if scope[0] <= mutant.line <= scope[1]]
-        found = set(self.lines.get((mutant.path, mutant.line), ()))
+        first, last = around[-1] if around else (0, 10**6)
+        found = set(self.lines.get((mutant.path, mutant.line), ())) or self._between(mutant.path, first, last)
         if around:
-            found |= self.functions.get((mutant.path, around[-1][0]), set())
-        if not found:
-            first, last = around[-1] if around else (0, 10**6)
-            for named in (self.lines, self.functions):
-                for (path, line), tests in named.items():
-                    if path == mutant.path and first <= line <= last:
-                        found |= tests
+            found |= self.functions.get((mutant.path, first), set())
         stem = Path(mutant.path).stem
         return sorted(found, key=lambda test: (stem not in test.partition("::")[0], self.times[test]))
+
+    def _between(self, path: str, first: int, last: int) -> set[str]:
+        found: set[str] = set()
+        for named in self._parts:
+            for (name, line), tests in named.items():
+                if name == path and first <= line <= last:
+                    found |= tests
+        return found
 
     def save(self, path: Path) -> None:
         reached = [[[name, line, sorted(tests)] for (name, line), tests in part.items()] for part in self._parts]

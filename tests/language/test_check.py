@@ -79,3 +79,46 @@ def test_a_call_is_checked_on_the_deployments_that_it_is_made_on(tmp_path: Path)
     sound(tmp_path)
     path.write_text(DIFFERENT + 'on.datacenter = { call = "findOrders" }\n', encoding="utf-8")
     assert len(problems(tmp_path)) == 1
+
+
+def test_an_operation_is_checked_by_each_of_its_names(tmp_path: Path) -> None:
+    text = """
+[command."orders get"]
+help   = "Get an order"
+safety = "read"
+call   = "shop.getOrder"
+
+[lookup.item]
+title = "item"
+call  = "getOrder"
+args  = { orderId = "{word}{number}" }
+
+[command."orders show"]
+help   = "Get an order"
+safety = "read"
+call   = "getOrder"
+args   = { orderId = "{id}" }
+params = [{ name = "id", kind = "argument", lookup = "item" }]
+"""
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    # A further name of an operation says nothing about a lookup of that name.
+    names = {"operation": {"shop.getOrder": "getOrder", "item": "createOrder"}}
+    with pytest.raises(DefinitionError) as caught:
+        check(load([Layer(str(CASES / "language")), Layer(str(tmp_path))]), names, registry.names())
+    assert [detail.partition(": ")[2] for detail in caught.value.details] == [
+        'command "orders get": call: shop.getOrder requires orderId in args',
+        "command \"orders show\": params.0.lookup: the lookup 'item' needs 'number', which this command does not have",
+    ]
+
+
+def test_what_holds_on_every_deployment_is_said_once(tmp_path: Path) -> None:
+    text = """
+[operation.getOrder]
+http = "GET /v1/orders/{orderId}?x"
+
+[operation.getOrder.on.datacenter]
+params = [{ name = "expand" }]
+"""
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    (only,) = problems(tmp_path)
+    assert "which cannot contain '?'" in only

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,13 @@ def test_an_installed_layer_is_judged_by_its_directories_alone(tmp_path: Path) -
     assert ".toml" not in before
     (tmp_path / "inner" / "c.toml").write_text("")
     assert state_of(Layer(str(tmp_path), frozen=True)) != before
+
+
+def test_a_person_may_have_definitions_of_their_own(tmp_path: Path) -> None:
+    environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_DEFINITIONS": str(tmp_path / "named")}
+    shipped = layers("suite", environ, own=False)
+    assert [os.path.basename(layer.directory) for layer in shipped] == ["common", "suite"]
+    own, named = layers("suite", environ)[2:]
+    assert layers("suite", environ)[:2] == shipped
+    assert own == Layer(str(tmp_path / "definitions" / "suite"), optional=True)
+    assert named == Layer(str(tmp_path / "named"), variable="SUITE_DEFINITIONS")
