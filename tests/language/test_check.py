@@ -19,6 +19,8 @@ BROKEN = sorted((CASES / "broken").glob("*.toml"))
 def problems(directory: Path) -> list[str]:
     with pytest.raises(DefinitionError) as caught:
         sound(directory)
+    count = len(caught.value.details)
+    assert caught.value.message == f"{count} problem{'' if count == 1 else 's'} in definitions"
     assert caught.value.exit_code == 2
     return list(caught.value.details)
 
