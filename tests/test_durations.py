@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.durations import compact, largest, parsed, seconds, spoken
+from callsheet.durations import compact, in_words, largest, parsed, seconds
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_person_may_leave_the_unit_away() -> None:
     ],
 )
 def test_the_two_largest_units_are_said(length: float, said: str, short: str, whole: str | None) -> None:
-    assert (spoken(length), compact(length), largest(length)) == (said, short, whole)
+    assert (in_words(length), compact(length), largest(length)) == (said, short, whole)
 
 
 def test_a_time_that_lies_behind_has_a_sign() -> None:

@@ -25,7 +25,7 @@ def parsed(text: str) -> float | None:
     return found if 0 <= found < float("inf") else None
 
 
-def spoken(length: float) -> str:
+def in_words(length: float) -> str:
     """`45 s`, `12 min 5 s`, `2 h 10 min`: the two largest units, at least a second."""
     parts = _counted(max(round(length), 1))
     return " ".join(f"{count} {_SPOKEN.get(unit, unit)}" for unit, count in parts)

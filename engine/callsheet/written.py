@@ -109,7 +109,7 @@ def _replacing(path: str, target: str, status: os.stat_result | None, mode: int)
             file.flush()
             os.fsync(file.fileno())
             if status is not None and os.name != "nt":
-                _as_before(file.fileno(), status)
+                _restore(file.fileno(), status)
             file.close()
             os.replace(beside, target)
     finally:
@@ -118,7 +118,7 @@ def _replacing(path: str, target: str, status: os.stat_result | None, mode: int)
             os.remove(beside)
 
 
-def _as_before(descriptor: int, status: os.stat_result) -> None:
+def _restore(descriptor: int, status: os.stat_result) -> None:
     rights = status.st_mode & _RIGHTS
     try:
         os.fchown(descriptor, status.st_uid, status.st_gid)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.sites.credentials.consent import belongs
+from callsheet.sites.credentials.consent import matches_state
 from callsheet.sites.credentials.oauth import Authority
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.fakes import FakeSite
@@ -90,4 +90,4 @@ def test_odd_answers_are_worded_errors(answer: Scripted) -> None:
     ],
 )
 def test_only_the_own_state_belongs(url: str, own: bool) -> None:
-    assert belongs(url, "right") is own
+    assert matches_state(url, "right") is own

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.sites.credentials import encryption as sealed
 from callsheet.sites.credentials.encrypted import EncryptedFile
-from callsheet.sites.credentials.encryption import seal, unseal
+from callsheet.sites.credentials.encryption import decrypt, encrypt
 from support.canary import CANARY
 
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
@@ -81,7 +81,7 @@ def tampered(content: bytes, change: str) -> bytes:
         raw = bytearray(base64.b64decode(table[change]))
         raw[0] ^= 1
         table[change] = base64.b64encode(raw).decode()
-    table["sum"] = sealed._sum(table)
+    table["sum"] = sealed._checksum(table)
     return json.dumps(table).encode()
 
 
@@ -95,7 +95,7 @@ def test_tampering_is_found(store: EncryptedFile, change: str) -> None:
     assert "remove" in str(caught.value.hint)
 
 
-SEALED = seal({"work": SECRET}, "password", None)
+SEALED = encrypt({"work": SECRET}, "password", None)
 
 
 def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
@@ -106,8 +106,8 @@ def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
     lengths = {name: len(base64.b64decode(text)) for name, text in {**table, **table["kdf"]}.items() if name in LENGTHS}
     assert lengths == LENGTHS
     assert (table["format"], table["version"]) == ("callsheet-credentials", 1)
-    assert json.loads(seal({}, "password", SEALED))["kdf"] == table["kdf"], "a process derives once"
-    assert json.loads(seal({}, "password", None))["kdf"] != table["kdf"]
+    assert json.loads(encrypt({}, "password", SEALED))["kdf"] == table["kdf"], "a process derives once"
+    assert json.loads(encrypt({}, "password", None))["kdf"] != table["kdf"]
 
 
 LENGTHS = {"salt": 16, "check": 16, "nonce": 12}
@@ -120,9 +120,9 @@ def test_what_stands_beside_base64_is_no_base64(name: str) -> None:
     table.pop("sum")
     holder = table["kdf"] if name == "salt" else table
     holder[name] = f"!{holder[name]}"
-    table["sum"] = sealed._sum(table)
+    table["sum"] = sealed._checksum(table)
     with pytest.raises(CallsheetError, match="changed or damaged") as caught:
-        unseal(json.dumps(table).encode(), "password")
+        decrypt(json.dumps(table).encode(), "password")
     assert not isinstance(caught.value, NotAllowed)
 
 
@@ -132,9 +132,9 @@ def test_parts_of_another_length_are_refused(name: str, length: int, monkeypatch
     table = json.loads(SEALED)
     table.pop("sum")
     (table["kdf"] if name == "salt" else table)[name] = base64.b64encode(bytes(length)).decode()
-    table["sum"] = sealed._sum(table)
+    table["sum"] = sealed._checksum(table)
     with pytest.raises(CallsheetError, match="changed or damaged"):
-        unseal(json.dumps(table).encode(), "password")
+        decrypt(json.dumps(table).encode(), "password")
 
 
 @given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
@@ -143,7 +143,7 @@ def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:
     damaged = bytearray(SEALED)
     damaged[place] ^= 1 << bit
     try:
-        found = unseal(bytes(damaged), "password")
+        found = decrypt(bytes(damaged), "password")
     except CallsheetError as error:
         assert not isinstance(error, NotAllowed), "damage is no wrong password"  # noqa: PT017
     else:
@@ -177,10 +177,10 @@ def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(s
 
 def test_a_file_sealed_with_other_costs_still_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
-    cheap = seal({"work": SECRET}, "password", None)
+    cheap = encrypt({"work": SECRET}, "password", None)
     monkeypatch.undo()
-    assert unseal(cheap, "password") == {"work": SECRET}
-    assert json.loads(seal({}, "password", cheap))["kdf"]["memory"] == 65536
+    assert decrypt(cheap, "password") == {"work": SECRET}
+    assert json.loads(encrypt({}, "password", cheap))["kdf"]["memory"] == 65536
 
 
 ODD: list[Any] = [None, True, False, 0, -1, 2, 3.5, "", "x", "65536", "argon2id", [], [1], {}, 1 << 70, "AAAA", "ä"]
@@ -206,11 +206,11 @@ def test_odd_types_are_the_clear_error(keys: tuple[str, ...]) -> None:
         holder = table if len(keys) == 1 else table["kdf"]
         holder[keys[-1]] = odd
         if keys != ("sum",):
-            table["sum"] = sealed._sum(table)
+            table["sum"] = sealed._checksum(table)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sealed, "_derive", derived)
             with pytest.raises(CallsheetError):
-                unseal(json.dumps(table).encode(), "password")
+                decrypt(json.dumps(table).encode(), "password")
     assert all(memory <= 65536 and passes <= 3 and lanes <= 4 for memory, passes, lanes in asked)
 
 
@@ -220,13 +220,13 @@ def test_a_file_that_asks_for_more_work_than_ours_is_refused_at_once(monkeypatch
         table = json.loads(SEALED)
         table.pop("sum")
         table["kdf"][name] = value
-        table["sum"] = sealed._sum(table)
+        table["sum"] = sealed._checksum(table)
         with pytest.raises(CallsheetError, match="changed or damaged"):
-            unseal(json.dumps(table).encode(), "password")
+            decrypt(json.dumps(table).encode(), "password")
 
 
 @pytest.mark.parametrize("table", [[1], "text", None, {"work": 5}, {"work": None}, {"work": ["token"]}])
 def test_odd_types_inside_are_the_clear_error_too(table: object) -> None:
     """What was sealed with the right password is looked at as well: another program may have written it."""
     with pytest.raises(CallsheetError, match="changed or damaged"):
-        unseal(seal(table, "password", None), "password")  # type: ignore[arg-type]
+        decrypt(encrypt(table, "password", None), "password")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
-from callsheet.sites.credentials.renew import current, ends
+from callsheet.sites.credentials.renew import expiry, valid_record
 
 Record = dict[str, Any]
 
@@ -42,19 +42,19 @@ def never(_: Record) -> Record:
 
 
 def test_a_token_is_given_up_a_minute_before_its_end() -> None:
-    assert ends({"expires_at": 1000.0}) == 940.0
-    assert ends({}) == -60.0
+    assert expiry({"expires_at": 1000.0}) == 940.0
+    assert expiry({}) == -60.0
 
 
 def test_what_still_holds_is_used(tmp_path: Path) -> None:
     record = until(90)
-    assert current(Kept(None), "work/wiki", record, never, str(tmp_path)) is record
+    assert valid_record(Kept(None), "work/wiki", record, never, str(tmp_path)) is record
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_another_process_renewed_is_used(tmp_path: Path) -> None:
     fresh = until(3600, "new")
-    assert current(Kept(fresh), "work/wiki", until(30), never, str(tmp_path)) == fresh
+    assert valid_record(Kept(fresh), "work/wiki", until(30), never, str(tmp_path)) == fresh
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -66,7 +66,7 @@ def test_what_ended_is_renewed_and_kept_with_all_else_that_was_known(kept: bool,
         asked.append(record["refresh_token"])
         return {"access_token": new["access_token"], "expires_at": new["expires_at"], "refresh_token": "r2"}
 
-    found = current(store, "work/wiki", old, renew, str(tmp_path))
+    found = valid_record(store, "work/wiki", old, renew, str(tmp_path))
     assert found == {**new, "refresh_token": "r2"}
     assert (store.record, asked) == (found, ["r"])
 
@@ -74,7 +74,7 @@ def test_what_ended_is_renewed_and_kept_with_all_else_that_was_known(kept: bool,
 def test_what_cannot_be_renewed_says_to_sign_in(tmp_path: Path) -> None:
     record = {**until(30), "refresh_token": ""}
     with pytest.raises(NotAllowed, match="the access has ended and cannot be renewed") as caught:
-        current(Kept(None), "work/wiki", record, never, str(tmp_path))
+        valid_record(Kept(None), "work/wiki", record, never, str(tmp_path))
     assert caught.value.hint == "sign in again with `auth login`"
 
 
@@ -93,7 +93,7 @@ def test_a_failed_renewal_keeps_its_kind(error: CallsheetError, hint: str, tmp_p
     store = Kept(until(30))
     before = store.record
     with pytest.raises(CallsheetError) as caught:
-        current(store, "work/wiki", until(30), renew, str(tmp_path))
+        valid_record(store, "work/wiki", until(30), renew, str(tmp_path))
     assert type(caught.value) is type(error)
     assert (caught.value.message, caught.value.hint) == ("the access could not be renewed: no", hint)
     assert store.record is before

@@ -66,14 +66,14 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
         raise UsageError("nothing to search for", hint="give a word of an operation's name, title, path or tag")
     synonyms = catalog.get("program", catalog.program).get("synonyms", {})
     corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
-    terms = [_meant(corrected.get(word, word), synonyms) for word in asked]
+    terms = [_corrected_query(corrected.get(word, word), synonyms) for word in asked]
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
     rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
     return SearchResult(rows, corrected)
 
 
-def _meant(word: str, synonyms: dict[str, list[str]]) -> list[str]:
+def _corrected_query(word: str, synonyms: dict[str, list[str]]) -> list[str]:
     return [word, *synonyms.get(word, synonyms.get(word.removesuffix("s"), ()))]
 
 
@@ -84,11 +84,11 @@ def _named(id: str, terms: list[list[str]]) -> float:
     that are alike the shorter name is the plainer operation.
     """
     in_id = [word.lower() for word in tokens.split(id)]
-    named = sum(max(0.95**place * _stands(meant, in_id) for place, meant in enumerate(term)) for term in terms)
+    named = sum(max(0.95**place * _contains(meant, in_id) for place, meant in enumerate(term)) for term in terms)
     return named - 0.03 * len(in_id)
 
 
-def _stands(term: str, in_id: list[str]) -> bool:
+def _contains(term: str, in_id: list[str]) -> bool:
     return any(word.startswith(term.removesuffix("s")) for word in in_id)
 
 

@@ -69,7 +69,7 @@ def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
     seen: list[str] = []
     while args and args[0] in aliases and args[0] not in seen:
         seen.append(args[0])
-        args = _replaced(args[0], _words(args[0], aliases[args[0]]), args[1:])
+        args = _substitute(args[0], _words(args[0], aliases[args[0]]), args[1:])
     if args and args[0] in seen and len(seen) > 1:
         raise UsageError(f"the aliases {' and '.join(seen)} stand for each other")
     return args
@@ -82,7 +82,7 @@ def _words(name: str, line: str) -> list[str]:
         raise UsageError(f"alias {name}: {str(error).lower()}: {line}") from None
 
 
-def _replaced(name: str, words: list[str], given: list[str]) -> list[str]:
+def _substitute(name: str, words: list[str], given: list[str]) -> list[str]:
     holes = [hole for word in words for hole in _HOLE.findall(word)]
     if not holes:
         return words + given
@@ -91,9 +91,9 @@ def _replaced(name: str, words: list[str], given: list[str]) -> list[str]:
         raise UsageError(f"alias {name} needs {most} argument{'s'[: most > 1]}: {' '.join(words)}")
     found: list[str] = []
     for word in words:
-        found += given[most:] if word == "$@" else [_HOLE.sub(lambda hole: _filled(hole, given), word)]
+        found += given[most:] if word == "$@" else [_HOLE.sub(lambda hole: _fill_hole(hole, given), word)]
     return found if "" in holes else found + given[most:]
 
 
-def _filled(hole: re.Match[str], given: list[str]) -> str:
+def _fill_hole(hole: re.Match[str], given: list[str]) -> str:
     return given[int(hole[1]) - 1] if hole[1] and hole[1] != "0" else hole[0]

@@ -26,12 +26,12 @@ def describe(context: Context, id: str, operation: CompiledOperation, width: int
         [f"{id}: {operation['title']}", *_warnings(operation)],
         [operation["help"]] if "help" in operation else [],
         [f"{method} {path}", f"{product['title']}" + (f", {operation['tag']}" if "tag" in operation else "")],
-        _titled("Parameters", _table([_parameter(param) for param in operation["params"]], width=width)),
-        _titled("Body", list(_body(context, operation.get("body"), width))),
-        _titled("Answer", list(_answer(operation))),
-        _titled("Elsewhere", list(_elsewhere(context, operation, product))),
-        _titled("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
-        _titled("Example", [f"  {example(context, id, operation)}"]),
+        _block("Parameters", _table([_parameter(param) for param in operation["params"]], width=width)),
+        _block("Body", list(_body(context, operation.get("body"), width))),
+        _block("Answer", list(_answer(operation))),
+        _block("Elsewhere", list(_other_deployments(context, operation, product))),
+        _block("More", [f"  {operation['documentation']}"] if "documentation" in operation else []),
+        _block("Example", [f"  {example(context, id, operation)}"]),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -89,23 +89,23 @@ def _warnings(operation: CompiledOperation) -> list[str]:
     return [f"({', '.join(found)})"] if found else []
 
 
-def _titled(title: str, lines: list[str]) -> list[str]:
+def _block(title: str, lines: list[str]) -> list[str]:
     return [title, *lines] if lines else []
 
 
 def _parameter(param: OperationParam) -> tuple[str, ...]:
     notes = [param.get("help", "")]
     if "enum" in param:
-        notes.append(f"one of: {', '.join(map(_spelled, param['enum']))}")
+        notes.append(f"one of: {', '.join(map(_as_typed, param['enum']))}")
     if "default" in param:
-        notes.append(f"default: {_spelled(param['default'])}")
+        notes.append(f"default: {_as_typed(param['default'])}")
     notes += [f"{name}: {param[name]:g}" for name in ("minimum", "maximum") if name in param]
     notes += ["deprecated"] if param.get("deprecated") else []
     required = "required" if param.get("required") else ""
     return param["name"], param.get("in", "query"), type_words(param), required, "; ".join(filter(None, notes))
 
 
-def _spelled(value: Any) -> str:
+def _as_typed(value: Any) -> str:
     """As it is typed: `true`, not `True`."""
     from ..jsontext import dump
 
@@ -151,7 +151,7 @@ def _answer(operation: CompiledOperation) -> Iterator[str]:
         yield f"  scopes: {' '.join(scopes)}"
 
 
-def _elsewhere(context: Context, operation: CompiledOperation, product: ProductDefinition) -> Iterator[str]:
+def _other_deployments(context: Context, operation: CompiledOperation, product: ProductDefinition) -> Iterator[str]:
     del context
     for deployment in {**product.get("on", {}), **operation.get("on", {})}:
         family, here = on_deployment(product, deployment), on_deployment(operation, deployment)

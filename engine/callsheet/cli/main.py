@@ -29,7 +29,7 @@ def main() -> None:
     name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
     program = name.removesuffix(".exe")
     if name == "__main__.py":
-        program, arguments = _named(arguments), arguments[1:]
+        program, arguments = _program_name(arguments), arguments[1:]
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
     if sys.stdout:
@@ -39,11 +39,11 @@ def main() -> None:
     try:
         code = run(program, arguments)
     except Exception as error:  # noqa: BLE001 - nobody should have to read a traceback who did not ask for it
-        code = _broken(error, arguments)
-    _leave(code)
+        code = _report_broken_start(error, arguments)
+    _exit(code)
 
 
-def _named(arguments: list[str]) -> str:
+def _program_name(arguments: list[str]) -> str:
     """The program that `python -m callsheet PROGRAM ...` names."""
     directory, _ = shipped_definitions()
     programs = sorted({*os.listdir(directory)} - {COMMON})
@@ -52,7 +52,7 @@ def _named(arguments: list[str]) -> str:
     raise SystemExit(f"usage: python -m callsheet {'|'.join(programs)} ...")
 
 
-def _broken(error: Exception, arguments: list[str]) -> int:
+def _report_broken_start(error: Exception, arguments: list[str]) -> int:
     from traceback import extract_tb, print_exception
 
     if {"-v", "--verbose"}.intersection(arguments):
@@ -112,7 +112,7 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
         context.say(error.format_message())
         return error.exit_code
     except (CallsheetError, click.ClickException) as error:
-        return _report(context, _after_a_change(context, _worded(_unsaid(context) or error)))
+        return _report(context, _after_a_change(context, _with_hint(_definition_error(context) or error)))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -148,7 +148,7 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
             return 1
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
-    if broken := _unsaid(context):
+    if broken := _definition_error(context):
         raise broken
     return code if isinstance(code, int) else 0
 
@@ -165,12 +165,12 @@ def _check(arguments: list[str]) -> None:
             raise UsageError(f"argument {place}: a null character")
 
 
-def _unsaid(context: Context) -> CallsheetError | None:
+def _definition_error(context: Context) -> CallsheetError | None:
     """Broken definitions explain every other error, but for the commands that look into them."""
     return None if context.told else context.broken
 
 
-def _worded(error: Exception) -> CallsheetError:
+def _with_hint(error: Exception) -> CallsheetError:
     if isinstance(error, CallsheetError):
         return error
     if isinstance(error, click.NoSuchOption):
@@ -217,7 +217,7 @@ def _as_json(context: Context) -> bool:
         return bool(context.option("output") == "json")
 
 
-def _leave(code: int) -> None:
+def _exit(code: int) -> None:
     """Exit without the interpreter's complaint about a closed pipe."""
     try:
         if sys.stdout:

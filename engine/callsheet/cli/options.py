@@ -123,7 +123,7 @@ def _argument(param: Param, context: Context) -> click.Argument:
         type=_type(param),
         required=required,
         nargs=-1 if param.get("multiple") else 1,
-        metavar=argument_word(param) if required else f"[{argument_word(param)}]",
+        metavar=argument_name(param) if required else f"[{argument_name(param)}]",
         shell_complete=_completer(param, context),
         **settings,
     )
@@ -131,7 +131,7 @@ def _argument(param: Param, context: Context) -> click.Argument:
     return argument
 
 
-def argument_word(param: Param) -> str:
+def argument_name(param: Param) -> str:
     """How an argument stands in a line of usage."""
     word: str = param.get("metavar", param["name"].upper())
     return f"{word}..." if param.get("multiple") else word

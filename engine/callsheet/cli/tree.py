@@ -11,7 +11,7 @@ from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError, closest
-from .options import argument_word, click_params, global_params, values_of
+from .options import argument_name, click_params, global_params, values_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -77,7 +77,7 @@ class DefinedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments that need a word, then options; click's own way differs from version to version."""
         params = self.definition.get("params", [])
-        arguments = [(argument_word(each), each["help"]) for each in params if _explained_argument(each)]
+        arguments = [(argument_name(each), each["help"]) for each in params if _explained_argument(each)]
         options = [param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for heading, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
             if rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import NotAllowed, UsageError
 from ..language.safety import CHANGES
-from .progress import watched
+from .progress import with_progress
 
 if TYPE_CHECKING:
     from ..client.http.reply import Reply
@@ -43,7 +43,7 @@ def builder(context: Context) -> Any:
     return Builder(context.catalog, context.site(), context.program)
 
 
-def allow(context: Context, request: Request) -> None:
+def check_allowed(context: Context, request: Request) -> None:
     """Refuse writes to a read-only site, and ask before something is destroyed."""
     if request.safety in ("read", "local"):
         return
@@ -95,7 +95,7 @@ def perform(
     extent = extent or Extent()
     if plan is None and (extent.all or extent.size or extent.start):
         raise UsageError(f"{call.id} has no pages: --all, --limit and --page-token do not apply")
-    allow(context, request)
+    check_allowed(context, request)
     if plan is not None:
         request = first_page(plan, request, extent)
     if dry_run(context, request):
@@ -117,12 +117,12 @@ def items(context: Context, request: Request, plan: PagePlan, extent: Extent) ->
     page: Page | None = None
     settings: dict[str, Any] = {"size": extent.size, "most": most, "start": extent.start}
     found = pages(context.client().send, plan, request, **settings)
-    for page in watched(context, found, most) if extent.all or most is not None else found:
+    for page in with_progress(context, found, most) if extent.all or most is not None else found:
         yield from page.items
         if not extent.all and most is None:
             break
     if page is not None and page.next is not None and not extent.all and most is None:
-        _tell_more(context, page)
+        _note_more_pages(context, page)
 
 
 def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
@@ -158,6 +158,6 @@ def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:
     return walk.request or request
 
 
-def _tell_more(context: Context, page: Page) -> None:
+def _note_more_pages(context: Context, page: Page) -> None:
     of = f" of {page.total}" if page.total is not None else ""
     context.note(f"there are more items{of}: --all for every one, --page-token {page.next} for the next page")

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from .context import Context
 
 
-def watched(context: Context, pages: Iterable[Page], most: int | None) -> Iterator[Page]:
+def with_progress(context: Context, pages: Iterable[Page], most: int | None) -> Iterator[Page]:
     """The pages, with a bar of their items from the second page on; the total is known, or what is wanted."""
     rest = iter(pages)
     for page in rest:
         yield page
-        if page.next is not None and _watching(context):
+        if page.next is not None and _is_watched(context):
             yield from _with_bar(context, rest, len(page.items), _length(page.total, most))
 
 
-def _watching(context: Context) -> bool:
+def _is_watched(context: Context) -> bool:
     """Standard output must be elsewhere: rows and a bar on one screen would write over each other."""
     streams = context.streams
     return streams.err.isatty() and not streams.out.isatty() and not context.option("quiet")

@@ -30,7 +30,7 @@ def paging_of(
     document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
 ) -> dict[str, Any] | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
-    sendable = _sendable(document, call)
+    sendable = _has_parameter(document, call)
     candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable)}
     if not candidates:
         return None
@@ -63,7 +63,7 @@ def _can_ask(table: Mapping[str, Any], sendable: set[str]) -> bool:
     return table["send"] in sendable
 
 
-def _sendable(document: Document, call: HttpOperation) -> set[str]:
+def _has_parameter(document: Document, call: HttpOperation) -> set[str]:
     names = {parameter["name"] for parameter in documented(document, call) if parameter.get("in") == "query"}
     content = document.table(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
@@ -148,7 +148,7 @@ def _headers(document: Document, call: HttpOperation) -> dict[str, Any]:
 
 def has_fields(expression: str, document: Document, properties: Mapping[str, Any]) -> bool:
     """Whether every path in a JMESPath expression begins, and as far as the schema tells goes on, in it."""
-    return all(_leads(document, properties, path) for path in field_paths(expression))
+    return all(_resolves(document, properties, path) for path in field_paths(expression))
 
 
 def field_paths(expression: str) -> set[tuple[str, ...]]:
@@ -174,11 +174,11 @@ def _paths(node: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
                 yield from _paths(child)
 
 
-def _leads(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     if path[0] not in properties:
         return False
     inner = _properties(document, properties[path[0]])
-    return len(path) == 1 or not inner or _leads(document, inner, path[1:])
+    return len(path) == 1 or not inner or _resolves(document, inner, path[1:])
 
 
 def _items(document: Document, table: Mapping[str, Any], properties: Mapping[str, Any]) -> str | None:

@@ -50,13 +50,13 @@ class Schemas:
         if isinstance(request, dict) and isinstance(request.get("$ref"), str):
             reference = f"{request['$ref']}/schema"
             if reference not in self._names:
-                self._names[reference] = self._free(pointer(request["$ref"])[-1])
+                self._names[reference] = self._free_name(pointer(request["$ref"])[-1])
                 self._convert_named(reference, schema)
             return self._names[reference]
         table = self.convert(schema)
         if not table:
             return None
-        name = self._free(operation.removeprefix(f"{self.product}."))
+        name = self._free_name(operation.removeprefix(f"{self.product}."))
         self.definitions[name] = table
         return name
 
@@ -78,13 +78,13 @@ class Schemas:
             if parts := [part for node in schema.get(key) or () if (part := self.convert(node)) or key != "allOf"]:
                 table[key] = parts
         if isinstance(schema.get("discriminator"), dict):
-            table = self._told_apart(schema, table)
+            table = self._distinguish(schema, table)
         for key in _NAMED:
             if isinstance(schema.get(key), dict) and schema[key]:
                 table[key] = {str(name): self.convert(node) for name, node in schema[key].items()}
         if self.descriptions and (text := first_paragraph(schema.get("description"))):
             table["description"] = text
-        return self._tidy(schema, table)
+        return self._simplify(schema, table)
 
     def _single(self, key: str, node: Any) -> dict[str, Any]:
         if key == "additionalProperties" and isinstance(node, bool):
@@ -94,7 +94,7 @@ class Schemas:
         converted = self.convert(node)
         return {key: converted} if converted or key not in ("additionalProperties", "items") else {}
 
-    def _told_apart(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    def _distinguish(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
         """Alternatives that each state the value of the property which decides between them.
 
         JSON Schema knows no discriminator, and alternatives that differ in nothing else would all fit at once. A
@@ -124,7 +124,7 @@ class Schemas:
         allowed = {"const": values[0]} if len(values) == 1 else {"enum": values}
         return {"ref": reference, "required": [name], "properties": {name: allowed}}
 
-    def _tidy(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    def _simplify(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
         for exclusive, inclusive in _BOUNDS:
             # OpenAPI 3.0 has a flag where JSON Schema has the bound itself.
             if isinstance(table.get(exclusive), bool) and table.pop(exclusive) and inclusive in table:
@@ -160,7 +160,7 @@ class Schemas:
 
     def _reference(self, reference: str) -> str:
         if reference not in self._names:
-            self._names[reference] = self._free(_name_of(reference))
+            self._names[reference] = self._free_name(_name_of(reference))
             self._convert_named(reference, self.document.at(reference))
         return self._names[reference]
 
@@ -169,7 +169,7 @@ class Schemas:
         self.definitions[name] = {}  # holds the place while the schema refers to itself
         self.definitions[name] = self.convert(schema)
 
-    def _free(self, name: str) -> str:
+    def _free_name(self, name: str) -> str:
         candidate = f"{self.product}.{name}"
         taken = {*self.definitions, *self._names.values()}
         while candidate in taken:

@@ -20,7 +20,7 @@ def paths(sample: Iterable[Any], context: FormatContext) -> list[Path]:
     found: dict[Path, bool] = {}
     for item in sample:
         for path, value in leaves(item, context):
-            found[path] = found.get(path, False) or _telling(value)
+            found[path] = found.get(path, False) or _is_shown(value)
     return [path for path, telling in found.items() if telling] or list(found)
 
 
@@ -64,7 +64,7 @@ def _has_id(value: dict[str, Any], context: FormatContext) -> bool:
     return context.id is not None and name_of(value, FormatContext(text=context.id)) is not None
 
 
-def _telling(value: Any) -> bool:
+def _is_shown(value: Any) -> bool:
     if isinstance(value, str):
         return bool(value) and not value.startswith(("https://", "http://"))
     return value is not None and value not in ([], {})

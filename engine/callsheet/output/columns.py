@@ -75,7 +75,7 @@ class Columns:
         return bool(self._standard or self._asked)
 
     @property
-    def every(self) -> list[Column]:
+    def all_columns(self) -> list[Column]:
         """Those of the view, the ones only shown when asked for included."""
         return list(self._known.values())
 

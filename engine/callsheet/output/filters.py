@@ -43,7 +43,7 @@ def jq_filter(program: str) -> Filter:
 
     def results(value: Any) -> Iterator[Any]:
         try:
-            found = iter(compiled.input_text(_acceptable(jsontext.dump(value))))
+            found = iter(compiled.input_text(_without_surrogates(jsontext.dump(value))))
             while (text := _next(found)) is not None:
                 yield jsontext.parse(text)
         except jsontext.JSONError:
@@ -93,7 +93,7 @@ def _reason(error: ValueError) -> str:
     return text.partition("\n")[0].rstrip(": ") or "error"
 
 
-def _acceptable(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """The same JSON for jq, which refuses half a surrogate pair."""
     if "\\u" not in text:
         return text

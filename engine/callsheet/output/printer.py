@@ -57,9 +57,9 @@ class Output:
         self._layout = _layout(Columns(view, asked, context, settled=settled), view, context, self._stream)
         self._sections = sections_of(view) if not asked else []
         # Made when it is needed: a column that only the view knows is no expression.
-        self._bare_layout = partial(self._bare, asked, context, settled)
+        self._bare_layout = partial(self._layout_without_view, asked, context, settled)
 
-    def _bare(self, asked: Sequence[str] | None, context: FormatContext, settled: bool) -> Layout:
+    def _layout_without_view(self, asked: Sequence[str] | None, context: FormatContext, settled: bool) -> Layout:
         try:
             columns = Columns(None, asked, context, settled=settled)
         except UsageError:  # the name of a view's column, which is no expression
@@ -86,7 +86,7 @@ class Output:
             self._write_filtered(value, self._filter)
         elif self._sections and self._renderer.for_readers and isinstance(value, dict):
             layout = self._layout
-            self._write(detail(value, layout.columns.every, self._sections, layout.context, layout.width))
+            self._write(detail(value, layout.columns.all_columns, self._sections, layout.context, layout.width))
         else:
             self._write(self._renderer.one(value, self._layout))
 

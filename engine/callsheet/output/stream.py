@@ -37,8 +37,8 @@ class Stream:
         if self.terminal and sys.stdout and self._stream is unguarded(sys.stdout):
             chunks = self._paged(chunks)
         for chunk in chunks:
-            _put(self._stream, chunk, flush=flush)
-        _put(self._stream, "", flush=True)
+            _write_text(self._stream, chunk, flush=flush)
+        _write_text(self._stream, "", flush=True)
 
     def _paged(self, chunks: Iterable[str]) -> Iterator[str]:
         """The chunks when they fit the screen, nothing when a pager has shown them."""
@@ -57,13 +57,13 @@ class Stream:
         yield from shown
 
 
-def _put(stream: TextIO, text: str, *, flush: bool) -> None:
+def _write_text(stream: TextIO, text: str, *, flush: bool) -> None:
     try:
         stream.write(text)
         if flush:
             stream.flush()
     except OSError as error:
-        if _nobody_reads(error):
+        if _is_closed_pipe(error):
             # Without a number, on which click would exit with 1; a reader that has enough is no failure.
             raise BrokenPipeError("nobody reads the result any more") from None
         raise CallsheetError(f"cannot write the result: {error.strerror or error}") from None
@@ -73,7 +73,7 @@ def _put(stream: TextIO, text: str, *, flush: bool) -> None:
         raise CallsheetError(f"cannot write the result: {error}") from None
 
 
-def _nobody_reads(error: OSError) -> bool:
+def _is_closed_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 

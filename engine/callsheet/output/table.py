@@ -82,23 +82,23 @@ def _cut(cells: list[list[str]], limits: Sequence[int | None], whole: Sequence[b
         if limit is not None:
             natural[index] = min(natural[index], max(limit, 1))
     room = width - len(_GAP) * (len(natural) - 1)
-    fitted = _fit(natural, whole, room)
+    fitted = _fit_widths(natural, whole, room)
     for row in cells:
         row[:] = [shortened(text, most) for text, most in zip(row, fitted, strict=True)]
 
 
-def _fit(widths: list[int], whole: Sequence[bool], room: int) -> list[int]:
+def _fit_widths(widths: list[int], whole: Sequence[bool], room: int) -> list[int]:
     """What may be cut gives way to what may not, if that leaves each `_LEAST`; else all give way."""
     kept = {place for place, keep in enumerate(whole) if keep}
     others = [width for place, width in enumerate(widths) if place not in kept]
     rest = room - sum(widths[place] for place in kept)
     if rest < sum(min(width, _LEAST) for width in others):
-        return _squeezed(widths, room)
-    fitted = iter(_squeezed(others, rest))
+        return _shrink(widths, room)
+    fitted = iter(_shrink(others, rest))
     return [width if place in kept else next(fitted) for place, width in enumerate(widths)]
 
 
-def _squeezed(widths: list[int], room: int) -> list[int]:
+def _shrink(widths: list[int], room: int) -> list[int]:
     """The widest columns give way first, all to the same width, none below `_LEAST`."""
     cap = max(widths, default=0)
     while cap > _LEAST and sum(min(width, cap) for width in widths) > room:

@@ -15,7 +15,7 @@ from ..language.template import fill
 from ..urls import base_url, origin
 from .credentials.schemes import Credential, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
-from .profiles.choose import ChosenSite, Variables, choose, pace
+from .profiles.choose import ChosenSite, Variables, choose, rate_options
 from .profiles.read import read_profiles
 
 
@@ -45,7 +45,7 @@ class Site:
         if access.get("cloud_id"):
             known = self._catalog.find("service", service)
             if known and "gateway" in known:
-                return _through(known["gateway"], str(access["cloud_id"]))
+                return _gateway_url(known["gateway"], str(access["cloud_id"]))
         return self.address(service)
 
     def address(self, service: str) -> str:
@@ -54,11 +54,11 @@ class Site:
         if not address:
             raise UsageError(
                 f"site {self.name!r} has no address for {service}",
-                hint=f"config set sites.{self.name}.services.{service}.base_url {self._suggested(service)}",
+                hint=f"config set sites.{self.name}.services.{service}.base_url {self._hint_for(service)}",
             )
         return str(address)
 
-    def _suggested(self, service: str) -> str:
+    def _hint_for(self, service: str) -> str:
         """Only ever suggested: credentials go where a person said that they go."""
         known = self._catalog.find("service", service)
         return known.get("base_url", "URL") if known else "URL"
@@ -115,9 +115,9 @@ class Site:
         home = origin(access.get("base_url", ""))
         key = (account(self.name, self._settings, service), home, access["method"], access.get("email", ""))
         found = self._credentials.get(key)
-        if found is None or (isinstance(found, Credential) and found.ends < time()):
+        if found is None or (isinstance(found, Credential) and found.expires_at < time()):
             try:
-                self._credentials[key] = self._presented(service)
+                self._credentials[key] = self._load_credential(service)
             except CallsheetError as error:
                 self._credentials[key] = error
             found = self._credentials[key]
@@ -125,7 +125,7 @@ class Site:
             raise found
         return found
 
-    def _presented(self, service: str) -> Credential:
+    def _load_credential(self, service: str) -> Credential:
         auth = self._catalog.get("auth", self.method(service))
         access = self.access(service)
 
@@ -141,12 +141,12 @@ class Site:
 
     @property
     def ca_bundle(self) -> str | None:
-        return self._path("ca_bundle")
+        return self._absolute_path("ca_bundle")
 
     @property
     def client_cert(self) -> str | tuple[str, str] | None:
         """A PEM file with certificate and key, or the two files."""
-        certificate, key = self._path("client_cert"), self._path("client_key")
+        certificate, key = self._absolute_path("client_cert"), self._absolute_path("client_key")
         return (certificate, key) if certificate and key else certificate
 
     @property
@@ -173,12 +173,12 @@ class Site:
         """What stands in for a parameter that was not given."""
         return self._settings.get(key)
 
-    def _path(self, key: str) -> str | None:
+    def _absolute_path(self, key: str) -> str | None:
         path = self._settings.get(key)
         return absolute(path, self._environ) if path else None
 
 
-def _through(gateway: str, cloud_id: str) -> str:
+def _gateway_url(gateway: str, cloud_id: str) -> str:
     """The gateway's address for one site; raises `UsageError`.
 
     The id is what a site told at sign-in, so it is one segment of the path and has no say in the host.
@@ -206,5 +206,5 @@ def current_site(
         return auth is not None and not takes_secret(auth)
 
     choice = choose(options, variables, lambda: read_profiles(catalog, environ), public)
-    choice.settings.update(pace(options))
+    choice.settings.update(rate_options(options))
     return Site(choice, catalog, variables, environ)

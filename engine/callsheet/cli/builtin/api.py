@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...commands.execute import allow, builder, download, dry_run
+from ...commands.execute import builder, check_allowed, download, dry_run
 from ...errors import UsageError
 from ...language.deployment import check_available, on_deployment
 from ...language.safety import CHANGES
@@ -27,7 +27,7 @@ def api(context: Context, values: dict[str, Any]) -> None:
         [(name, text) for name, text in headers if name.lower() != TYPE],
         _body(context, values.get("data"), headers),
     )
-    allow(context, request)
+    check_allowed(context, request)
     if dry_run(context, request):
         return
     context.output(settled=request.safety in CHANGES)

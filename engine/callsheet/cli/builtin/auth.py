@@ -8,7 +8,7 @@ from typing import Any
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
-from ...commands.signin.verify import Asker, refusal
+from ...commands.signin.verify import Asker, refusal_error
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.schemes import scheme, takes_secret
 from ...sites.profiles.choose import site_settings
@@ -85,7 +85,7 @@ def status(context: Context, values: dict[str, Any]) -> None:
     del values
     site = context.site()
     with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
-        verdicts = list(asker.verdicts())
+        verdicts = list(asker.probe_all())
     rows = []
     for verdict in verdicts:
         service = context.catalog.get("product", verdict.product).get("service", verdict.product)
@@ -99,12 +99,16 @@ def status(context: Context, values: dict[str, Any]) -> None:
         row |= {"method": site.method(service), "email": access.get("email"), "credential": site.place(service)}
         rows.append({**row, "answer": verdict.answer, "error": verdict.error.message if verdict.error else None})
     context.output(context.catalog.get("view", "sign-in")).items(rows)
-    told = refusal(verdicts, stranger=all(row["method"] in _public(context) for row in rows))
-    if told is not None:
-        raise told if isinstance(told, NotAllowed) or told.status is None else NotAllowed(told.message, hint=told.hint)
+    error = refusal_error(verdicts, stranger=all(row["method"] in _methods_without_credential(context) for row in rows))
+    if error is not None:
+        raise (
+            error
+            if isinstance(error, NotAllowed) or error.status is None
+            else NotAllowed(error.message, hint=error.hint)
+        )
 
 
-def _public(context: Context) -> list[str]:
+def _methods_without_credential(context: Context) -> list[str]:
     """The methods that present no credential."""
     return [id for id, auth in context.catalog.all("auth").items() if not takes_secret(auth)]
 

@@ -39,9 +39,9 @@ def doctor(context: Context, values: dict[str, Any]) -> None:
 
 def _rows(context: Context) -> Iterator[Row]:
     for name, look in LOCAL.items():
-        yield from _looked(context, name, look)
+        yield from _checks(context, name, look)
     yield from _key_store(context)
-    chosen = list(_looked(context, "site", remote.site_chosen))
+    chosen = list(_checks(context, "site", remote.site_chosen))
     yield from chosen
     for name, look in SITE.items():
         if chosen[0].status != "ok":
@@ -49,16 +49,16 @@ def _rows(context: Context) -> Iterator[Row]:
         elif context.option("dry-run") and name != "credential":
             yield Row(name, "skip", "nothing is sent in a dry run")
         else:
-            yield from _looked(context, name, look)
+            yield from _checks(context, name, look)
 
 
-def _looked(context: Context, name: str, look: Look) -> Iterator[Row]:
+def _checks(context: Context, name: str, look: Look) -> Iterator[Row]:
     return guarded(name, lambda: look(context))
 
 
 def _key_store(context: Context) -> Iterator[Row]:
     """Not having a key store is a failure only where a site needs it."""
-    rows = list(_looked(context, "key store", local.key_store))
+    rows = list(_checks(context, "key store", local.key_store))
     try:
         needed = local.needs_store(context)
     except CallsheetError:

@@ -11,7 +11,7 @@ from ...commands.signin.answers import Answers
 from ...commands.signin.detect import Detected, Detector
 from ...commands.signin.obtain import obtain
 from ...commands.signin.request import SignInRequest
-from ...commands.signin.store import keep
+from ...commands.signin.store import save_sign_in
 from ...commands.signin.verified import Verifier
 from ...errors import CallsheetError, NetworkError
 from ...sites.credentials.schemes import scheme
@@ -27,7 +27,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
     answers.check()
     name = answers.option("name") or answers.option("site")
     known = profiles(context).get("sites", {})
-    way = {**known.get(name, {}), **answers.way()} if name else answers.way()
+    way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()
     found = _found(context, answers, way)
     method = _method(context, answers, found.deployment)
     wanted = SignInRequest(
@@ -64,10 +64,10 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict
 
 
 def save(context: Context, answers: Answers, wanted: SignInRequest, record: dict[str, Any] | None) -> None:
-    extra = dict(answers.way())
+    extra = dict(answers.network_keys())
     if answers.option("read-only"):
         extra["read_only"] = True
-    store = keep(context, wanted, record, extra)
+    store = save_sign_in(context, wanted, record, extra)
     where = {"file": "in the encrypted file", "keyring": "in the key store"}.get(store or "", "")
     context.note(f"site {wanted.name} is saved" + (f", its credential {where}" if where else "") + ", and selected")
 

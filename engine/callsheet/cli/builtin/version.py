@@ -17,7 +17,7 @@ def version(context: Context, values: dict[str, Any]) -> None:
     wishes = any(context.option(name) for name in ("jq", "query", "columns"))
     if context.output_format == "table" and not wishes and not values.get("json"):
         context.streams.out.write(f"{context.program} {__version__}\n")
-        _tell(context, newest)
+        _compare(context, newest)
         return
     import platform
 
@@ -27,7 +27,7 @@ def version(context: Context, values: dict[str, Any]) -> None:
     context.output().one({**facts, "newest": newest} if newest else facts)
 
 
-def _tell(context: Context, newest: str | None) -> None:
+def _compare(context: Context, newest: str | None) -> None:
     if newest is not None:
         context.note("this is the newest version" if newest == __version__ else f"the newest version is {newest}")
 
@@ -48,6 +48,6 @@ def newest_version() -> str:
         raise NetworkError(f"the package index did not answer within {PATIENCE:.0f} s") from None
     found = re.match(rf"{DISTRIBUTION} \(([^)]+)\)", done.stdout)
     if found is None:
-        said = (done.stderr.strip().splitlines() or ["nothing"])[-1].removeprefix("ERROR: ")
-        raise NetworkError(f"the newest version is not known: {said}", hint="see where this was installed from")
+        output = (done.stderr.strip().splitlines() or ["nothing"])[-1].removeprefix("ERROR: ")
+        raise NetworkError(f"the newest version is not known: {output}", hint="see where this was installed from")
     return found[1]

@@ -115,15 +115,15 @@ def _existing(path: str) -> Row:
 
 
 @contextlib.contextmanager
-def _made(assembly: Assembly, log: Any) -> Iterator[Assembly]:
+def _temporary_assembly(assembly: Assembly, log: Any) -> Iterator[Assembly]:
     try:
         yield assembly
     finally:
-        asyncio.run(_ended(assembly))
+        asyncio.run(_shut_down(assembly))
         log.close()
 
 
-async def _ended(assembly: Assembly) -> None:
+async def _shut_down(assembly: Assembly) -> None:
     await assembly.services().shutdown()
 
 
@@ -144,7 +144,7 @@ def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractCo
     except BaseException:
         log.close()
         raise
-    return _made(assembly, log)
+    return _temporary_assembly(assembly, log)
 
 
 def _source(source: Source, assembly: Assembly) -> Iterator[Row]:

@@ -12,22 +12,22 @@ from ...listener.verify.named_secrets import NamedSecrets
 def put(context: Context, values: dict[str, Any]) -> None:
     from ...listener.verify.signature import check_secret
 
-    secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _piped(context)
+    secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _read_line(context)
     check_secret(secret)
-    kept = _kept(context)
-    kept.put(values["name"], secret)
-    context.note(f"{values['name']} is in {kept.location}: webhook listen --secret-key {values['name']}")
+    secrets = _secrets(context)
+    secrets.put(values["name"], secret)
+    context.note(f"{values['name']} is in {secrets.location}: webhook listen --secret-key {values['name']}")
 
 
 def delete(context: Context, values: dict[str, Any]) -> None:
-    _kept(context).delete(values["name"])
+    _secrets(context).delete(values["name"])
 
 
-def _kept(context: Context) -> NamedSecrets:
+def _secrets(context: Context) -> NamedSecrets:
     return NamedSecrets(context.definition["prefix"], context.environ)
 
 
-def _piped(context: Context) -> str:
+def _read_line(context: Context) -> str:
     """One line of standard input; its end is not part of the secret."""
     try:
         text = context.read_input().decode()

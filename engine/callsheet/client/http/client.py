@@ -86,9 +86,9 @@ class Client:
 
     def close(self) -> None:
         """Also ends the waits of other threads; nothing more is told of what they do, or of how it ends."""
-        spoken = self._speaking.acquire(timeout=_SPEECH)  # a line under way is finished first
+        in_words = self._speaking.acquire(timeout=_SPEECH)  # a line under way is finished first
         self._closed = True
-        if spoken:
+        if in_words:
             self._speaking.release()
         self._connections.close()
 

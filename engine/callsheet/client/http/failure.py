@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...durations import spoken
+from ...durations import in_words
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from ...jsontext import JSONError, parse
 from .quota import QuotaState
@@ -117,7 +117,7 @@ def _quota_details(reply: Reply, state: QuotaState) -> list[str]:
     reason = [f"limit: {state.reason}"] if state.reason else []
     if not state.resets_in:
         return reason
-    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {spoken(state.resets_in)}"]
+    return [*reason, f"{'it resets in' if reply.status == 429 else 'it asks to wait'} {in_words(state.resets_in)}"]
 
 
 def _change_status(reply: Reply) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
-from ...durations import spoken
+from ...durations import in_words
 from ...errors import CallsheetError, RateLimited
 from ...urls import origin
 from ..request.model import Request
@@ -91,7 +91,7 @@ class Sender:
         wait = self._rate_limiter.reserve(_endpoint(request))
         if wait > FAR:
             raise RateLimited(
-                f"{request.name}: the quota is used up; it resets in {spoken(wait)}", hint="nothing was sent"
+                f"{request.name}: the quota is used up; it resets in {in_words(wait)}", hint="nothing was sent"
             )
         if wait > 0:
             if wait >= 1:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import httpx
 
-from ...durations import spoken
+from ...durations import in_words
 from .redact import Redactor
 from .redirect import Hop
 
@@ -42,4 +42,4 @@ class VerboseLog:
             self._log(f"<   {name}: {self._redactor.header(name, text)}")
 
     def on_wait(self, seconds: float, why: str) -> None:
-        self._note(self._redactor.text(f"waiting {spoken(seconds)}: {why}"))
+        self._note(self._redactor.text(f"waiting {in_words(seconds)}: {why}"))

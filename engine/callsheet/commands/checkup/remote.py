@@ -92,16 +92,16 @@ def products(context: Context) -> Iterator[Row]:
     site = context.site()
     services = set(addressed(context, site))
     with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
-        verdicts = list(asker.verdicts(services))
-        some = any(verdict.error is None for verdict in verdicts)
-        for verdict in verdicts:
-            name = f"access: {verdict.product}"
-            if verdict.error is None:
-                yield Row(name, "ok", f"{verdict.title}: {verdict.answer}")
+        results = list(asker.probe_all(services))
+        some = any(result.error is None for result in results)
+        for result in results:
+            name = f"access: {result.product}"
+            if result.error is None:
+                yield Row(name, "ok", f"{result.title}: {result.answer}")
             else:
-                yield failed(name, verdict.error, "warn" if some else "fail")
+                yield failed(name, result.error, "warn" if some else "fail")
         if some:
-            yield from _facts(context, asker, {verdict.product for verdict in verdicts if verdict.error is None})
+            yield from _facts(context, asker, {result.product for result in results if result.error is None})
 
 
 def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[Row]:

@@ -69,7 +69,7 @@ class Answers:
         if not (self.option("token") or self.option("token-stdin")) and self.variables.get("TOKEN"):
             refuse_other_host(address, "the site's address", self.variables)
 
-    def way(self) -> dict[str, Any]:
+    def network_keys(self) -> dict[str, Any]:
         """Keys of the profile that say how the host is reached."""
         found = {}
         for name in _WAY:

@@ -37,30 +37,30 @@ class Detector:
         """
         deployments = self._catalog.all("deployment")
         tried = {deployment: deployments[deployment]} if deployment else deployments
-        for base in _upwards(address):
+        for base in _parent_addresses(address):
             for id, definition in tried.items():
                 for detection in definition.get("detect", ()):
                     if self._matches(base, detection):
                         version = self._value(base, detection.get("version"), detection)
                         return Detected(id, base, detection.get("service"), version)
-        raise self._unknown(address)
+        raise self._not_recognised(address)
 
     def tenant(self, address: str, deployment: str) -> str | None:
         """The id that a gateway takes for a site; None where the deployment knows no such thing."""
         tenant = self._catalog.get("deployment", deployment).get("tenant")
         if not tenant:
             return None
-        found = self._evaluate(tenant["id"], self._answer(address, tenant["path"]))
+        found = self._evaluate(tenant["id"], self._get_json(address, tenant["path"]))
         return str(found) if found else None
 
     def _matches(self, base: str, detection: Detection) -> bool:
-        return bool(self._evaluate(detection["when"], self._answer(base, detection["path"])))
+        return bool(self._evaluate(detection["when"], self._get_json(base, detection["path"])))
 
     def _value(self, base: str, expression: str | None, detection: Detection) -> str | None:
-        found = self._evaluate(expression, self._answer(base, detection["path"])) if expression else None
+        found = self._evaluate(expression, self._get_json(base, detection["path"])) if expression else None
         return str(found) if found else None
 
-    def _answer(self, base: str, path: str) -> Any:
+    def _get_json(self, base: str, path: str) -> Any:
         """The JSON at an address; None for anything else."""
         if not path.startswith("/"):
             raise DefinitionError(f"a path that an installation is known by does not start with a slash: {path!r}")
@@ -80,7 +80,7 @@ class Detector:
         except TemplateError:
             return None
 
-    def _unknown(self, address: str) -> CallsheetError:
+    def _not_recognised(self, address: str) -> CallsheetError:
         titles = " or ".join(each["title"] for each in self._catalog.all("service").values())
         known = ", ".join(self._catalog.ids("deployment"))
         return CallsheetError(
@@ -89,7 +89,7 @@ class Detector:
         )
 
 
-def _upwards(address: str) -> Iterator[str]:
+def _parent_addresses(address: str) -> Iterator[str]:
     parts = urlsplit(address)
     root = f"{parts.scheme}://{parts.netloc}"
     segments = [segment for segment in parts.path.split("/") if segment]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..context import Context
 
 
-class Obtained(NamedTuple):
+class NewSecret(NamedTuple):
     """`record` is what a store keeps; None where the method knows no secret."""
 
     wanted: SignInRequest
@@ -32,31 +32,31 @@ class Obtained(NamedTuple):
         return f"Obtained({self.wanted!r}, ...)"
 
 
-def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> Obtained:
+def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> NewSecret:
     auth = context.catalog.get("auth", wanted.method)
     how = scheme(auth["scheme"])
     if not how.takes_secret:
-        return Obtained(wanted, None)
+        return NewSecret(wanted, None)
     if how.by_consent:
-        return _agreed(context, answers, wanted, auth, web)
+        return _consent(context, answers, wanted, auth, web)
     name = auth.get("secret", "secret")
     answers.check_host(wanted.base_url)
     if answers.interactive and "page" in auth and not answers.option("token"):
         context.say(f"{name}: make one at {auth['page']}")
     if how.takes_user:
         wanted = wanted._replace(email=_user(answers, wanted))
-        return Obtained(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})
+        return NewSecret(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})
     token = clean_token(answers.secret("token", name, variable="TOKEN"), f"the {name}")
-    return Obtained(wanted._replace(email=None), {"token": token})
+    return NewSecret(wanted._replace(email=None), {"token": token})
 
 
 def _user(answers: Answers, wanted: SignInRequest) -> str:
     return answers.text("email", "E-mail address (or user name)", variable="EMAIL", default=wanted.email or "")
 
 
-def _agreed(
+def _consent(
     context: Context, answers: Answers, wanted: SignInRequest, auth: AuthDefinition, web: UnauthenticatedClient
-) -> Obtained:
+) -> NewSecret:
     table = auth["oauth"]
     client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")
     secret = ""
@@ -74,4 +74,4 @@ def _agreed(
     )
     cloud_id = granted(authority, record, wanted.base_url)
     known = wanted._replace(client_id=client_id, scopes=tuple(scopes), cloud_id=cloud_id, email=None)
-    return Obtained(known, record)
+    return NewSecret(known, record)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..context import Context
 
 
-def keep(
+def save_sign_in(
     context: Context, wanted: SignInRequest, record: Mapping[str, Any] | None, extra: Mapping[str, Any]
 ) -> str | None:
     """Returns the store's name; without a `record` there is only a profile. `extra` are further keys of the site.
@@ -29,14 +29,14 @@ def keep(
         return None
     variables = Variables(context.definition["prefix"], context.environ)
     store = open_store(chosen_name(variables), variables, context.environ)
-    before = store.get(wanted.account)
+    previous = store.get(wanted.account)
     others = other_hosts(context, wanted)
     store.put(wanted.account, {**record, "origin": wanted.origin, **({"hosts": others} if others else {})})
     try:
         _write(context, wanted, store.name, extra)
     except BaseException:
         with contextlib.suppress(CallsheetError):
-            _restore(store, wanted.account, before)
+            _restore(store, wanted.account, previous)
         raise
     return store.name
 
@@ -48,11 +48,11 @@ def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     return sorted(hosts - {wanted.origin})
 
 
-def _restore(store: Store, account: str, before: dict[str, Any] | None) -> None:
-    if before is None:
+def _restore(store: Store, account: str, previous: dict[str, Any] | None) -> None:
+    if previous is None:
         store.delete(account)
     else:
-        store.put(account, before)
+        store.put(account, previous)
 
 
 def _write(context: Context, wanted: SignInRequest, store: str | None, extra: Mapping[str, Any]) -> None:

@@ -12,15 +12,14 @@ from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
 from .request import SignInRequest, candidate
-from .verify import Asker, ProbeResult, refusal
-from .verify import refused as is_refused
+from .verify import Asker, ProbeResult, is_refusal, refusal_error
 
 
 class Verified(NamedTuple):
     """`wanted` may have gained the id that routes requests through the gateway."""
 
     wanted: SignInRequest
-    verdicts: list[ProbeResult]
+    results: list[ProbeResult]
 
 
 class Verifier:
@@ -37,33 +36,33 @@ class Verifier:
 
         Raises the failure in words that name its part: the host, the credential, its scopes, the product.
         """
-        refused: CallsheetError | None = None
+        refusal: CallsheetError | None = None
         if mode != "gateway" or wanted.cloud_id:
             try:
                 return Verified(wanted, self._ask(wanted, secret))
             except CallsheetError as error:
-                refused = error
-        may_route = mode == "gateway" or (mode == "auto" and is_refused(refused))
-        routed = self._routed(wanted, secret) if may_route else None
+                refusal = error
+        may_route = mode == "gateway" or (mode == "auto" and is_refusal(refusal))
+        routed = self._through_gateway(wanted, secret) if may_route else None
         if routed is None:
-            raise self._explained(refused or CallsheetError("this site has no gateway"), wanted)
+            raise self._explain(refusal or CallsheetError("this site has no gateway"), wanted)
         try:
             return Verified(routed, self._ask(routed, secret))
         except CallsheetError as error:
-            told = _lacks_scope(error) or refused is None
-            raise self._explained(error if told else refused or error, wanted) from None
+            is_clearer = _lacks_scope(error) or refusal is None
+            raise self._explain(error if is_clearer else refusal or error, wanted) from None
 
     def _ask(self, wanted: SignInRequest, secret: str) -> list[ProbeResult]:
         site = candidate(wanted, secret, self._way, self._catalog, self._environ)
         with closing(Asker(self._catalog, site, self._program, self._environ)) as asker:
-            verdicts = list(asker.verdicts({wanted.service} if wanted.service else None))
+            results = list(asker.probe_all({wanted.service} if wanted.service else None))
         stranger = not takes_secret(self._catalog.get("auth", wanted.method))
-        error = refusal(verdicts, stranger=stranger)
+        error = refusal_error(results, stranger=stranger)
         if error is not None:
             raise error
-        return verdicts
+        return results
 
-    def _routed(self, wanted: SignInRequest, secret: str) -> SignInRequest | None:
+    def _through_gateway(self, wanted: SignInRequest, secret: str) -> SignInRequest | None:
         """The same by way of the gateway, where there is one that is not in use yet."""
         gateways = any("gateway" in service for service in self._catalog.all("service").values())
         if wanted.cloud_id or not gateways:
@@ -74,8 +73,8 @@ class Verifier:
         )
         return wanted._replace(cloud_id=tenant) if tenant else None
 
-    def _explained(self, error: CallsheetError, wanted: SignInRequest) -> CallsheetError:
-        part, hint = self._part(error, wanted)
+    def _explain(self, error: CallsheetError, wanted: SignInRequest) -> CallsheetError:
+        part, hint = self._failed_part(error, wanted)
         return type(error)(
             f"{part}: {error.message}",
             hint=hint or error.hint,
@@ -84,7 +83,7 @@ class Verifier:
             trace_id=error.trace_id,
         )
 
-    def _part(self, error: CallsheetError, wanted: SignInRequest) -> tuple[str, str | None]:
+    def _failed_part(self, error: CallsheetError, wanted: SignInRequest) -> tuple[str, str | None]:
         if isinstance(error, NotAllowed) and error.denied:
             return (
                 f"the site denies the login ({error.denied})",

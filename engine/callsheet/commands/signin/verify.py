@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class ProbeResult(NamedTuple):
-    """`answer` is the reply in words; `error` is why there is none. `tells` is true where it says who is signed in."""
+    """`answer` is the reply in words, `error` is why there is none. `identifies_user`: it names who is signed in."""
 
     product: str
     title: str
     answer: str | None
     error: CallsheetError | None
-    tells: bool
+    identifies_user: bool
 
 
 class Asker:
@@ -41,29 +41,29 @@ class Asker:
     def close(self) -> None:
         self._client.close()
 
-    def verdicts(self, services: set[str] | None = None) -> Iterator[ProbeResult]:
+    def probe_all(self, services: set[str] | None = None) -> Iterator[ProbeResult]:
         """Of every product that exists on this deployment, has a probe, and belongs to one of the services."""
         for id, product in self._catalog.all("product").items():
             here = on_deployment(product, self._site.deployment)
             wanted = services is None or here.get("service", id) in services
             if wanted and "probe" in here and "unavailable" not in here:
-                yield self._verdict(id, here)
+                yield self._probe_one(id, here)
 
-    def _verdict(self, id: str, product: ProductDefinition) -> ProbeResult:
+    def _probe_one(self, id: str, product: ProductDefinition) -> ProbeResult:
         probe = product["probe"]
-        tells = "person" in probe
+        identifies_user = "person" in probe
         try:
-            answer = self._person(probe) if tells else self.ask(probe)
+            answer = self._user_name(probe) if identifies_user else self.ask(probe)
         except CallsheetError as error:
-            return ProbeResult(id, product["title"], None, error, tells)
-        return ProbeResult(id, product["title"], answer, None, tells)
+            return ProbeResult(id, product["title"], None, error, identifies_user)
+        return ProbeResult(id, product["title"], answer, None, identifies_user)
 
     def ask(self, question: Question) -> str:
         """A question's answer in words; raises what the client raises."""
         found = _evaluated(question.get("value"), self._reply(question).json())
         return ", ".join(map(str, found)) if isinstance(found, list) else str(found or "yes")
 
-    def _person(self, probe: Probe) -> str:
+    def _user_name(self, probe: Probe) -> str:
         reply = self._reply(probe)
         found = _evaluated(probe["person"], reply.json())
         if not found:
@@ -84,26 +84,26 @@ def _evaluated(expression: str | None, answer: Any) -> Any:
         return None
 
 
-def refusal(verdicts: list[ProbeResult], *, stranger: bool = False) -> CallsheetError | None:
-    """Why the credential counts as refused, in the error that tells most, or None.
+def refusal_error(results: list[ProbeResult], *, stranger: bool = False) -> CallsheetError | None:
+    """Why the credential identifies_user as refused, in the error that tells most, or None.
 
     Where a product can say who is signed in, one that can must do so: lists may answer everybody. Without a credential
     (`stranger`) any answer will do.
     """
-    deciding = verdicts if stranger else [each for each in verdicts if each.tells] or verdicts
-    errors = [verdict.error for verdict in deciding if verdict.error is not None]
-    return most_telling(errors) if errors and len(errors) == len(deciding) else None
+    counted = results if stranger else [each for each in results if each.identifies_user] or results
+    errors = [result.error for result in counted if result.error is not None]
+    return most_specific_error(errors) if errors and len(errors) == len(counted) else None
 
 
-def refused(error: CallsheetError | None) -> bool:
+def is_refusal(error: CallsheetError | None) -> bool:
     """Whether an error says that the credential is not known; one that is known and lacks a right is another matter."""
     return isinstance(error, NotAllowed) and error.status != 403
 
 
-def most_telling(errors: list[CallsheetError]) -> CallsheetError:
+def most_specific_error(errors: list[CallsheetError]) -> CallsheetError:
     """A refused credential says more than a network failure, and that more than a product that is not there."""
     ranked = [
-        *(error for error in errors if refused(error)),
+        *(error for error in errors if is_refusal(error)),
         *(error for error in errors if isinstance(error, NetworkError)),
         *(error for error in errors if isinstance(error, NotAllowed)),
         *errors,

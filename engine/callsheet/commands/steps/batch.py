@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def in_batches(
-    things: list[Any],
+def run_in_batches(
+    items: list[Any],
     batch: Batch,
     scope: dict[str, Any],
     act: Callable[[dict[str, Any]], Any],
@@ -28,44 +28,44 @@ def in_batches(
     """
     answers: list[Any] = []
     problems: list[str] = []
-    for start, inner in groups(things, batch, scope):
+    for start, inner in groups(items, batch, scope):
         try:
             answers.append(act(inner))
         except CallsheetError as error:
-            if failed is not None and len(things) > batch["size"] and not isinstance(error, RateLimited):
+            if failed is not None and len(items) > batch["size"] and not isinstance(error, RateLimited):
                 problems.append(f"{_names(inner['batch'])}: {error.message}")
                 continue
-            raise half_way(error, things, start, batch, scope) if start else error from None
+            raise partial_failure(error, items, start, batch, scope) if start else error from None
     if problems and failed is not None:
-        told = fill_text(batch["done"], {**scope, "done": len(things) - len(problems), "total": len(things)})
-        failed(CallsheetError(f"{told}; the others failed", details=problems))
+        message = fill_text(batch["done"], {**scope, "done": len(items) - len(problems), "total": len(items)})
+        failed(CallsheetError(f"{message}; the others failed", details=problems))
     return answers
 
 
-def groups(things: list[Any], batch: Batch, scope: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def groups(items: list[Any], batch: Batch, scope: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Where each group starts, and the scope in which it is acted on."""
-    for start in range(0, len(things), batch["size"]):
-        group = things[start : start + batch["size"]]
+    for start in range(0, len(items), batch["size"]):
+        group = items[start : start + batch["size"]]
         yield start, {**scope, "batch": group, "item": group[0]}
 
 
-def half_way(
-    error: CallsheetError, things: list[Any], done: int, batch: Batch, scope: dict[str, Any]
+def partial_failure(
+    error: CallsheetError, items: list[Any], done: int, batch: Batch, scope: dict[str, Any]
 ) -> CallsheetError:
-    told = fill_text(batch["done"], {**scope, "done": done, "total": len(things)})
-    error.message = f"{told} before failing: {error.message}"
+    message = fill_text(batch["done"], {**scope, "done": done, "total": len(items)})
+    error.message = f"{message} before failing: {error.message}"
     error.args = (error.message,)
-    error.details = (*error.details, f"done: {_names(things[:done])}", f"not done: {_names(things[done:])}")
+    error.details = (*error.details, f"done: {_names(items[:done])}", f"not done: {_names(items[done:])}")
     return error
 
 
-def _names(things: list[Any]) -> str:
-    names = [_name(thing) for thing in things]
+def _names(items: list[Any]) -> str:
+    names = [_name(item) for item in items]
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
 
 
-def _name(thing: Any) -> str:
-    if isinstance(thing, dict):
-        thing = next((thing[key] for key in ("key", "filename", "title", "name", "id") if thing.get(key)), thing)
-    return to_text(thing)
+def _name(item: Any) -> str:
+    if isinstance(item, dict):
+        item = next((item[key] for key in ("key", "filename", "title", "name", "id") if item.get(key)), item)
+    return to_text(item)

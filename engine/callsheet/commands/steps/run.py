@@ -11,7 +11,7 @@ from ...language.deployment import check_available, on_deployment
 from ...language.safety import CHANGES
 from ...language.template import TemplateError, evaluate, fill, to_text
 from ..execute import Extent, extent_of, refuse_when_read_only
-from .batch import groups, in_batches
+from .batch import groups, run_in_batches
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
@@ -80,7 +80,7 @@ class Run:
         if "confirm" in self.command:  # by the names that were found
             self.context.confirm(str(self.fill(self.command["confirm"])))
         for place, step in enumerate(self.steps[first:], first):
-            self._take(step, self.steps[place + 1 :])
+            self._call_operation(step, self.steps[place + 1 :])
         if self.tolerated and not self.answered:
             raise self.tolerated[0]
         if not self.shown and not self.dispatcher.dry:
@@ -106,7 +106,7 @@ class Run:
             hint = self.fill(step["hint"]) if "hint" in step else None
             raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
 
-    def _take(self, step: StepDefinition, following: list[StepDefinition]) -> None:
+    def _call_operation(self, step: StepDefinition, following: list[StepDefinition]) -> None:
         if "fail" in step:
             self._fail(step)
         elif "edit" in step:
@@ -114,7 +114,7 @@ class Run:
                 self._bind(step, edited(self.context, self.fill(step["edit"])))
         elif self.wanted(step):
             final = not any("call" in later and self.wanted(later) for later in following)
-            self._rehearse(step, following)
+            self._build_all(step, following)
             try:
                 self._bind(step, self._call(step, final=final))
             except CallsheetError as error:
@@ -126,7 +126,7 @@ class Run:
             else:
                 self.answered = True
 
-    def _rehearse(self, step: StepDefinition, following: list[StepDefinition]) -> None:
+    def _build_all(self, step: StepDefinition, following: list[StepDefinition]) -> None:
         """Before something is changed, build what is to be sent: this step, and later ones as far as is known."""
         if not self.changes or self.dispatcher.safety(step["call"]) not in CHANGES:
             return
@@ -140,7 +140,7 @@ class Run:
     def _parts(self, step: StepDefinition, scope: Scope) -> list[Scope]:
         if "batch" not in step:
             return [scope]
-        return [inner for _, inner in groups(self._things(step, scope), step["batch"], scope)]
+        return [inner for _, inner in groups(self._batch_items(step, scope), step["batch"], scope)]
 
     def _bind(self, step: StepDefinition, answer: Any) -> None:
         self.scope.update(_bound(step, answer))
@@ -149,14 +149,14 @@ class Run:
     def _call(self, step: StepDefinition, *, final: bool) -> Any:
         if "batch" not in step:
             return self.act(step, self.scope, final=final)
-        things = self._things(step, self.scope)
+        things = self._batch_items(step, self.scope)
         goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
-        answers = in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
+        answers = run_in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
         if answers and all(answer is _HELD for answer in answers):
             return _HELD
         return [answer for answer in answers if answer is not _HELD and answer is not None]
 
-    def _things(self, step: StepDefinition, scope: Scope) -> list[Any]:
+    def _batch_items(self, step: StepDefinition, scope: Scope) -> list[Any]:
         things = evaluate(step["batch"]["items"], scope)
         if isinstance(things, Unknown):
             return [things]

@@ -28,13 +28,13 @@ _STRAY = (
 )
 
 
-def belongs(url: str, state: str) -> bool:
+def matches_state(url: str, state: str) -> bool:
     """Whether a URL that came back holds the state of this sign-in; any page can send a browser to it with another."""
     try:
-        told = parse_qs(urlsplit(url).query).get("state", [])
+        states = parse_qs(urlsplit(url).query).get("state", [])
     except ValueError:
         return False
-    return len(told) == 1 and hmac.compare_digest(told[0].encode("utf-8", "replace"), state.encode())
+    return len(states) == 1 and hmac.compare_digest(states[0].encode("utf-8", "replace"), state.encode())
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         returned = f"{expected}?{query}"
-        own = belongs(returned, self.server.state)
+        own = matches_state(returned, self.server.state)
         page = _PAGE if own else _STRAY
         self.send_response(200 if own else 400)
         self.send_header("Content-Type", "text/html")
@@ -103,7 +103,7 @@ def returned_url(
                 hint="end the program that uses this port, or give --port with one that is registered for the app",
             ) from None
         listener = None
-    with contextlib.closing(_Answers(listener, None if browser else typed, state, say)) as answers:
+    with contextlib.closing(_FirstAnswer(listener, None if browser else typed, state, say)) as answers:
         if browser:
             # In a thread: a browser that runs in the terminal only returns when it is closed.
             threading.Thread(target=_open, args=(url,), daemon=True).start()
@@ -120,7 +120,7 @@ def _open(url: str) -> None:
         webbrowser.open(url)
 
 
-class _Answers:
+class _FirstAnswer:
     """Whatever comes first: a request at the redirect URL or a pasted line."""
 
     def __init__(
@@ -137,7 +137,7 @@ class _Answers:
         for line in _lines(typed):
             if "code=" not in line and "error=" not in line:
                 continue
-            if belongs(line.strip(), self._state):
+            if matches_state(line.strip(), self._state):
                 self._lines.put(line.strip())
                 return
             self._say("that address does not belong to this sign-in; paste the one that the page above led to:")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import CallsheetError, NotAllowed
 from ...files import locked, read_private, write_atomically
-from .encryption import seal, unseal
+from .encryption import decrypt, encrypt
 
 NAME = "file"
 FILE = "credentials.enc"
@@ -27,33 +27,33 @@ class EncryptedFile:
 
     def get(self, account: str) -> dict[str, Any] | None:
         """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
-        found: dict[str, Any] | None = self._read()[0].get(account)
-        return found
+        record: dict[str, Any] | None = self._read()[0].get(account)
+        return record
 
     def put(self, account: str, record: dict[str, Any]) -> None:
-        self._change(account, record)
+        self._update(account, record)
 
     def delete(self, account: str) -> bool:
         """Whether there was one."""
-        return self._change(account, None)
+        return self._update(account, None)
 
-    def _change(self, account: str, record: dict[str, Any] | None) -> bool:
+    def _update(self, account: str, record: dict[str, Any] | None) -> bool:
         with locked(self.path):
-            table, before = self._read()
-            known = table.pop(account, None) is not None
+            table, previous = self._read()
+            had_account = table.pop(account, None) is not None
             if record is not None:
                 table[account] = record
-            elif not known:
+            elif not had_account:
                 return False
-            write_atomically(self.path, seal(table, self._password, before))
-            return known
+            write_atomically(self.path, encrypt(table, self._password, previous))
+            return had_account
 
     def _read(self) -> tuple[dict[str, Any], bytes | None]:
         if not os.path.lexists(self.path):
             return {}, None
         content = read_private(self.path, "the encrypted file")
         try:
-            return unseal(content, self._password), content
+            return decrypt(content, self._password), content
         except CallsheetError as error:
             hint = error.hint or f"restore it from a backup, or remove {self.path} and sign in again"
             if isinstance(error, NotAllowed):

@@ -25,26 +25,26 @@ _SALT, _NONCE = 16, 12
 _CHANGED = "it was changed or damaged since it was written"
 
 
-def seal(table: dict[str, Any], password: str, before: bytes | None) -> bytes:
-    """`before` is the file as it was: its salt is used again, the nonce never is."""
+def encrypt(table: dict[str, Any], password: str, previous: bytes | None) -> bytes:
+    """`previous` is the file as it was: its salt is used again, the nonce never is."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     cost: dict[str, Any] = dict(_COST)
-    cost["salt"] = _parsed(before)["kdf"]["salt"] if before else _text(os.urandom(_SALT))
+    cost["salt"] = _parse_file(previous)["kdf"]["salt"] if previous else _text(os.urandom(_SALT))
     key, check = _derive(password, **cost)
     head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _text(check)}
     nonce = os.urandom(_NONCE)
     data = AESGCM(key).encrypt(nonce, json.dumps(table).encode(), _canonical(head))
     whole = {**head, "nonce": _text(nonce), "data": _text(data)}
-    return json.dumps({**whole, "sum": _sum(whole)}, indent=2).encode() + b"\n"
+    return json.dumps({**whole, "sum": _checksum(whole)}, indent=2).encode() + b"\n"
 
 
-def unseal(content: bytes, password: str) -> dict[str, Any]:
-    """Raises `NotAllowed` for a wrong password, `CallsheetError` for anything that is not what `seal` wrote."""
+def decrypt(content: bytes, password: str) -> dict[str, Any]:
+    """Raises `NotAllowed` for a wrong password, `CallsheetError` for anything that is not what `encrypt` wrote."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    file = _parsed(content)
+    file = _parse_file(content)
     key, check = _derive(password, **{name: file["kdf"][name] for name in ("memory", "iterations", "lanes", "salt")})
     if not compare_digest(check, file["check"]):
         raise NotAllowed("the password does not open it")
@@ -59,7 +59,7 @@ def unseal(content: bytes, password: str) -> dict[str, Any]:
     return table
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parse_file(content: bytes) -> dict[str, Any]:
     """The checked parts of a file; `head` is the JSON itself."""
     try:
         head = json.loads(content)
@@ -67,7 +67,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
         if newer:
             raise CallsheetError("a newer version of this program wrote it", hint="install that version")
         known = head["format"] == FORMAT and head["version"] == VERSION
-        if not known or head.pop("sum") != _sum(head) or not _is_ours(head["kdf"]):
+        if not known or head.pop("sum") != _checksum(head) or not _is_expected_cost(head["kdf"]):
             raise CallsheetError(_CHANGED)
         raw = {name: b64decode(head[name], validate=True) for name in ("check", "nonce", "data")}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -77,7 +77,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     return {"head": head, "kdf": head["kdf"], **raw}
 
 
-def _is_ours(cost: dict[str, Any]) -> bool:
+def _is_expected_cost(cost: dict[str, Any]) -> bool:
     """Whether reading costs what writing did at most; more would only serve to wear the reader out."""
     fits = all(type(cost[name]) is int and 1 <= cost[name] <= most for name, most in _COST.items())
     return fits and cost["name"] == "argon2id" and len(b64decode(cost["salt"], validate=True)) >= _SALT
@@ -91,21 +91,21 @@ def _derive(password: str, memory: int, iterations: int, lanes: int, salt: str) 
 
     try:
         function = Argon2id(salt=b64decode(salt), length=48, iterations=iterations, lanes=lanes, memory_cost=memory)
-        made = function.derive(password.encode())
+        key = function.derive(password.encode())
     except UnsupportedAlgorithm:
         raise CallsheetError(
             "the installed OpenSSL lacks Argon2id", hint="install the `cryptography` package from its own wheels"
         ) from None
     except ValueError:
         raise CallsheetError(_CHANGED) from None
-    return made[:32], made[32:]
+    return key[:32], key[32:]
 
 
 def _canonical(table: dict[str, Any]) -> bytes:
     return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _sum(table: dict[str, Any]) -> str:
+def _checksum(table: dict[str, Any]) -> str:
     """Tells damage from a wrong password where even the salt was hit; whoever changes a file can also compute it."""
     return sha256(_canonical(table)).hexdigest()
 

@@ -33,7 +33,7 @@ class Keychain:
         """The backend's name; raises `CallsheetError` when there is none that is fit to hold a secret."""
         import keyring
 
-        with self._explained():
+        with self._explain_errors():
             backend = keyring.get_keyring()
         kinds = [type(each).__module__ for each in getattr(backend, "backends", [backend])]
         if not kinds or all(kind.startswith(_UNFIT) for kind in kinds):
@@ -97,24 +97,24 @@ class Keychain:
         import keyring
 
         self.check()
-        with self._explained():
+        with self._explain_errors():
             return keyring.get_password(self._service, account)
 
     def _write(self, account: str, text: str) -> None:
         import keyring
 
-        with self._explained():
+        with self._explain_errors():
             keyring.set_password(self._service, account, text)
 
     def _remove(self, account: str) -> None:
         import keyring
         from keyring.errors import PasswordDeleteError
 
-        with self._explained(), contextlib.suppress(PasswordDeleteError):
+        with self._explain_errors(), contextlib.suppress(PasswordDeleteError):
             keyring.delete_password(self._service, account)
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Backends let the errors of their own libraries through, so everything is taken for a refusal."""
         from keyring.errors import KeyringLocked, NoKeyringError
 

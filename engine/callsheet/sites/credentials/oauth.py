@@ -59,16 +59,20 @@ class Authority:
     def redeem(self, code: str, redirect: str, verifier: str) -> Record:
         """The tokens that a code stands for; `NotAllowed` when it is refused."""
         body = self._client.prepare_request_body(
-            code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **_extra(self._secret)
+            code=code,
+            redirect_uri=redirect,
+            code_verifier=verifier,
+            include_client_id=True,
+            **_client_secret(self._secret),
         )
-        return self._ask(body, [code, verifier])
+        return self._post_token_request(body, [code, verifier])
 
     def renew(self, refresh_token: str) -> Record:
         """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
         body = self._client.prepare_refresh_body(
-            refresh_token=refresh_token, client_id=self._client.client_id, **_extra(self._secret)
+            refresh_token=refresh_token, client_id=self._client.client_id, **_client_secret(self._secret)
         )
-        return {"refresh_token": refresh_token, **self._ask(body, [refresh_token])}
+        return {"refresh_token": refresh_token, **self._post_token_request(body, [refresh_token])}
 
     @property
     def authorize(self) -> str:
@@ -78,17 +82,17 @@ class Authority:
     def params(self) -> dict[str, str]:
         return dict(self._consent.get("params", {}))
 
-    def _ask(self, body: str, hidden: list[str]) -> Record:
+    def _post_token_request(self, body: str, hidden: list[str]) -> Record:
         from oauthlib.oauth2 import OAuth2Error
 
         reply = self._web.post(self._consent["token"], body, [self._secret, *hidden])
-        redactor = Redactor([self._secret, *hidden, *_tokens(reply)])
+        redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
             kept: Record = {name: str(token[name]) for name in ("access_token", "refresh_token") if token.get(name)}
             kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
         except OAuth2Error as error:
-            raise _refused(reply.status, error, redactor) from None
+            raise _token_error(reply.status, error, redactor) from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise CallsheetError(
                 f"the authorisation server answered {reply.status}, but not with tokens as they should be",
@@ -132,7 +136,7 @@ class PendingSignIn:
         self._redirect = redirect
         self.state = secrets.token_urlsafe(24)
         self._verifier = client.create_code_verifier(64)
-        self.url = _insecure_too(authority.authorize, lambda url: self._request_url(url, scopes))
+        self.url = _allowing_loopback_http(authority.authorize, lambda url: self._request_url(url, scopes))
 
     def _request_url(self, url: str, scopes: list[str]) -> str:
         challenge = self._client.create_code_challenge(self._verifier, "S256")
@@ -160,7 +164,7 @@ class PendingSignIn:
         except MissingCodeError:
             raise NotAllowed("the answer contains no authorisation code", hint=_AGAIN) from None
         except OAuth2Error as error:
-            raise NotAllowed(f"the sign-in was refused: {_described(error)}", hint=_AGAIN) from None
+            raise NotAllowed(f"the sign-in was refused: {_describe_error(error)}", hint=_AGAIN) from None
         return self._authority.redeem(answer["code"], self._redirect, self._verifier)
 
 
@@ -169,7 +173,7 @@ _SHOWN = 300
 _SHORTEST = 8  # characters of a text that may be a secret
 
 
-def _tokens(reply: Reply) -> list[str]:
+def _secrets_in(reply: Reply) -> list[str]:
     """Every text of the answer that may be a secret: an error may repeat what was sent, or hold what was made."""
     try:
         body = parse(reply.content)
@@ -180,9 +184,9 @@ def _tokens(reply: Reply) -> list[str]:
     return [text for text in texts if len(text) >= _SHORTEST]
 
 
-def _refused(status: int, error: Any, redactor: Redactor) -> CallsheetError:
+def _token_error(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     """What the token endpoint's error means for the person."""
-    text = redactor.url(f"the authorisation server answered {status}: {_described(error)}")
+    text = redactor.url(f"the authorisation server answered {status}: {_describe_error(error)}")
     if error.error in ("invalid_client", "unauthorized_client", "access_denied"):
         return NotAllowed(text, hint="check the app's client id and client secret", status=status)
     if error.error in ("invalid_grant", "invalid_request", "invalid_scope"):
@@ -190,13 +194,13 @@ def _refused(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     return CallsheetError(text, hint="try again later", status=status)
 
 
-def _described(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     described = str(error.description or "")[:_SHOWN]
     code = str(error.error)[:_SHOWN]
     return f"{code}: {described}" if described and described != code else code
 
 
-def _insecure_too(url: str, make: Callable[[str], str]) -> str:
+def _allowing_loopback_http(url: str, make: Callable[[str], str]) -> str:
     """`make(url)` with http allowed for this machine alone; oauthlib knows only https."""
     problem = base_url_problem(f"{urlsplit(url).scheme}://{urlsplit(url).netloc}")
     if problem:
@@ -206,7 +210,7 @@ def _insecure_too(url: str, make: Callable[[str], str]) -> str:
     return make(url)
 
 
-def _extra(secret: str) -> dict[str, Any]:
+def _client_secret(secret: str) -> dict[str, Any]:
     return {_SECRET: secret} if secret else {}
 
 

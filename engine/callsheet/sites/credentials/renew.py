@@ -20,22 +20,24 @@ _PATIENCE = 150.0
 Record = dict[str, Any]
 
 
-def current(store: Store, account: str, record: Record, renew: Callable[[Record], Record], directory: str) -> Record:
+def valid_record(
+    store: Store, account: str, record: Record, renew: Callable[[Record], Record], directory: str
+) -> Record:
     """`record` or its renewed successor. `renew` asks the server; `directory` is where the lock lies."""
-    if _holds(record):
+    if _is_valid(record):
         return record
     with locked(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _PATIENCE):
         latest = store.get(account) or record
-        if _holds(latest):
+        if _is_valid(latest):
             return latest
         if not latest.get("refresh_token"):
             raise NotAllowed("the access has ended and cannot be renewed", hint="sign in again with `auth login`")
-        fresh = {**latest, **_renewed(latest, renew)}
+        fresh = {**latest, **_renew_record(latest, renew)}
         store.put(account, fresh)
         return fresh
 
 
-def _renewed(latest: Record, renew: Callable[[Record], Record]) -> Record:
+def _renew_record(latest: Record, renew: Callable[[Record], Record]) -> Record:
     try:
         return renew(latest)
     except NotAllowed as error:
@@ -46,10 +48,10 @@ def _renewed(latest: Record, renew: Callable[[Record], Record]) -> Record:
         raise type(error)(f"the access could not be renewed: {error.message}", hint=error.hint) from None
 
 
-def _holds(record: Record) -> bool:
-    return ends(record) > time.time()
+def _is_valid(record: Record) -> bool:
+    return expiry(record) > time.time()
 
 
-def ends(record: Record) -> float:
+def expiry(record: Record) -> float:
     """When a token should no longer be used: a little before the server refuses it."""
     return float(record.get("expires_at", 0)) - _MARGIN

@@ -16,7 +16,7 @@ class Secret(NamedTuple):
 
     text: str
     place: str
-    ends: float = inf
+    expires_at: float = inf
     user: str = "`email` of the profile"
 
     def __repr__(self) -> str:
@@ -29,12 +29,12 @@ SecretLookup = Callable[[], Secret]
 class Credential:
     """The value of one Authorization header (empty: none is sent), and every text that must not be shown."""
 
-    __slots__ = ("ends", "header", "secrets")
+    __slots__ = ("expires_at", "header", "secrets")
 
-    def __init__(self, header: str, secrets: tuple[str, ...], ends: float = inf) -> None:
+    def __init__(self, header: str, secrets: tuple[str, ...], expires_at: float = inf) -> None:
         self.header = header
         self.secrets = secrets
-        self.ends = ends
+        self.expires_at = expires_at
 
     def __repr__(self) -> str:
         return "Credential(...)"
@@ -76,7 +76,7 @@ def bearer(access: Mapping[str, Any], find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
-    return Credential(f"Bearer {token}", (token,), found.ends)
+    return Credential(f"Bearer {token}", (token,), found.expires_at)
 
 
 def nothing(access: Mapping[str, Any], find: SecretLookup) -> Credential:

@@ -17,7 +17,7 @@ from .stores import FILE, KEYRING, Store, chosen_name, open_store
 Record = dict[str, Any]
 
 
-def own_access(settings: Mapping[str, Any], service: str) -> bool:
+def has_own_access(settings: Mapping[str, Any], service: str) -> bool:
     """Whether a service of the site has a credential of its own.
 
     It says so, signs in by another method (an API token is no personal access token), or is on another host.
@@ -35,14 +35,14 @@ def access_to(settings: Mapping[str, Any], service: str) -> dict[str, Any]:
     """The keys of `Access` as they hold for one service."""
     own: dict[str, Any] = settings.get("services", {}).get(service, {})
     inherited = dict(settings)
-    if own_access(settings, service):
+    if has_own_access(settings, service):
         inherited = {key: value for key, value in settings.items() if key not in PLACES}
     return {**inherited, **own}
 
 
 def account(name: str, settings: Mapping[str, Any], service: str) -> str:
     """The name under which a store keeps the secret."""
-    return f"{name}/{service}" if own_access(settings, service) else name
+    return f"{name}/{service}" if has_own_access(settings, service) else name
 
 
 class Secrets:
@@ -66,7 +66,7 @@ class Secrets:
         `renew` asks for a new access token in exchange for a record whose token has ended.
         """
         access = access_to(self._settings, service)
-        if self._token and not own_access(self._settings, service):
+        if self._token and not has_own_access(self._settings, service):
             name = self._variables.name
             return Secret(self._variables.get("TOKEN"), name("TOKEN"), user=name("EMAIL"))
         if "token_env" in access:
@@ -81,7 +81,7 @@ class Secrets:
     def place(self, service: str) -> str:
         """Where the secret is looked for, in words that hold no secret."""
         access = access_to(self._settings, service)
-        if self._token and not own_access(self._settings, service):
+        if self._token and not has_own_access(self._settings, service):
             return self._variables.name("TOKEN")
         if "store" in access:
             return {FILE: "encrypted file", KEYRING: "key store"}[self.store_name(service)]
@@ -107,28 +107,28 @@ class Secrets:
         name = account(self._name, self._settings, service)
         record = store.get(name)
         if record is None:
-            raise self._not_kept(store, access["store"], name)
-        self._check_hosts(record, origin(access.get("base_url", "")), hosts)
+            raise self._not_stored(store, access["store"], name)
+        self._check_host_binding(record, origin(access.get("base_url", "")), hosts)
         place = f"the credential of {name!r}"
         if "access_token" not in record:
             return Secret(str(record.get("token", "")), place)
-        from .renew import current, ends
+        from .renew import expiry, valid_record
 
-        record = current(store, name, record, renew, config_directory(self._environ))
-        return Secret(record["access_token"], place, ends(record))
+        record = valid_record(store, name, record, renew, config_directory(self._environ))
+        return Secret(record["access_token"], place, expiry(record))
 
-    def _check_hosts(self, record: Record, address: str, hosts: Iterable[str]) -> None:
+    def _check_host_binding(self, record: Record, address: str, hosts: Iterable[str]) -> None:
         """The record names the hosts it was given for; no profile and no definition can add one."""
         kept_for = record.get("origin")
         known = (kept_for, *record.get("hosts", ()))
-        wrong = [address] if address != kept_for else [host for host in hosts if host not in known]
-        if wrong:
+        unknown = [address] if address != kept_for else [host for host in hosts if host not in known]
+        if unknown:
             raise NotAllowed(
-                f"the credential of site {self._name!r} was given for {kept_for}, not for {wrong[0]}",
+                f"the credential of site {self._name!r} was given for {kept_for}, not for {unknown[0]}",
                 hint=f"sign in again: auth login --site {self._name}",
             )
 
-    def _not_kept(self, store: Store, recorded: str, name: str) -> NotAllowed:
+    def _not_stored(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:
             return NotAllowed(f"no credential for site {name!r}", hint=f"sign in: auth login --site {self._name}")
         forced = self._variables.name("KEYRING_BACKEND")
@@ -139,7 +139,7 @@ class Secrets:
         )
 
     def _missing(self, service: str) -> NotAllowed:
-        what = f"{self._name}/{service}" if own_access(self._settings, service) else self._name
+        what = f"{self._name}/{service}" if has_own_access(self._settings, service) else self._name
         hint = f"sign in: auth login --site {self._name}; or name a token_env or token_file in its profile"
         if not self._variables.get("TOKEN") and self._variables.get("BASE_URL"):
             hint = f"set {self._variables.name('EMAIL')} and {self._variables.name('TOKEN')}"

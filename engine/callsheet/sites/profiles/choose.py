@@ -56,20 +56,20 @@ def choose(
     named, address = options.get("site"), options.get("base-url")
     if named:
         settings = site_settings(profiles(), named)
-        return ChosenSite(named, _moved(named, settings, address) if address else settings, token=False)
+        return ChosenSite(named, _at_path(named, settings, address) if address else settings, token=False)
     if address or variables.get("BASE_URL"):
-        return _at_address(address, variables, profiles, public)
+        return _choose_address(address, variables, profiles, public)
     active = variables.get("SITE") or profiles().get("site")
     if not active:
-        wanted = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
+        name = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
         raise UsageError(
-            "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {wanted}"
+            "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {name}"
         )
     settings = site_settings(profiles(), active)
     return ChosenSite(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
 
 
-def pace(options: Mapping[str, Any]) -> dict[str, float]:
+def rate_options(options: Mapping[str, Any]) -> dict[str, float]:
     """The options that say how fast and how patiently a site is asked; raises `UsageError`."""
     given = {key: options[key] for key in ("rps", "timeout") if options.get(key) is not None}
     for key, number in given.items():
@@ -88,7 +88,7 @@ def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(sites[name])
 
 
-def _at_address(
+def _choose_address(
     option: str | None, variables: Variables, profiles: ReadProfiles, public: Callable[[str], bool]
 ) -> ChosenSite:
     """The environment's credential, or that of the site in use when it lives at this very address.
@@ -109,7 +109,7 @@ def _at_address(
         return here
     settings = site_settings(profiles(), active)
     if option or named or _is_at(settings, address):
-        moved = _moved(active, settings, address, where)
+        moved = _at_path(active, settings, address, where)
         return ChosenSite(active, _with_environment(moved, variables), token=here.token)
     return here
 
@@ -138,7 +138,7 @@ def _with_environment(settings: dict[str, Any], variables: Variables) -> dict[st
     return changed
 
 
-def _moved(name: str, settings: dict[str, Any], address: str, where: str = _OPTION) -> dict[str, Any]:
+def _at_path(name: str, settings: dict[str, Any], address: str, where: str = _OPTION) -> dict[str, Any]:
     """A site's settings at another path of its own host."""
     if not _is_at(settings, base_url(address, where)):
         raise UsageError(

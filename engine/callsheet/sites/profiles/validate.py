@@ -41,8 +41,8 @@ def check_change(before: str, after: str, path: str, known: Known) -> None:
     if problems:
         if before:
             check_text(before, path, known)
-        told = [f"{_dotted(keys)}: {what}" for keys, what in problems]
-        raise UsageError("; ".join(told), hint=f"{path} stays as it is")
+        known_problems = [f"{_dotted(keys)}: {what}" for keys, what in problems]
+        raise UsageError("; ".join(known_problems), hint=f"{path} stays as it is")
 
 
 def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _read(text: str, path: str, known: Known) -> tuple[dict[str, Any], list[tupl
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply") from None
     except ValidationError as error:
-        return {}, [(item["loc"], _worded(dict(item))) for item in error.errors()]
+        return {}, [(item["loc"], _describe(dict(item))) for item in error.errors()]
     return tables, list(_unknown_words(tables, known))
 
 
@@ -71,7 +71,7 @@ def _dotted(keys: Path) -> str:
     return ".".join(map(str, keys)) or "file"
 
 
-def _worded(item: dict[str, Any]) -> str:
+def _describe(item: dict[str, Any]) -> str:
     key = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
         if key.lower() in _SECRET_KEYS:
