@@ -151,3 +151,24 @@ def test_keys_of_events_that_were_deleted_are_not_given_again(connection: sqlite
     first = changes.add(connection, row(1, "done"))
     changes.purge(connection, "done", 9.0)
     assert changes.add(connection, row(2)) == (first or 0) + 1
+
+
+def test_a_purge_at_the_shell_holds_the_file_for_a_part_at_a_time(
+    tmp_path: Path, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(7):
+        changes.add(connection, row(number, "done" if number else "waiting"))
+    monkeypatch.setattr(inspection, "PURGE_BATCH", 2)
+    left: list[int] = []
+
+    def look(_pause: float) -> None:
+        """Another process gets in between."""
+        connection.execute("BEGIN IMMEDIATE")
+        left.append(connection.execute("SELECT count(*) FROM event").fetchone()[0])
+        connection.execute("COMMIT")
+
+    monkeypatch.setattr(inspection.time, "sleep", look)
+    with contextlib.closing(inspection.FileInspection(str(tmp_path / "in.db"), write=True)) as inbox:
+        assert inbox.purge("done", 1.0) == 6
+        assert left == [5, 3, 1]
+        assert [event["state"] for event in inbox.list_events(None, 10)] == ["waiting"]

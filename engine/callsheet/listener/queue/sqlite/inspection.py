@@ -12,6 +12,9 @@ from ....errors import CallsheetError
 from . import changes, schema
 
 T = TypeVar("T")
+PURGE_BATCH = 1000
+# Seconds; SQLite lets whoever asks first go on, not whoever has waited longest.
+PURGE_PAUSE = 0.02
 # Statements are put together from the constants of this file only; every value is bound.
 _COLUMNS = "key, source, type, id, state, attempts, received, due, finished, error"
 _SELECT = f"SELECT {_COLUMNS} FROM event"  # noqa: S608
@@ -73,7 +76,16 @@ class FileInspection:
         return self._checked(lambda: events_by_key(self._connection, unique_keys))
 
     def purge(self, state: str, before: float) -> int:
-        return self._checked(lambda: self._in_transaction(lambda: changes.purge(self._connection, state, before)))
+        """A part at a time: whoever puts events into the file meanwhile waits for one part, not for all."""
+        total = 0
+        while True:
+            purged = self._checked(
+                lambda: self._in_transaction(lambda: changes.purge(self._connection, state, before, PURGE_BATCH))
+            )
+            total += purged
+            if purged < PURGE_BATCH:
+                return total
+            time.sleep(PURGE_PAUSE)
 
     def _in_transaction(self, operation: Callable[[], T]) -> T:
         self._connection.execute("BEGIN IMMEDIATE")
