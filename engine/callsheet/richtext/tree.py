@@ -48,13 +48,19 @@ def walk(node: Node) -> Iterator[Node]:
 def merged(nodes: list[Node]) -> list[Node]:
     """Neighbouring runs of text with the same marks made one; empty ones left out."""
     result: list[Node] = []
+    run: list[str] = []  # the words of the last node where they are several: joined once, not one by one
     for node in nodes:
-        if node.kind != "text":
+        if node.kind == "text" and result and result[-1].kind == "text" and result[-1].marks == node.marks:
+            run = run or [result[-1].text]
+            run.append(node.text)
+            continue
+        if run:
+            result[-1] = text("".join(run), result[-1].marks)
+            run = []
+        if node.kind != "text" or node.text:
             result.append(node)
-        elif result and result[-1].kind == "text" and result[-1].marks == node.marks:
-            result[-1] = text(result[-1].text + node.text, node.marks)
-        elif node.text:
-            result.append(node)
+    if run:
+        result[-1] = text("".join(run), result[-1].marks)
     return result
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tree import Mark, Node, text
+from ..tree import Mark, Node, merged, text
 
 TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
@@ -164,23 +164,26 @@ def _joins(one: Token, other: Token) -> bool:
 def nodes_of(tokens: list[Token]) -> list[Node]:
     """Tokens as runs of text and nodes; spaces carry the marks that go on over them."""
     result: list[Node] = []
-    for place, token in enumerate(tokens):
+    before, after = _marks_before(tokens), _marks_before(tokens[::-1])[::-1]
+    for token, left, right in zip(tokens, before, after, strict=True):
         if token.node is not None:
             result.append(token.node)
             continue
         marks = token.marks
         if token.airy and not any(mark.kind == "codespan" for mark in marks):
-            around = [
-                next((t.marks for t in side if not t.airy), ())
-                for side in (reversed(tokens[:place]), tokens[place + 1 :])
-            ]
-            marks = tuple(mark for mark in marks if all(mark in other for other in around))
-        words = " " if token.blank else token.text
-        if result and result[-1].kind == "text" and result[-1].marks == marks:
-            result[-1] = text(result[-1].text + words, marks)
-        else:
-            result.append(text(words, marks))
-    return result
+            marks = tuple(mark for mark in marks if mark in left and mark in right)
+        result.append(text(" " if token.blank else token.text, marks))
+    return merged(result)
+
+
+def _marks_before(tokens: list[Token]) -> list[tuple[Mark, ...]]:
+    """For each token the marks of the last one before it that is seen."""
+    found: list[tuple[Mark, ...]] = []
+    marks: tuple[Mark, ...] = ()
+    for token in tokens:
+        found.append(marks)
+        marks = marks if token.airy else token.marks
+    return found
 
 
 def shape(node: Node) -> Shape:

@@ -1,0 +1,54 @@
+"""The work for a text grows with its length, whatever its shape: counted in calls, which no busy machine changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from callsheet.richtext import convert
+from callsheet.richtext.editing import Editing
+from support.richtext import nodes
+from support.shapes import MARKDOWN, STORAGE
+
+PIECES, TIMES, MOST = 60, 3, 1.5  # more pieces than anything may be nested in one another
+
+
+def calls(work: Callable[[str], Any], text: str) -> int:
+    """How many functions are called, of the engine and of the libraries, those in C too."""
+    count = 0
+
+    def counted(_frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        work(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def grows(work: Callable[[str], Any], made: Callable[[int], str]) -> float:
+    """How much more the calls grow than the text; what is constant is left out."""
+    texts = [made(pieces) for pieces in (1, PIECES, PIECES * TIMES)]
+    work(texts[0])
+    none, one, more = (calls(work, text) for text in texts)
+    return (more - none) / max(one - none, 200) / (len(texts[2]) / len(texts[1]))
+
+
+@pytest.mark.parametrize("shape", MARKDOWN)
+def test_markdown(shape: str) -> None:
+    assert grows(lambda text: convert(text, "markdown", "adf", nodes=nodes()), MARKDOWN[shape]) < MOST
+
+
+@pytest.mark.parametrize("shape", STORAGE)
+def test_a_page_that_is_edited(shape: str) -> None:
+    def edited(source: str) -> None:
+        edit = Editing(source, "storage", nodes())
+        edit.edited(edit.markdown() + "\n\nnew\n")
+
+    assert grows(edited, STORAGE[shape]) < MOST
