@@ -48,6 +48,8 @@ def convert(
         tree = read(source, rules, losses, {**(options or {}), "target": to_format})
         if from_format == "markdown":
             _rename(tree, rules, to_format)
+        if (from_format, to_format) == ("storage", "adf"):
+            tree = _with_extensions(tree, rules, losses)
         return Converted(write(tree, rules, losses, lossless), losses.list())
 
 
@@ -61,6 +63,12 @@ def _rename(tree: Node, rules: Rules, to_format: str) -> None:
             value = node.attrs.get(attr)
             if isinstance(value, str):
                 node.attrs[attr] = names.get(value.lower(), value)
+
+
+def _with_extensions(tree: Node, rules: Rules, losses: Losses) -> Node:
+    from .storage.macro_extensions import as_extensions
+
+    return as_extensions(tree, rules, losses)
 
 
 @contextmanager

@@ -93,6 +93,32 @@ class StorageForm(Shape, total=False):
     plain: Annotated[str, Field(description="Of the frame: the element of a body of text.")]
 
 
+class ExtensionForm(Shape, total=False):
+    """What a macro is in the document format."""
+
+    type: Required[Annotated[str, Field(description="The type of such extensions.")]]
+    block: Required[Kind]
+    bodied: Required[Annotated[str, Field(description="The kind of one that holds blocks.")]]
+    inline: Required[Annotated[str, Field(description="The kind of one in a line.")]]
+    params: Required[Annotated[str, Field(description="The key of its parameters.")]]
+    meta: Required[Annotated[str, Field(description="The key of what else is said of it.")]]
+    value: Required[Annotated[str, Field(description="The key of each value.")]]
+    body: Required[Annotated[str, Field(description="The parameter that is its text.")]]
+    about: Required[Annotated[dict[str, str], Field(description="Attribute of the macro → its key there.")]]
+
+
+class DocumentFrame(Shape, total=False):
+    """How a node of the document format stands in storage XHTML: the elements of its parts."""
+
+    element: Required[str]
+    node: Required[str]
+    attribute: Required[str]
+    parameter: Required[str]
+    value: Required[Annotated[str, Field(description="Of one value of a parameter that is a list.")]]
+    content: Required[str]
+    kinds: Required[Annotated[list[str], Field(description="The kinds that are written so.")]]
+
+
 class WikiForm(Shape, total=False):
     """A construct of wiki markup: exactly one of prefix, bullet, bar, line, mark, open, text and macro."""
 
@@ -182,6 +208,8 @@ class NodeDefinition(Shape, total=False):
         dict[str, dict[str, dict[str, str]]],
         Field(description="Format \u2192 attribute \u2192 its value in Markdown \u2192 what the format calls that."),
     ]
+    extension: ExtensionForm
+    document: DocumentFrame
     adf: DocumentForm | list[DocumentForm]
     storage: list[StorageForm]
     wiki: list[WikiForm]

@@ -6,6 +6,7 @@ import re
 
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, merged, text, trimmed
+from .document_nodes import DocumentNodes
 from .forms import RICH, StorageForm, StorageForms
 from .xml import Element, inner, parse, written
 
@@ -24,6 +25,7 @@ class StorageReader:
         self.rules = rules
         self.losses = losses
         self.forms = StorageForms(rules)
+        self.framed = DocumentNodes(rules)
         self.items = rules.with_key("items")
 
     def blocks(self, element: Element, kind: str) -> list[Node]:
@@ -57,7 +59,8 @@ class StorageReader:
     def node(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         form = self.forms.reading(element)
         if form is None:
-            return self._unknown(element, marks)
+            found = self.framed.read(element, self.blocks)
+            return self._unknown(element, marks) if found is None else found
         attrs = form.read(element)
         if form.table.get("says") and element.text() not in ("", attrs.get(form.table["says"])):
             form = self.forms.of_mark(element) or form  # a card that has words of its own is a link

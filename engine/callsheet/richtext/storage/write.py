@@ -9,6 +9,7 @@ from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
+from .document_nodes import DocumentNodes
 from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
 from .xml import cdata, escaped, tag, well_formed
 
@@ -22,6 +23,7 @@ class StorageWriter:
         self.rules = rules
         self.losses = losses
         self.forms = StorageForms(rules)
+        self.framed = DocumentNodes(rules)
         self.items = rules.with_key("items")
         self.count = 0
 
@@ -80,6 +82,8 @@ class StorageWriter:
         source = node.attrs.get("source")
         if node.kind == "macro" and isinstance(source, str) and well_formed(source):
             return source
+        if (framed := self._framed(node)) is not None:
+            return framed
         form = self.forms.writing(node)
         if form is not None:
             self._tell(node)
@@ -191,6 +195,15 @@ class StorageWriter:
         )
         inner = escaped(words)
         return tag("p", {}, inner) if inner and self.rules.group(node.kind) == "block" else inner
+
+    def _framed(self, node: Node) -> str | None:
+        """A node of the document format as a macro where it is one, or in the frame of such nodes."""
+        if not self.framed.frames(node):
+            return None
+        from .macro_extensions import as_macro
+
+        macro = as_macro(node, self.rules, self.forms.frame, self.content(node))
+        return self.framed.written(node, self.content) if macro is None else macro
 
     def _turned(self, node: Node, kind: str) -> str:
         sign = next(

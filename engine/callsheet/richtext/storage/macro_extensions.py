@@ -1,0 +1,93 @@
+"""Macros as extensions of a document, and such extensions as macros, with their parameters and what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules import Rules
+from ..tree import Losses, Node
+from .forms import StorageForm
+from .write import StorageWriter
+from .xml import Element, cdata, escaped, parse, tag
+
+Json = dict[str, Any]
+
+
+def as_extensions(root: Node, rules: Rules, losses: Losses) -> Node:
+    """The tree with every macro that the document format has no node for as an extension."""
+    return _Extensions(rules, losses).within(root) if rules.get("macro", "extension") else root
+
+
+class _Extensions:
+    def __init__(self, rules: Rules, losses: Losses) -> None:
+        self.rules = rules
+        self.losses = losses
+        self.table: dict[str, Any] = rules.get("macro", "extension")
+        self.writer = StorageWriter(rules, losses)
+        self.frame = self.writer.forms.frame
+        unsaid = [kind for kind in self.writer.forms.by_kind if kind not in rules.forms]
+        self.macros = frozenset(["macro", *(kind for kind in unsaid if self._macro(kind))])
+
+    def _macro(self, kind: str) -> bool:
+        forms: list[StorageForm] = self.writer.forms.by_kind[kind]
+        return all(form.macro for form in forms)
+
+    def within(self, node: Node) -> Node:
+        holds = "text" in self.rules.holds.get(node.kind, ())
+        node.content = [self._one(self.within(child), inline=holds) for child in node.content]
+        return node
+
+    def _one(self, node: Node, *, inline: bool) -> Node:
+        if node.kind not in self.macros:
+            return node
+        element = next(iter(parse(self.writer.block(node)).elements()), None)
+        if element is None or element.name != self.frame["element"]:
+            return node
+        rich = element.child(self.frame["rich"])
+        kind = self.table["inline" if inline else "bodied" if rich else "block"]
+        return Node(kind, self._attrs(element), node.content if kind == self.table["bodied"] else [], "", node.marks)
+
+    def _attrs(self, element: Element) -> Json:
+        name, parameter = self.frame["name"], self.frame["parameter"]
+        params: Json = {}
+        for child in element.elements():
+            if child.name == parameter:
+                params[child.attrs.get(name, "")] = {self.table["value"]: child.text()}
+                if child.elements():
+                    self.losses.add(f"{element.attrs.get(name)}: what its parameter refers to cannot be said")
+        if body := element.child(self.frame["plain"]):
+            params[self.table["body"]] = {self.table["value"]: body.text()}
+        value, said = self.table["value"], self.table["about"]
+        about = {key: {value: element.attrs[attr]} for attr, key in said.items() if attr in element.attrs}
+        own: Json = {self.table["params"]: params} | ({self.table["meta"]: about} if about else {})
+        key = element.attrs.get(name, "")
+        return {"extensionType": self.table["type"], "extensionKey": key, "parameters": own}
+
+
+def as_macro(node: Node, rules: Rules, frame: dict[str, Any], inner: str) -> str | None:
+    """The macro that an extension is; None for one of another type. `inner` is what it holds, written."""
+    table = rules.get("macro", "extension")
+    if not table or node.attrs.get("extensionType") != table["type"]:
+        return None
+    own = node.attrs.get("parameters")
+    own = own if isinstance(own, dict) else {}
+    values = {str(key): _value(value, table) for key, value in _table(own, table["params"]).items()}
+    body = values.pop(table["body"], None)
+    about = _table(own, table["meta"])
+    attrs = {frame["name"]: str(node.attrs.get("extensionKey", ""))}
+    attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
+    words = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in values.items())
+    words += tag(frame["plain"], {}, cdata(body)) if body is not None else ""
+    words += tag(frame["rich"], {}, inner or "<p></p>") if node.kind == table["bodied"] else ""
+    return tag(frame["element"], attrs, words)
+
+
+def _table(own: Json, name: str) -> Json:
+    found = own.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _value(value: Any, table: Json) -> str:
+    """A parameter's value, which most documents have in a table of its own."""
+    found = value.get(table["value"]) if isinstance(value, dict) else value
+    return "" if found is None else str(found)
