@@ -49,7 +49,7 @@ def convert(
         if from_format == "markdown":
             _rename(tree, rules, to_format)
         if (from_format, to_format) == ("storage", "adf"):
-            tree = _with_extensions(tree, rules, losses)
+            tree = _for_documents(tree, rules, losses)
         return Converted(write(tree, rules, losses, lossless), losses.list())
 
 
@@ -65,10 +65,10 @@ def _rename(tree: Node, rules: Rules, to_format: str) -> None:
                 node.attrs[attr] = names.get(value.lower(), value)
 
 
-def _with_extensions(tree: Node, rules: Rules, losses: Losses) -> Node:
-    from .storage.macro_extensions import as_extensions
+def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
+    from .storage.for_documents import for_documents
 
-    return as_extensions(tree, rules, losses)
+    return for_documents(tree, rules, losses)
 
 
 @contextmanager

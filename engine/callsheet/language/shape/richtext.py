@@ -67,6 +67,36 @@ class DocumentForm(Shape, total=False):
     beyond: Annotated[list[str], Field(description="Of a mark: parents in which it may not stand.")]
 
 
+# `as` is a keyword of Python, too.
+Styled = TypedDict(
+    "Styled",
+    {
+        "property": Required[Annotated[str, Field(description="The property of CSS.")]],
+        "as": Required[Annotated[str, Field(description="The neutral attribute.")]],
+        "values": Required[Annotated[dict[str, Any], Field(description="The property's value → the neutral one.")]],
+    },
+    total=False,
+)
+
+
+class Divided(Shape, total=False):
+    """A block whose attribute follows from the sizes of its parts."""
+
+    attr: Required[str]
+    by: Required[Annotated[str, Field(description="The neutral attribute of each part: its size.")]]
+    values: Required[Annotated[dict[str, list[float]], Field(description="The attribute's value → the sizes.")]]
+
+
+class Columns(Shape, total=False):
+    """Elements that say the widths of a table's columns."""
+
+    group: Required[str]
+    each: Required[str]
+    style: Required[Annotated[str, Field(description="The property that is the width.")]]
+    unit: Required[str]
+    of: Required[Annotated[str, Field(description="The neutral attribute of a cell: the widths of its columns.")]]
+
+
 class StorageForm(Shape, total=False):
     """An element or macro of storage XHTML."""
 
@@ -85,6 +115,7 @@ class StorageForm(Shape, total=False):
     wrap: Annotated[str, Field(description="An element around all children.")]
     around: Annotated[str, Field(description="An element around it and its neighbours of the same kind.")]
     keep: Annotated[list[str], Field(description="Child elements that are kept as they are.")]
+    columns: Columns
     skip: Annotated[list[str], Field(description="Elements between it and its children that say nothing.")]
     says: Annotated[str, Field(description="The neutral attribute that is its text.")]
     name: Annotated[str, Field(description="Of the frame: the attribute with the macro's or parameter's name.")]
@@ -208,6 +239,8 @@ class NodeDefinition(Shape, total=False):
         dict[str, dict[str, dict[str, str]]],
         Field(description="Format \u2192 attribute \u2192 its value in Markdown \u2192 what the format calls that."),
     ]
+    style: Annotated[Styled, Field(description="Of a mark on blocks: how storage XHTML says it.")]
+    divided: Divided
     extension: ExtensionForm
     document: DocumentFrame
     adf: DocumentForm | list[DocumentForm]

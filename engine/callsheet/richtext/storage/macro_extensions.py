@@ -13,12 +13,9 @@ from .xml import Element, cdata, escaped, parse, tag
 Json = dict[str, Any]
 
 
-def as_extensions(root: Node, rules: Rules, losses: Losses) -> Node:
-    """The tree with every macro that the document format has no node for as an extension."""
-    return _Extensions(rules, losses).within(root) if rules.get("macro", "extension") else root
+class Extensions:
+    """Puts extensions in the place of macros that the document format has no node for."""
 
-
-class _Extensions:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses

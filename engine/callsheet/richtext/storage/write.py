@@ -11,6 +11,7 @@ from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
 from .document_nodes import DocumentNodes
 from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
+from .sizes import divided, widths
 from .xml import cdata, escaped, tag, well_formed
 
 
@@ -24,6 +25,7 @@ class StorageWriter:
         self.losses = losses
         self.forms = StorageForms(rules)
         self.framed = DocumentNodes(rules)
+        self.styles = rules.with_key("style")
         self.items = rules.with_key("items")
         self.count = 0
 
@@ -92,13 +94,14 @@ class StorageWriter:
 
     def _tell(self, node: Node) -> None:
         for mark in node.marks:
-            if self.rules.group(node.kind) != "inline":
+            if self.rules.group(node.kind) != "inline" and mark.kind not in self.styles:
                 self.losses.add(f"{mark.kind} of a {node.kind} cannot be said in storage format")
 
     def _formed(self, node: Node, form: StorageForm) -> str:
         if form.macro is not None:
             return self._macro(node, form)
-        attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **_others(node.attrs)}
+        attrs = {**form.said(form.attrs, node.attrs), **form.fixed, **divided(node, self.rules), **_others(node.attrs)}
+        attrs |= self._styled(node, attrs)
         if form.inner:
             said = tag(form.inner, form.said(form.inner_attrs, node.attrs), kept(node.attrs, INSIDE))
             return tag(form.element, attrs, said + self._label(node, form))
@@ -118,7 +121,18 @@ class StorageWriter:
         inner = self._items(node) if node.kind in self.items else self.content(node)
         for wrapper in filter(None, [form.table.get("wrap"), body]):
             inner = tag(wrapper, {}, inner)
-        return kept(node.attrs, BESIDE) + self._fields(node, form) + inner
+        sizes = widths(node, form.table["columns"]) if "columns" in form.table else ""
+        return kept(node.attrs, BESIDE) + sizes + self._fields(node, form) + inner
+
+    def _styled(self, node: Node, attrs: dict[str, str]) -> dict[str, str]:
+        """The style of a block with the declarations of its marks that it does not have yet."""
+        style = attrs.get("style", "")
+        for mark in node.marks:
+            said = self.styles.get(mark.kind)
+            value = said and next((v for v, n in said["values"].items() if n == mark.attrs.get(said["as"])), None)
+            if said and value and said["property"] not in style:
+                style = f"{style} {said['property']}: {value};".lstrip()
+        return {"style": style} if style else {}
 
     def _fields(self, node: Node, form: StorageForm) -> str:
         parts = []

@@ -1,0 +1,39 @@
+"""What storage XHTML says in ways of its own, said as the document format says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules import Rules
+from ..tree import Losses, Mark, Node, walk
+from .forms import style_of
+from .macro_extensions import Extensions
+from .sizes import divide, widen
+from .xml import Element
+
+
+def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
+    """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
+    styles = rules.with_key("style")
+    for node in walk(root):
+        attributes = node.attrs.get("attributes")
+        if isinstance(attributes, dict):
+            node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
+            divide(node, rules)
+        for form in rules.get(node.kind, "storage", ()):
+            if "columns" in form:
+                widen(node, form["columns"])
+    return Extensions(rules, losses).within(root) if rules.get("macro", "extension") else root
+
+
+def _styled(style: Any, kind: str, rules: Rules, styles: dict[str, Any]) -> list[Mark]:
+    """The marks of a block that its style says."""
+    if not isinstance(style, str) or kind not in rules.forms:
+        return []
+    found = style_of(Element("", {"style": style}))
+    may = rules.forms[kind][0].marks
+    return [
+        Mark(mark, {said["as"]: said["values"][found[said["property"]]]})
+        for mark, said in styles.items()
+        if mark in may and found.get(said["property"]) in said["values"]
+    ]
