@@ -10,6 +10,7 @@ from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, text
 from .document_nodes import DocumentNodes
+from .extension_macros import as_macro
 from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
 from .sizes import divided, widths
 from .xml import cdata, escaped, tag, well_formed
@@ -214,8 +215,6 @@ class StorageWriter:
         """A node of the document format as a macro where it is one, or in the frame of such nodes."""
         if not self.framed.frames(node):
             return None
-        from .macro_extensions import as_macro
-
         macro = as_macro(node, self.rules, self.forms.frame, self.content(node))
         return self.framed.written(node, self.content) if macro is None else macro
 

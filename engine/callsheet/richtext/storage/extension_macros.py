@@ -1,0 +1,40 @@
+"""Extensions of a document that are macros, with their parameters and what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules import Rules
+from ..tree import Node
+from .xml import cdata, escaped, tag
+
+Json = dict[str, Any]
+
+
+def as_macro(node: Node, rules: Rules, frame: dict[str, Any], inner: str) -> str | None:
+    """The macro that an extension is; None for one of another type. `inner` is what it holds, written."""
+    table = rules.get("macro", "extension")
+    if not table or node.attrs.get("extensionType") != table["type"]:
+        return None
+    own = node.attrs.get("parameters")
+    own = own if isinstance(own, dict) else {}
+    values = {str(key): _value(value, table) for key, value in _table(own, table["params"]).items()}
+    body = values.pop(table["body"], None)
+    about = _table(own, table["meta"])
+    attrs = {frame["name"]: str(node.attrs.get("extensionKey", ""))}
+    attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
+    words = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in values.items())
+    words += tag(frame["plain"], {}, cdata(body)) if body is not None else ""
+    words += tag(frame["rich"], {}, inner or "<p></p>") if node.kind == table["bodied"] else ""
+    return tag(frame["element"], attrs, words)
+
+
+def _table(own: Json, name: str) -> Json:
+    found = own.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _value(value: Any, table: Json) -> str:
+    """A parameter's value, which most documents have in a table of its own."""
+    found = value.get(table["value"]) if isinstance(value, dict) else value
+    return "" if found is None else str(found)
