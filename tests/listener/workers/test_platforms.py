@@ -1,0 +1,53 @@
+"""Several processes where ports are not shared, and where there cannot be several."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from callsheet.cli.builtin.serving import workers_of
+from callsheet.errors import UsageError
+from callsheet.listener.workers import assignment
+from support.listening import SECRET, Listener, environment, event, until
+
+# What the system cannot do is said to every worker too: each is started with the same words.
+INHERITING = (
+    "import sys; import callsheet.listener.server.bind as bind; bind.shares_ports = lambda: False; "
+    "from callsheet.cli.main import run; sys.exit(run('lms', ['webhook', 'listen', *sys.argv[1:]]))"
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no workers there")
+def test_workers_inherit_one_socket_where_ports_are_not_shared(tmp_path: Path) -> None:
+    words = ["--addr", ":0", "--workers", "2", "--inbox", "in.db", "--handler", "./note"]
+    (tmp_path / "note").write_text("#!/bin/sh\necho $EVENT_ID >> got\n", encoding="utf-8")
+    (tmp_path / "note").chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INHERITING, *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path, LMS_SECRET=SECRET),
+    )  # fmt: skip
+    listener = Listener(process, tmp_path)
+    try:
+        listener.wait_ready()
+        listener.logged("ready: 2 workers")
+        assert {listener.send(event(str(number))).status for number in range(12)} == {200}
+        expected = Counter(str(number) for number in range(12))
+        until(lambda: Counter((tmp_path / "got").read_text(encoding="utf-8").split()) == expected, "each once")
+        assert listener.stop() == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+        listener.finish()
+
+
+def test_a_system_without_what_workers_need_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "can_have_workers", lambda: False)
+    monkeypatch.setattr(assignment, "usable_cores", lambda: 4)
+    for text in ("2", "auto"):
+        with pytest.raises(UsageError, match="--workers needs Linux or macOS"):
+            workers_of(text)
+    assert [workers_of(text) for text in (None, "1")] == [1, 1]
