@@ -194,3 +194,29 @@ def test_a_sender_is_answered_while_the_disk_hangs_and_its_event_runs_when_it_wa
         assert (queue.changes, handler.runs) == ([("done", 1)], {"r/1": 1})
 
     asyncio.run(play())
+
+
+def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> None:
+    class Stuck(Memory):
+        async def complete(self, lease: Lease) -> bool:
+            await self.held.wait()
+            return await super().complete(lease)
+
+    async def play() -> None:
+        queue, handler = Stuck(), Noted()
+        worker = worker_of(queue)
+        queue.held.clear()
+        limit = worker.runner.concurrency.limit
+        free = []
+        for number in range(1, 5 * limit):
+            worker.run_event(Lease(number, 1), event(str(number)), [job("a", handler)])
+            if number % limit == 0:
+                await reach(lambda wanted=number: sum(handler.runs.values()) == wanted)
+                await asyncio.sleep(0)
+                free.append(worker.free_slots)
+        assert free == [limit, limit, limit, 0]
+        queue.held.set()
+        await until_idle(worker)
+        assert worker.free_slots == limit
+
+    asyncio.run(play())

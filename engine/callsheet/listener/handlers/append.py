@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import select
 import stat
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
+from .done_within import done_within
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
@@ -22,32 +25,87 @@ if TYPE_CHECKING:
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
+class _Line(NamedTuple):
+    data: bytes
+    deadline: float
+    written: asyncio.Future[None]
+
+
 class Append(Base):
+    """Lines that come while others are written go into the file together, in one write."""
+
     keys = frozenset({"file", "input"})
     required_key = "file"
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.path = os.path.join(context.folder, table["file"])
-        self.pool = ThreadPool(table.get("concurrency", 64))
+        self._pool = ThreadPool(1)
+        self._waiting: list[_Line] = []
+        self._is_writing = False
 
     async def run(self, event: Event, job: str) -> None:
         del job
-        line = self.input_of(event)
-        await self.pool.run(lambda: self._append(line if line.endswith(b"\n") else line + b"\n"), self.timeout)
+        text = self.input_of(event)
+        loop = asyncio.get_running_loop()
+        line = _Line(
+            text if text.endswith(b"\n") else text + b"\n", time.monotonic() + self.timeout, loop.create_future()
+        )
+        self._waiting.append(line)
+        if not self._is_writing:
+            self._is_writing = True
+            loop.call_soon(self._write_waiting)
+        if not await done_within(line.written, self.timeout):
+            line.written.cancel()  # it will be tried again, so it must not be written by now
+            raise HandlerFailed(f"no result after {self.timeout:g} s")
+        line.written.result()
 
-    def _append(self, line: bytes) -> None:
+    def _write_waiting(self) -> None:
+        lines, self._waiting = self._waiting, []
+        work = self._pool.submit(lambda: self._write([line for line in lines if not line.written.done()]))
+        work.add_done_callback(lambda done: self._on_written(lines, done))
+
+    def _on_written(self, lines: Sequence[_Line], work: asyncio.Future[dict[_Line, HandlerFailed]]) -> None:
+        error = work.exception()
+        failed: Mapping[_Line, BaseException] = work.result() if error is None else dict.fromkeys(lines, error)
+        for line in lines:
+            if line.written.done():
+                continue
+            if line in failed:
+                line.written.set_exception(failed[line])
+            else:
+                line.written.set_result(None)
+        if self._waiting:
+            self._write_waiting()
+        else:
+            self._is_writing = False
+
+    def _write(self, lines: Sequence[_Line]) -> dict[_Line, HandlerFailed]:
+        """In a thread. What was not written, and why."""
+        if not lines:
+            return {}
         try:
             opened = os.open(self.path, _FLAGS, 0o600)
             try:
                 if stat.S_ISREG(os.fstat(opened).st_mode):
-                    _append_to_file(opened, line)
-                else:
-                    _write_to_pipe(opened, line, time.monotonic() + self.timeout)
+                    _append_to_file(opened, b"".join(line.data for line in lines))
+                    return {}
+                return self._each(lines, lambda line: _write_to_pipe(opened, line.data, line.deadline))
             finally:
                 os.close(opened)
         except OSError as error:
-            raise HandlerFailed(f"{self.path}: {_reason(error)}") from None
+            if len(lines) > 1:  # what is too large for the disk must not keep the others out
+                return {line: failed for each in lines for line, failed in self._write([each]).items()}
+            return {line: HandlerFailed(f"{self.path}: {_reason(error)}") for line in lines}
+
+    def _each(self, lines: Sequence[_Line], write: Callable[[_Line], None]) -> dict[_Line, HandlerFailed]:
+        failed = {}
+        for line in lines:
+            try:
+                write(line)
+            except OSError as error:
+                failed[line] = HandlerFailed(f"{self.path}: {_reason(error)}")
+        return failed
 
 
 def _append_to_file(opened: int, line: bytes) -> None:

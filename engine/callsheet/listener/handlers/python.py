@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
+from .done_within import done_within
 from .functions import find
 from .limits import ConcurrencyLimit
 from .python_process import PythonProcesses
@@ -72,11 +73,11 @@ class Python(Base):
         task.add_done_callback(self.running.discard)
         self._in_time += 1
         try:
-            await asyncio.wait([task], timeout=self.timeout)
+            in_time = await done_within(task, self.timeout)
         finally:
             self._in_time -= 1
             task.cancel()
-        if not task.done():
+        if not in_time:
             raise HandlerFailed(f"no result after {self.timeout:g} s")
         if (error := task.result()) is not None:
             raise failure_of(error)

@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from . import HandlerFailed, failure_of
+from .done_within import done_within
 
 # Seconds after which a thread without work ends.
 IDLE_TIMEOUT = 10.0
@@ -44,23 +45,24 @@ class ThreadPool:
     async def run(self, function: Callable[[], Any], time_limit: float) -> Any:
         if self.running >= self.max_running:
             raise HandlerFailed(f"{self.running} earlier runs have not ended yet")
-        loop = asyncio.get_running_loop()
-        result: asyncio.Future[Any] = loop.create_future()
-        self._submit(_Task(function, loop, result))
-        done, _ = await asyncio.wait([result], timeout=time_limit)
-        if not done:
+        result = self.submit(function)
+        if not await done_within(result, time_limit):
             self._overdue.add(result)
             raise HandlerFailed(f"no result after {time_limit:g} s")
         return result.result()
 
-    def _submit(self, run: _Task) -> None:
+    def submit(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Its result, or the `HandlerFailed` that stands for what it raised."""
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[Any] = loop.create_future()
         self.running += 1
         with self._lock:
-            self._waiting.put(run)
-            if self._threads >= self.running:  # one of them has nothing to do
-                return
-            self._threads += 1
-        threading.Thread(target=self._run_tasks, daemon=True).start()
+            self._waiting.put(_Task(function, loop, result))
+            is_new = self._threads < self.running  # else one of them has nothing to do
+            self._threads += is_new
+        if is_new:
+            threading.Thread(target=self._run_tasks, daemon=True).start()
+        return result
 
     def _run_tasks(self) -> None:
         while True:

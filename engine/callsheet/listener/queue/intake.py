@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
+from ..handlers.done_within import done_within
 from .port import PutResult, Queue, QueueFailed, TooLarge
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ class Intake:
             if run_here:
                 self._pending += 1
                 future.add_done_callback(partial(self._on_stored, event, jobs))
-            await asyncio.wait((future,), timeout=self.timeout)
-            if not future.done():
+            if not await done_within(future, self.timeout):
                 future.add_done_callback(_consume_exception)
                 return Verdict(503, "inbox_failed", f"not kept within {self.timeout:g} s")
             return ACCEPTED if future.result().stored else DUPLICATE

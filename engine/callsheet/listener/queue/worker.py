@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_REASON = 2000
 _MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0
+_MAX_HELD = 4  # runs for each place for a handler
 QueueChange = Callable[[], Awaitable[bool]]
 
 
@@ -60,6 +61,7 @@ class Worker:
         self._unsaved: set[QueueChange] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._slot_freed = asyncio.Event()
+        self._saving = 0
         self._stopping = self._shutting_down = False
         self._reported: str | None = None
 
@@ -69,7 +71,9 @@ class Worker:
 
     @property
     def free_slots(self) -> int:
-        return 0 if self._stopping else max(0, self.runner.concurrency.limit - len(self._runs))
+        """Places for handlers. A run whose result is being saved takes none, up to a bound."""
+        limit, held = self.runner.concurrency.limit, len(self._runs)
+        return 0 if self._stopping else max(0, min(limit + self._saving, _MAX_HELD * limit) - held)
 
     async def start(self) -> None:
         """The queue is open."""
@@ -157,11 +161,18 @@ class Worker:
                 raise
             await self._retry_or_give_up(lease, "cancelled")  # by a handler: nobody else does
             return
-        if not result.failed:
-            if await self._save(lease, partial(self.queue.complete, lease)):
-                self.log.delivery(200, "handled", "inbox", event, time.perf_counter() - started)
-            return
-        await self._handle_failure(lease, event, result, time.perf_counter() - started)
+        self._saving += 1
+        self._slot_freed.set()
+        try:
+            await self._save_result(lease, event, result, time.perf_counter() - started)
+        finally:
+            self._saving -= 1
+
+    async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
+        if result.failed:
+            await self._handle_failure(lease, event, result, duration)
+        elif await self._save(lease, partial(self.queue.complete, lease)):
+            self.log.delivery(200, "handled", "inbox", event, duration)
 
     async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
         detail = failure(result).detail

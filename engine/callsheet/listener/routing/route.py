@@ -36,12 +36,16 @@ class Route(NamedTuple):
 
 
 class EventPlan(NamedTuple):
-    """What becomes of one type of event of one source. `requires` is what such an event cannot be without."""
+    """What becomes of one type of event of one source. `requires` is what such an event cannot be without.
+
+    `jobs` are there where no route has a condition.
+    """
 
     known: bool
     wanted: bool
     requires: Callable[[Any], bool] | None
     routes: RouteIndex
+    jobs: list[Job] | None
 
 
 def make_route(name: str, definition: shape.RouteDefinition, handlers: Sequence[Handler]) -> Route:
@@ -79,8 +83,8 @@ class RoutingTable:
 
     def jobs(self, plan: EventPlan, event: Event) -> list[Job]:
         """What is to be done with an event, in the order of the routes."""
-        if not plan.routes.count:
-            return []
+        if plan.jobs is not None:
+            return plan.jobs
         return [job for route in plan.routes.matching(event.fast_scope) for job in route.jobs]
 
     def _make_plan(self, source: str, type_: str) -> EventPlan:
@@ -89,9 +93,10 @@ class RoutingTable:
         wanted = known and (not self._filters or any(regex.match(type_) for regex in self._filters))
         matching = [route for route in self.routes if wanted and accepts(route.definition, source, type_)]
         requires = compile_condition(event["requires"]) if event and "requires" in event else None
-        return EventPlan(
-            known, wanted, requires, RouteIndex((route.definition.get("when"), route) for route in matching)
-        )
+        index = RouteIndex((route.definition.get("when"), route) for route in matching)
+        routes = index.constant
+        jobs = None if routes is None else [job for route in routes for job in route.jobs]
+        return EventPlan(known, wanted, requires, index, jobs)
 
     def _definition_of(self, source: str, type_: str) -> Any:
         """The definition of a type: its own, or that of the first pattern that fits."""

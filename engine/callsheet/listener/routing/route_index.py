@@ -87,6 +87,13 @@ class RouteIndex:
             )
             bounds[1].add(comparison.value, entry)
 
+    @property
+    def constant(self) -> list[Any] | None:
+        """The items, where none of them has a condition."""
+        if self._equal or self._bounded or any(entry.condition is not None for entry in self._always):
+            return None
+        return [entry.item for entry in self._always]
+
     def matching(self, scope: Any) -> list[Any]:
         """The items whose conditions hold, in order."""
         entries = list(self._always)

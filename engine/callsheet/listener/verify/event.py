@@ -5,11 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...jsontext import dump, parse
 from .signed_message import Headers, text_headers
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):  # noqa: N801 - used like `property`
+    """`functools.cached_property` without its lock, which costs more than what most of these hold."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> T:
+        value: T = self.make(instance)
+        instance.__dict__[self.name] = value
+        return value
 
 
 class EventSource(Protocol):
@@ -69,17 +85,21 @@ class Event:
             key = f"{prefix}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
         return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
 
-    @cached_property
+    @lazy
     def payload(self) -> Any:
         """The payload with every number as it was sent."""
         return parse(self.text)
 
-    @cached_property
+    @lazy
     def query_values(self) -> dict[str, str]:
         return query_values(self.query)
 
+    @lazy
+    def header_values(self) -> dict[str, str]:
+        return text_headers(self.headers)
+
     def _outer_scope(self, payload: Any) -> dict[str, Any]:
-        return {"payload": payload, "headers": text_headers(self.headers), "query": self.query_values}
+        return {"payload": payload, "headers": self.header_values, "query": self.query_values}
 
     def _scope(self, payload: Any) -> dict[str, Any]:
         outer = self._outer_scope(payload)
@@ -91,17 +111,17 @@ class Event:
         }
         return {**outer, **named}
 
-    @cached_property
+    @lazy
     def fast_scope(self) -> dict[str, Any]:
         """What conditions see: floats are Python's."""
         return self._scope(self._payload)
 
-    @cached_property
+    @lazy
     def scope(self) -> dict[str, Any]:
         """What placeholders see: every number as it was sent."""
         return self._scope(self.payload)
 
-    @cached_property
+    @lazy
     def record(self) -> dict[str, Any]:
         """What handlers get: one shape for every envelope, and whatever else the payload held beside its body."""
         named = {name: self.scope[name] for name in _STANDARD_KEYS}
@@ -113,12 +133,14 @@ class Event:
     def _is_extra(self, name: str, value: Any, named: dict[str, Any]) -> bool:
         return name not in named and value is not named["body"] and name not in self.source.registered
 
-    @cached_property
+    @lazy
     def record_text(self) -> str:
         return dump(self.record)
 
 
 def query_values(query: bytes) -> dict[str, str]:
+    if not query:
+        return {}
     from urllib.parse import parse_qsl
 
     return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))

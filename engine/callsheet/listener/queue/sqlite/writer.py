@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from ..port import QueueFailed, Unstorable
@@ -29,9 +30,8 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem: str | None = None
         self._connection = connection
-        self._changes: deque[_Change] = deque()
-        self._wake = threading.Event()
-        self._closing = False
+        self._changes: list[_Change] = []
+        self._batches: SimpleQueue[list[_Change] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
@@ -40,19 +40,29 @@ class Writer:
         """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._changes.append(_Change(operation, future))
-        if not self._wake.is_set():  # it is cleared before the changes are looked at, so none is missed
-            self._wake.set()
+        if len(self._changes) == 1:
+            self._loop.call_soon(self._send)  # what else this turn of the loop brings goes into the same commit
         return future
 
+    def _send(self) -> None:
+        changes, self._changes = self._changes, []
+        self._batches.put(changes)
+
     def _run(self) -> None:
-        while not self._closing or self._changes:
-            self._wake.wait()
-            self._wake.clear()
-            batch = []
-            while self._changes:
-                batch.append(self._changes.popleft())
+        while (batch := self._batches.get()) is not None:
+            is_last = not self._extend(batch)
             if batch:
                 self._deliver(batch, self._write(batch, time.monotonic() + SPLIT_TIMEOUT))
+            if is_last:
+                return
+
+    def _extend(self, batch: list[_Change]) -> bool:
+        """Add what came meanwhile; whether more may come."""
+        with contextlib.suppress(Empty):
+            while (changes := self._batches.get_nowait()) is not None:
+                batch += changes
+            return False
+        return True
 
     def _write(self, batch: list[_Change], deadline: float) -> list[Any]:
         """Results and failures in the order of the changes. What cannot be written fails alone."""
@@ -93,8 +103,8 @@ class Writer:
 
     async def close(self) -> None:
         """A disk that hangs does not keep the process from ending."""
-        self._closing = True
-        self._wake.set()
+        self._send()
+        self._batches.put(None)
         await asyncio.to_thread(self._thread.join, _CLOSE_TIMEOUT)
         if not self._thread.is_alive():
             self._connection.close()
