@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from callsheet.listener.handlers import HandlerFailed, threads
+from callsheet.listener.handlers import HandlerFailed, late_results, threads
 from callsheet.listener.handlers.threads import ThreadPool
 from support.listening import until
 
@@ -54,5 +54,45 @@ def test_a_run_that_overran_keeps_its_place() -> None:
         assert await made.run(lambda: "again", 30) == "again"
         with pytest.raises(HandlerFailed, match="ZeroDivisionError"):
             await made.run(lambda: 1 / 0, 30)
+
+    asyncio.run(work())
+
+
+def test_a_run_that_overran_is_waited_for_instead_of_being_started_again() -> None:
+    made, go, begun = ThreadPool(3), threading.Event(), []
+
+    def late() -> str:
+        begun.append(1)
+        assert go.wait(30)
+        return f"run {len(begun)}"
+
+    async def work() -> None:
+        for _ in range(2):
+            with pytest.raises(HandlerFailed, match="no result after"):
+                await made.run(late, 0.02, "job of event 1")
+        assert (begun, made.running) == ([1], 1)
+        go.set()
+        assert await made.run(lambda: "of another event", 30, "job of event 2") == "of another event"
+        assert await made.run(late, 30, "job of event 1") == "run 1"
+        assert await made.run(late, 30, "job of event 1") == "run 2"
+
+    asyncio.run(work())
+
+
+def test_what_ended_late_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_results, "MOST", 2)
+
+    async def work() -> None:
+        kept = late_results.LateResults()
+        futures = [asyncio.get_running_loop().create_future() for _ in range(4)]
+        for number, future in enumerate(futures):
+            if number != 1:
+                future.set_result(number)
+            kept.keep(str(number), future)
+        assert [kept.take(str(number)) for number in range(4)] == [None, futures[1], None, futures[3]]
+        monkeypatch.setattr(late_results, "KEPT", -1.0)
+        kept.keep("old", futures[0])
+        kept.keep("running", futures[1])
+        assert (kept.take("old"), kept.take("running")) == (None, futures[1])
 
     asyncio.run(work())

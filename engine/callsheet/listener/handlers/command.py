@@ -43,11 +43,11 @@ class Command(Base):
     async def run(self, event: Event, job: str) -> None:
         values = self.call.fill(event.scope)
         data = self.input_of(event)
-        out, err = Excerpt(MAX_OUTPUT), Excerpt(MAX_OUTPUT)
 
-        def run_command() -> int:
+        def run_command() -> tuple[int, str, str]:
+            out, err = Excerpt(MAX_OUTPUT), Excerpt(MAX_OUTPUT)
             stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-            return self.context.run_command(
+            code = self.context.run_command(
                 self.call.program,
                 self.call.words,
                 values,
@@ -57,12 +57,13 @@ class Command(Base):
                 stdout=out,
                 stderr=err,
             )
+            return code, out.text, err.text
 
-        code = await self.pool.run(run_command, self.timeout)
-        for line in (out.text + err.text).splitlines():
+        code, out, err = await self.pool.run(run_command, self.timeout, f"{job} {event.key}")
+        for line in (out + err).splitlines():
             self.context.report(f"{job}: {line}")
         if code:
-            raise HandlerFailed(f"exit code {code}: {_last_line(err.text)}")
+            raise HandlerFailed(f"exit code {code}: {_last_line(err)}")
 
 
 class Excerpt(io.StringIO):

@@ -43,14 +43,13 @@ class Python(Base):
             self.concurrency_limits = self.concurrency_limits or (ConcurrencyLimit(MAX_PROCESSES),)
 
     async def run(self, event: Event, job: str) -> None:
-        del job
         if self.processes is not None:
             await self.processes.run(event.record_text.encode(), self.timeout)
         elif self.is_async:
             await self._run_async(dict(event.record))
         else:
             record = dict(event.record)
-            await self.pool.run(lambda: self.function(record), self.timeout)
+            await self.pool.run(lambda: self.function(record), self.timeout, f"{job} {event.key}")
 
     @property
     def overdue(self) -> int:

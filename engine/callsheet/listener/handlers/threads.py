@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from . import HandlerFailed, failure_of
 from .done_within import done_within
+from .late_results import LateResults
 
 # Seconds after which a thread without work ends.
 IDLE_TIMEOUT = 10.0
@@ -33,6 +34,7 @@ class ThreadPool:
         self.max_running = max_running
         self.running = 0
         self._overdue: set[asyncio.Future[Any]] = set()
+        self._late_results = LateResults()
         self._threads = 0
         self._waiting: SimpleQueue[_Task] = SimpleQueue()
         self._lock = threading.Lock()
@@ -42,12 +44,21 @@ class ThreadPool:
         """Runs that nobody waits for any more, and that have not ended."""
         return len(self._overdue)
 
-    async def run(self, function: Callable[[], Any], time_limit: float) -> Any:
-        if self.running >= self.max_running:
-            raise HandlerFailed(f"{self.running} earlier runs have not ended yet")
-        result = self.submit(function)
+    async def run(self, function: Callable[[], Any], time_limit: float, name: str = "") -> Any:
+        """The result of the function.
+
+        `name` says what is done, and for which event. Where a run of this name took too long, its end is waited for and
+        its result taken: it cannot be stopped, so a second one would do the same once more.
+        """
+        result = self._late_results.take(name)
+        if result is None:
+            if self.running >= self.max_running:
+                raise HandlerFailed(f"{self.running} earlier runs have not ended yet")
+            result = self.submit(function)
+        self._overdue.discard(result)
         if not await done_within(result, time_limit):
             self._overdue.add(result)
+            self._late_results.keep(name, result)
             raise HandlerFailed(f"no result after {time_limit:g} s")
         return result.result()
 
