@@ -262,10 +262,12 @@ def test_a_kind_of_handler(tmp_path: Path, outside: Any) -> None:
     event: Any = SimpleNamespace(type="ring")
     asyncio.run(made[0].run(event, "r/0"))
     assert seen == ["a: ring (r/0)"]
-    with pytest.raises(DefinitionError, match="url: not a key of handler 'remember'"):
+    with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "remember"\nfile = "a"\nurl = "https://h"\n', tmp_path)
-    with pytest.raises(DefinitionError, match="handler 'remember' needs 'file'"):
+    assert "url: not a key of handler 'remember'" in caught.value.details[0]
+    with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "remember"\n', tmp_path)
+    assert "handler 'remember' needs 'file'" in caught.value.details[0]
     with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "remembr"\nfile = "a"\n', tmp_path)
     assert "no handler 'remembr', did you mean 'remember'?" in caught.value.details[0]

@@ -14,15 +14,25 @@ from pydantic import ValidationError
 from ..errors import DefinitionError, closest, did_you_mean
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems
+from .checks.examples import CommandLines, example_findings
 from .checks.links import link_findings
+from .checks.listener import event_findings, route_findings, source_findings
 from .checks.operations import operation_problems
 from .checks.params import param_findings
 from .checks.problem import Finding, Problem, worded
 from .checks.reach import safety_findings
 from .checks.schemas import schema_problems
-from .checks.shapes import adapter, allowed_keys
+from .checks.shadows import case_findings, companion_findings, shadow_findings
+from .checks.shapes import adapter, allowed_keys, places
 from .checks.together import together_findings
-from .checks.tree import alias_problems, default_problems, option_problems, place_problems, program_problems
+from .checks.tree import (
+    alias_problems,
+    default_problems,
+    option_problems,
+    place_problems,
+    program_problems,
+    words_by_group,
+)
 from .load import Definition, Definitions
 from .locate import Path
 from .shape import COMPLETED, KINDS
@@ -48,8 +58,9 @@ def problems_in(
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
         for definition in definitions.values():
-            found = [*link_findings(definition, known), *together_findings(definition)]
-            problems.extend(Problem(definition, finding) for finding in found)
+            found = list(places(definition.kind, definition.table))
+            each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
+            problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
     return problems
 
@@ -103,21 +114,29 @@ def _meant(definition: Definition, definitions: Definitions) -> str:
 
 def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
     """What takes more than a shape to say, by kind."""
+    lines, words = CommandLines(definitions), words_by_group(definitions)
+    schemas = {id for kind, id in definitions if kind == "schema"}
     checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
         "command": (
             place_problems,
-            alias_problems,
+            partial(alias_problems, words=words),
             option_problems,
             param_findings,
+            partial(example_findings, lines=lines),
             partial(command_problems, operations=operations),
             partial(safety_findings, aliases=operations),
         ),
-        "group": (place_problems, alias_problems, default_problems),
-        "program": (option_problems, param_findings, program_problems),
+        "group": (place_problems, partial(alias_problems, words=words), default_problems),
+        "program": (option_problems, param_findings, program_problems, partial(example_findings, lines=lines)),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems, address_problems),
-        **dict.fromkeys(("product", "service", "deployment", "auth"), (address_problems,)),
-        "schema": (schema_problems,),
+        **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),
+        "service": (address_problems, companion_findings),
+        "schema": (partial(schema_problems, known=schemas),),
+        "assignment": (case_findings,),
+        "source": (source_findings, companion_findings),
+        "event": (event_findings,),
+        "route": (route_findings,),
     }
     for (kind, _), definition in definitions.items():
         for find in checks.get(kind, ()):

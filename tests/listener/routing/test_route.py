@@ -92,6 +92,6 @@ def test_the_types_of_a_route_are_those_of_the_sources_that_it_names(
         if problem is None:
             assert [route.name for route in read_routes(catalog, wanted, context).routes] == ["r"]
         else:
-            with pytest.raises(UsageError, match='route "r": ') as caught:
+            with pytest.raises(UsageError) as caught:
                 read_routes(catalog, wanted, context)
-            assert problem in caught.value.message
+            assert f'{routes}:3: route "r": on.0: {problem}' in caught.value.details[0]

@@ -12,6 +12,8 @@ from ..load import Definition, Definitions
 from ..locate import Path
 from ..merge import ACTION
 from ..scopes import names_in, roots
+from ..template import TemplateError, expressions
+from .operations import misfit
 
 Problems = Iterator[tuple[Path, str]]
 Names = set[str]
@@ -69,6 +71,7 @@ class Checker:
         self.applies = applies
         self.converters = CONVERTERS
         self.single: Names = set()
+        self.choices: dict[str, list[str]] = {}  # of the parameters that have some
 
     def _table(self, kind: str, id: str) -> dict[str, Any] | None:
         found = self.definitions.get((kind, self.operations.get(id, id) if kind == "operation" else id))
@@ -83,6 +86,7 @@ class Checker:
         made = {param[key] for param in params for key in ("front", "beside") if key in param}
         names = {identifier(param["name"]) for param in params} | made | ALWAYS
         yield from self._params(table, names)
+        self.choices = {identifier(param["name"]): param["choices"] for param in params if "choices" in param}
         self.single = {identifier(param["name"]) for param in params if _is_single(param)}
         yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
         if "call" in table:
@@ -97,6 +101,7 @@ class Checker:
             bound.update(dict.fromkeys(added, place))
             names = names | added
             self.single -= added
+            self.choices = {name: words for name, words in self.choices.items() if name not in added}
         yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
         yield from self._convert(table, names, (*at, "convert"))
 
@@ -173,10 +178,24 @@ class Checker:
         for name in given:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}"
+        yield from self._values(operation, given, at)
         for here in self._variants(operation):
             missing = [name for name, required in _takes(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args"
+
+    def _values(self, operation: dict[str, Any], given: Mapping[str, Any], at: Path) -> Problems:
+        """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
+        here = next(iter(self._variants(operation)), operation)
+        params = {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
+        for name, value in given.items():
+            if name not in params:
+                continue
+            choices = self.choices.get(value[1:-1].strip(), ()) if isinstance(value, str) and value[:1] == "{" else ()
+            for each in choices or (() if is_filled(value) else (value,)):
+                if fault := misfit(params[name], each):
+                    yield (*at, "args", name), fault
+                    break
 
     def _variants(self, operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """The operation as it is on each deployment that matters here; as it is elsewhere for those not named."""
@@ -184,6 +203,17 @@ class Checker:
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
+
+
+def is_filled(value: Any) -> bool:
+    """Whether a value has placeholders; one that is broken counts as none of this check's business."""
+    if isinstance(value, str):
+        try:
+            return bool(expressions(value))
+        except TemplateError:
+            return True
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(is_filled(part) for part in parts)
 
 
 def _takes(operation: Mapping[str, Any]) -> dict[str, bool]:

@@ -12,15 +12,15 @@ from ..load import Definition
 from ..scopes import names_in, roots
 from ..template import TemplateError, compile_expression, expressions
 from .problem import Finding, Findings
-from .shapes import Place, places
+from .shapes import Place
 
 Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
 
 
-def link_findings(definition: Definition, known: Known) -> Findings:
+def link_findings(definition: Definition, found: list[Place], known: Known) -> Findings:
     if not definition.id.isprintable():
         yield Finding((), f"the id {definition.id!r} holds a control character")
-    for place in places(definition.kind, definition.table):
+    for place in found:
         yield from _references(place, known)
         yield from (Finding(place.path, text) for text in _faults(place))
 

@@ -59,6 +59,12 @@ def _name(kind: str, id: str) -> str:
     return f'{kind} "{id if id.isprintable() else ascii(id)[1:-1]}"'
 
 
+def place_of(definition: Definition, path: Path) -> str:
+    """`file:line: kind "id": key.path` of a place in a definition."""
+    at = f"{_at(_spot(definition, path))}: {_name(definition.kind, definition.id)}"
+    return f"{at}: {'.'.join(map(str, path))}" if path else at
+
+
 def _key(path: Path) -> str:
     return ".".join(map(str, path)) + ": " if path else ""
 

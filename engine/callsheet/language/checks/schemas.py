@@ -78,8 +78,7 @@ def can_hold(key: str, value: Any) -> bool:
     return key not in _HOLDS or _HOLDS[key][0](value)
 
 
-def schema_problems(definitions: Definitions, definition: Definition) -> Findings:
-    known = {id for kind, id in definitions if kind == "schema"}
+def schema_problems(definitions: Definitions, definition: Definition, known: set[str]) -> Findings:
     yield from _schema(definition.table, (), known)
     if _circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")

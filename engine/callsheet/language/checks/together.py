@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..load import Definition
 from ..shape import RULES
 from ..shape.rules import Rule
 from .problem import Finding, Findings
-from .shapes import places
+from .shapes import Place
 
 
-def together_findings(definition: Definition) -> Findings:
-    for place in places(definition.kind, definition.table):
+def together_findings(found: list[Place]) -> Findings:
+    for place in found:
         if isinstance(place.value, dict):
             for rule in RULES.get(str(place.schema.get("title")), ()):
                 yield from (Finding((*place.path, key), text) for key, text in _broken(rule, place.value))

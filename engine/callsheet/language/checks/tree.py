@@ -12,6 +12,9 @@ from .problem import Finding, Findings, Key
 HELP = ("help", "h")
 _IN_THE_TREE = ("group", "command")
 
+# Group → word → what it means there: kind, id, and the place among its aliases; -1 is the name itself.
+Words = dict[str, dict[str, list[tuple[str, str, int]]]]
+
 
 def place_problems(definitions: Definitions, definition: Definition) -> Findings:
     """Every word is one, the words before the last are a group, and nothing else is called the same."""
@@ -29,27 +32,26 @@ def place_problems(definitions: Definitions, definition: Definition) -> Findings
         yield Finding((), f"a group is called {id!r} as well", (("group", id),))
 
 
-def alias_problems(definitions: Definitions, definition: Definition) -> Findings:
+def alias_problems(_: Definitions, definition: Definition, words: Words) -> Findings:
     """An alias that means something else already would never be reached, or would hide that."""
-    names = names_in_group(definitions, definition.id.rpartition(" ")[0])
+    names = words.get(definition.id.rpartition(" ")[0], {})
     own = (definition.kind, definition.id)
     for place, alias in enumerate(definition.table.get("aliases", ())):
         for other in names.get(alias, ()):
             if other[:2] != own or other[2] != place:
-                kind, id, _ = other
+                kind, id, _place = other
                 said = "an earlier alias of its own" if other[:2] == own else f"{kind} {id!r}"
                 if other[:2] != own or other[2] < place:
                     yield Finding(("aliases", place), f"{alias!r} means {said} already", ((kind, id),))
 
 
-def names_in_group(definitions: Definitions, parent: str) -> dict[str, list[tuple[str, str, int]]]:
-    """Word → what it means in a group: kind, id, and the place among its aliases; -1 is the name itself."""
-    found: dict[str, list[tuple[str, str, int]]] = {}
+def words_by_group(definitions: Definitions) -> Words:
+    found: Words = {}
     for (kind, id), definition in definitions.items():
-        above, _, name = id.rpartition(" ")
-        if kind in _IN_THE_TREE and above == parent:
+        if kind in _IN_THE_TREE:
+            above, _, name = id.rpartition(" ")
             for place, word in enumerate([name, *definition.table.get("aliases", ())], -1):
-                found.setdefault(word, []).append((kind, id, place))
+                found.setdefault(above, {}).setdefault(word, []).append((kind, id, place))
     return found
 
 
@@ -66,7 +68,7 @@ def program_problems(definitions: Definitions, program: Definition) -> Findings:
     """Aliases and headings name commands and groups that there are."""
     tree = [id for kind, id in definitions if kind in _IN_THE_TREE]
     top = [id for id in tree if " " not in id]
-    taken = names_in_group(definitions, "")
+    taken = words_by_group(definitions).get("", {})
     for word, line in program.table.get("aliases", {}).items():
         if word in taken:
             yield Finding(("aliases", word), f"{word!r} means {taken[word][0][0]} {taken[word][0][1]!r} already")

@@ -111,6 +111,7 @@ class Signed(Pick, total=False):
     encoding: Required[Literal["hex", "base64"]]
     signed: Annotated[
         Template,
+        seeing("headers", "timestamp", "url", "body", "form"),
         Field(
             description="What is signed; sees headers, timestamp, url and, as the raw bytes, {body}, or, instead of it,"
             " form: the fields of a form, each with name and value. Default: {body}."
@@ -120,7 +121,9 @@ class Signed(Pick, total=False):
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
     env: Annotated[str, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[
-        dict[str, Template], Field(description="Headers of a delivery made here; see signature, timestamp.")
+        dict[HeaderName, Template],
+        seeing("signature", "timestamp", "headers"),
+        Field(description="Headers of a delivery made here; see signature, timestamp."),
     ]
 
 
@@ -151,9 +154,17 @@ class ChallengeDefinition(Shape, total=False):
     """A question that a sender asks before it sends events. One in a POST must be proved as events are."""
 
     method: Literal["GET", "POST"]
-    when: Required[Annotated[Expression, Field(description="Whether it is one; sees payload, headers, query.")]]
+    when: Required[
+        Annotated[
+            Expression, seeing(*_OF_A_DELIVERY), Field(description="Whether it is one; sees payload, headers, query.")
+        ]
+    ]
     token: Annotated[PlainToken, Field(description="The secret that it must hold.")]
-    reply: Annotated[Value, Field(description="The answer: a text, or a table as JSON; sees what `when` sees.")]
+    reply: Annotated[
+        Value,
+        seeing(*_OF_A_DELIVERY),
+        Field(description="The answer: a text, or a table as JSON; sees what `when` sees."),
+    ]
 
 
 class Jwt(Shape, total=False):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, cast
 
 from ... import registry
-from ...errors import DefinitionError, did_you_mean
+from ...errors import UsageError
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape
@@ -92,23 +92,16 @@ class HandlerKind(Protocol):
     def __call__(self, table: shape.HandlerDefinition, context: HandlerContext) -> Handler: ...
 
 
-_COMMON_KEYS = frozenset({"handler", "name", "timeout", "concurrency"})
-
-
-def check_keys(kind: HandlerKind, table: Mapping[str, Any], where: str) -> None:
-    """Raises `DefinitionError` for a key that this kind of handler has no use for, or one that is missing."""
-    name = table["handler"]
-    for key in table:
-        if key not in kind.keys | _COMMON_KEYS:
-            raise DefinitionError(f"{where}: {key}: not a key of handler {name!r}{did_you_mean(key, kind.keys)}")
-    if kind.required_key not in table:
-        raise DefinitionError(f"{where}: handler {name!r} needs {kind.required_key!r}")
-
-
-def make_handlers(tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: str) -> list[Handler]:
+def make_handlers(
+    tables: Sequence[shape.HandlerDefinition], context: HandlerContext, where: Callable[[int], str]
+) -> list[Handler]:
+    """`where` words the place of one of the tables, for errors: raises `UsageError` for what cannot be done."""
     handlers: list[Handler] = []
     for number, table in enumerate(tables):
         kind = cast("HandlerKind", registry.resolve(registry.HANDLERS[table["handler"]]))
-        check_keys(kind, table, f"{where}: do.{number}")
-        handlers.append(kind(table, context))
+        try:
+            handlers.append(kind(table, context))
+        except UsageError as error:
+            message = f"{where(number)}: {error.message}"
+            raise type(error)(message, hint=error.hint, details=error.details) from None
     return handlers

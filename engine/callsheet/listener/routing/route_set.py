@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
+from ...language.checks.problem import place_of
 from ...language.layers import Layer
 from ...language.load import Definitions
 from ..handlers import HandlerContext, make_handlers
@@ -53,10 +55,17 @@ def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext)
         *_handler_routes(selection.handlers),
         *_forward_routes(selection.forwards),
     ]:
-        check_event_types(definition.get("on", ()), _types_for(definition, types), f'route "{name}"')
-        handlers = make_handlers(definition["do"], context._replace(folder=folder), f'route "{name}"')
+        where = partial(_where, definitions, name)
+        check_event_types(definition.get("on", ()), _types_for(definition, types), where("on", 0))
+        handlers = make_handlers(definition["do"], context._replace(folder=folder), partial(where, "do"))
         routes.append(make_route(name, definition, handlers))
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
+
+
+def _where(definitions: Definitions, name: str, *path: str | int) -> str:
+    """File, line and place of a defined route; options have their own names."""
+    found = definitions.get(("route", name))
+    return f'route "{name}"' if found is None else place_of(found, path)
 
 
 def _types_for(

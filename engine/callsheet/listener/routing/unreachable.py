@@ -11,8 +11,6 @@ from .route import Route, accepts, is_pattern, pattern
 if TYPE_CHECKING:
     from .route_set import RouteSet
 
-EVENT_FIELDS = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
-
 
 def warnings(route_set: RouteSet, filters: Sequence[str]) -> list[str]:
     return [text for route in route_set.routes for text in _route_warnings(route, route_set, filters)]
@@ -32,9 +30,6 @@ def _route_warnings(route: Route, route_set: RouteSet, filters: Sequence[str]) -
 
 
 def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
-    names = _roots(node)
-    if names and not names & set(EVENT_FIELDS):
-        yield f"{when!r} looks at {', '.join(sorted(names))}; an event has {', '.join(EVENT_FIELDS)}"
     if node["type"] == "literal" and not node["value"]:
         yield f"{when!r} is never true"
     if node["type"] == "comparator" and node["value"] in ("lt", "lte", "gt", "gte"):
@@ -44,18 +39,6 @@ def _condition(when: str, node: Ast, types: Sequence[str]) -> Iterator[str]:
     demanded = _required_type(node)
     if demanded is not None and types and not any(is_pattern(each) for each in types) and demanded not in types:
         yield f"{when!r} demands a type that `on` excludes"
-
-
-def _roots(node: Ast) -> set[str]:
-    """The names an expression starts from; nothing where only some of it is known."""
-    if node["type"] == "field":
-        return {node["value"]}
-    if node["type"] in ("subexpression", "index_expression"):
-        return _roots(node["children"][0])
-    found: set[str] = set()
-    for child in node.get("children", ()):
-        found |= _roots(child) if isinstance(child, dict) else set()
-    return found
 
 
 def _required_type(node: Ast) -> Any:

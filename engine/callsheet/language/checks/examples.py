@@ -1,0 +1,104 @@
+"""Whether the examples of commands are command lines that the commands take."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ...durations import parsed
+from ...errors import DefinitionError, did_you_mean
+from ...registry import REGISTRIES
+from ..command_line import bind_words, command_words, missing
+from ..load import Definition, Definitions
+from .problem import Finding, Findings
+
+_ENDS = frozenset({"|", "<", ">", ">>", "&&", "||", ";"})  # what follows is the shell's
+
+
+class CommandLines:
+    """All that a command line of these definitions is read with."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.commands = {id: definition for (kind, id), definition in definitions.items() if kind == "command"}
+        programs = [definition.table for (kind, _), definition in definitions.items() if kind == "program"]
+        self.shared = [param for program in programs for param in program.get("options", ())]
+        self.paging = [param for program in programs for param in program.get("paging", ())]
+        self.names = _names(definitions)
+
+    def fault(self, line: str, own_id: str | None) -> str | None:
+        """Why a line cannot be given, or None; `own_id` is the command that it has to call."""
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            return str(error).lower()
+        words = words[: next((place for place, word in enumerate(words) if word in _ENDS), len(words))]
+        found, rest = command_words(words, self.names, self.shared)
+        command = self.commands[self.names[" ".join(found)]]
+        if own_id is not None and command.id != own_id:
+            return f"calls {command.id!r} instead"
+        own = command.table.get("params", [])
+        known = {param["name"] for param in own}
+        values = bind_words(rest, [*own, *(param for param in self.paging if param["name"] not in known)], self.shared)
+        if lacking := missing(values, own):
+            return f"does not give {', '.join(lacking)}"
+        faults = (_misfit(param, value) for param in own for value in _each(values.get(param["name"])))
+        return next((fault for fault in faults if fault), None)
+
+
+def example_findings(_: Definitions, definition: Definition, lines: CommandLines) -> Findings:
+    own_id = definition.id if definition.kind == "command" else None
+    for place, line in enumerate(definition.table.get("examples", ())):
+        try:
+            fault = lines.fault(line, own_id)
+        except DefinitionError as error:
+            fault = error.message
+        if fault:
+            yield Finding(("examples", place), f"{line!r}: {fault}")
+
+
+def _names(definitions: Definitions) -> dict[str, str]:
+    """Every way to call a command: its own words, with aliases of its groups and its own, and through defaults."""
+    spelled: dict[str, list[str]] = {"": [""]}
+    names: dict[str, str] = {}
+    tree = [each for each in definitions.values() if each.kind in ("group", "command")]
+    for each in sorted(tree, key=lambda each: each.id.count(" ")):
+        parent, _, last = each.id.rpartition(" ")
+        ways = [
+            f"{before} {word}".strip()
+            for before in spelled.get(parent, ())
+            for word in (last, *each.table.get("aliases", ()))
+        ]
+        if each.kind == "group":
+            spelled[each.id] = ways
+            default = f"{each.id} {each.table.get('default')}"
+            if ("command", default) in definitions:
+                names |= dict.fromkeys(ways, default)
+        else:
+            names |= dict.fromkeys(ways, each.id)
+    for program in (each for (kind, _), each in definitions.items() if kind == "program"):
+        short = program.table.get("aliases", {})
+        for word, line in short.items():
+            names |= {f"{word}{name[len(line) :]}": id for name, id in list(names.items()) if _starts(name, line)}
+    return names
+
+
+def _starts(name: str, line: str) -> bool:
+    return name == line or name.startswith(f"{line} ")
+
+
+def _each(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None or value is True else [value]
+
+
+def _misfit(param: Mapping[str, Any], word: str) -> str | None:
+    """Why a word of a command line cannot be a parameter's value, or None."""
+    words = [*REGISTRIES.get(param["choices_of"], ())] if "choices_of" in param else param.get("choices")
+    name, kind = param["name"], param.get("type", "text")
+    if words is not None and word.casefold() not in {each.casefold() for each in words}:
+        return f"{name}: {word!r} is not one of the choices{did_you_mean(word, words)}"
+    if kind == "integer" and not word.lstrip("+-").isdigit():
+        return f"{name}: expected a whole number, not {word!r}"
+    if kind == "duration" and parsed(word) is None:
+        return f"{name}: expected a duration, not {word!r}"
+    return None
