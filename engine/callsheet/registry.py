@@ -67,7 +67,6 @@ CONVERTERS: dict[str, str] = {
     "adf": "callsheet.commands.steps.rich_text:adf",
     "json": "callsheet.commands.steps.converters:from_json",
     "markdown": "callsheet.commands.steps.rich_text:markdown",
-    "markdown-of-storage": "callsheet.commands.steps.rich_text:markdown_of_storage",
     "storage": "callsheet.commands.steps.rich_text:storage",
     "text": "callsheet.commands.steps.converters:plain",
     "wiki": "callsheet.commands.steps.rich_text:wiki",

@@ -46,11 +46,6 @@ def markdown(context: Context, text: str) -> str:
     return text
 
 
-def markdown_of_storage(context: Context, text: str) -> Any:
-    """To be kept: what Markdown cannot say is carried along."""
-    return _of_service(context, text, "storage", lossless=True)
-
-
 def edited(context: Context, step: Mapping[str, Any]) -> Any:
     """What an `edit` step answers: the Markdown of its source, or the source with the changes of its text.
 
