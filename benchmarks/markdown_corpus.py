@@ -35,6 +35,7 @@ NPM = ["eslint", "webpack", "mocha", "gatsby-cli"]
 PYPI = ["mkdocs-material", "jupyterlab", "datasette"]
 WORD = re.compile(r"\w+")
 TAG = re.compile(rf"</?(?:{'|'.join(sorted(ELEMENTS))})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+ALERT = re.compile(r"^([ \t]*>[ \t]*)\[![A-Za-z]+\]", re.MULTILINE)
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 SKIPPED = ("script", "style", "head", "svg", "template", "select", "title")
 
@@ -71,6 +72,8 @@ def shown_by_document(node: Any, inside: tuple[str, ...] = ()) -> Seen:
         code = any(mark["type"] == "code" for mark in node.get("marks", ()))
         yield node["text"], (*inside, "code") if code and "pre" not in inside else inside
         return
+    if kind == "emoji":
+        yield f" {attrs.get('shortName')} ", inside  # the renderer leaves its name, which GitHub shows as the sign
     said = attrs.get("alt") or attrs.get("title") or attrs.get("text") or (attrs.get("url") if "Card" in kind else "")
     if said:
         yield f" {said} ", inside
@@ -139,6 +142,7 @@ def page(markdown: str) -> Any:
     from cmarkgfm.cmark import Options
 
     options = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES
+    markdown = ALERT.sub(r"\1", markdown)  # the renderer knows none, and would show the sign
     html = cmarkgfm.markdown_to_html_with_extensions(
         markdown, options=options, extensions=["table", "strikethrough", "autolink", "tasklist", "tagfilter"]
     )

@@ -37,7 +37,7 @@ def words_of(value: Any) -> list[str]:
         return WORD.findall(_visible(parse(value)))
     if isinstance(value, dict):
         own = WORD.findall(value["text"]) if value.get("type") == "text" else []
-        return own + [word for child in value.get("content", ()) for word in words_of(child)]
+        return own + [word for child in value.get("content", ()) if isinstance(child, dict) for word in words_of(child)]
     return []
 
 

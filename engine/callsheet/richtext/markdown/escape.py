@@ -19,6 +19,7 @@ LINE_START = re.compile(
     r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
 ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")
+NO_ENTITY = frozenset("\v\x1c\x1d\x1e\x1f\x85")
 EDGE_SPACE = re.compile(r"^\s+|\s+$")
 
 
@@ -40,7 +41,8 @@ def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
 
 
 def entity(match: re.Match[str]) -> str:
-    return "".join(f"&#{ord(sign)};" for sign in match[0])
+    """The characters as entities; those that no entity can stand for as they are."""
+    return "".join(sign if sign in NO_ENTITY else f"&#{ord(sign)};" for sign in match[0])
 
 
 def start_of_line(line: str) -> str:
