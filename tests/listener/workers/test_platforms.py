@@ -1,4 +1,4 @@
-"""Several processes where ports are not shared, and where there cannot be several."""
+"""Several processes where ports are not shared, where there cannot be several, and where they are stopped at once."""
 
 from __future__ import annotations
 
@@ -42,6 +42,30 @@ def test_workers_inherit_one_socket_where_ports_are_not_shared(tmp_path: Path) -
         if process.poll() is None:
             process.kill()
         listener.finish()
+
+
+STOPPED = """
+import os, signal, subprocess, sys
+from callsheet.cli.main import run
+started, real = [], subprocess.Popen
+
+def start(*words, **how):
+    started.append(real(*words, **how))
+    if len(started) == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGTERM)  # after it was started, and before anybody knows it
+    return started[-1]
+
+subprocess.Popen = start
+sys.exit(run("lms", ["webhook", "listen", "--addr", ":0", "--workers", "3"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no workers there")
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", STOPPED, str(number)]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0), done.stderr
 
 
 def test_a_system_without_what_workers_need_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.context import Context
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_address, urls
-from .serving import opened, serve, supervise, withhold, workers_of, writers
+from .serving import opened, serve, supervise, unheard, withhold, workers_of, writers
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
@@ -37,7 +37,8 @@ def listen(context: Context, values: dict[str, Any]) -> None:
         assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
         with opened(address, part) as sockets:
             if part is None or part.announces:
-                _announce(context, assembly, address, sockets, load_tls is not None)
+                with unheard():
+                    _announce(context, assembly, address, sockets, load_tls is not None)
             withhold(assembly.context.hidden)
             serve(assembly, sockets, part, load_tls)
 

@@ -8,6 +8,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...commands.context import Context
@@ -44,9 +45,19 @@ def supervise(context: Context, address: ListenAddress | None, count: int) -> No
 
     sockets = bind_for_workers(address) if address is not None else []
     with _closed_at_the_end(sockets, address):
-        code = Supervisor(count, sockets, context.note).run()
+        code = Supervisor(count, sockets, partial(_say, context)).run()
     if code:
         raise SystemExit(code)  # the first worker has said what is wrong
+
+
+def _say(context: Context, text: str) -> None:
+    with unheard():
+        context.note(text)
+
+
+def unheard() -> contextlib.AbstractContextManager[None]:
+    """Around what is said to the operator: on a full disk it cannot be written, and serving goes on."""
+    return contextlib.suppress(OSError)
 
 
 @contextlib.contextmanager

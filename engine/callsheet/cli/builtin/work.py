@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from .serving import opened, serve, supervise, withhold, workers_of, writers
+from .serving import opened, serve, supervise, unheard, withhold, workers_of, writers
 
 if TYPE_CHECKING:
     import socket
@@ -41,7 +41,8 @@ def work(context: Context, values: dict[str, Any]) -> None:
         assembly = Assembly(context.catalog, options, dict(environ), err, None, run_literally, part)
         with opened(address, part) as sockets:
             if address is not None and (part is None or part.announces):
-                _announce(context, assembly, sockets)
+                with unheard():
+                    _announce(context, assembly, sockets)
             withhold(assembly.context.hidden)
             serve(assembly, sockets, part)
 

@@ -57,7 +57,7 @@ class Supervisor:
         try:
             with self._signal_handlers():
                 code = self._start_first()
-                return code if code is not None else self._supervise()
+                return self._supervise() if code is None or self._stopping else code
         finally:
             self._kill_all()
             for descriptor in (self._alive, self._alive_write):
@@ -123,6 +123,8 @@ class Supervisor:
         finally:
             os.close(ready_write)
         worker.started = time.monotonic()
+        if self._stopping:  # since it was asked for: then the signal has passed this worker by
+            worker.process.terminate()
         return ready
 
     @property
