@@ -116,10 +116,10 @@ def test_an_output_format(suite: Suite, outside: Any) -> None:
 
 
 def test_an_auth_scheme(suite: Suite, outside: Any) -> None:
-    def ticket(access: Any, find: Any) -> Credential:
-        del access
+    def ticket(auth: Any, access: Any, find: Any) -> Credential:
+        del auth, access
         secret = find().text
-        return Credential(f"Ticket {secret}", (secret,))
+        return Credential({"Authorization": f"Ticket {secret}"}, (secret,))
 
     outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket))
     auth = '[auth.ticket]\ntitle = "A ticket"\nscheme = "ticket"\nsecret = "ticket"\n'

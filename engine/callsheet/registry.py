@@ -115,6 +115,8 @@ OUTPUT_FORMATS: dict[str, str] = {
 AUTH_SCHEMES: dict[str, str] = {
     "basic": "callsheet.sites.credentials.schemes:BASIC",
     "bearer": "callsheet.sites.credentials.schemes:BEARER",
+    "key": "callsheet.sites.credentials.schemes:KEY",
+    "all": "callsheet.sites.credentials.schemes:ALL",
     "oauth2": "callsheet.sites.credentials.schemes:OAUTH2",
     "none": "callsheet.sites.credentials.schemes:NONE",
 }

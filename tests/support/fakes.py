@@ -56,6 +56,10 @@ class FakeSite:
     def base_url(self, service: str) -> str:
         return self.roots.get(service, self.root)
 
+    def query(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
     def headers(self, service: str) -> dict[str, str]:
         return {"Authorization": self.authorization} if self.authorization else {}
 

@@ -121,6 +121,7 @@ def shop(
     text: str = DEFINITIONS,
     verify: bool = True,
     context: Any = None,
+    kind: type[FakeSite] = FakeSite,
     **site: Any,
 ) -> Iterator[Shop]:
     definitions = Definitions(text)
@@ -128,7 +129,7 @@ def shop(
     log: list[str] = []
     notes: list[str] = []
     with serve(exchanges, verify=verify, context=context) as server:
-        here = FakeSite(**{"root": server.url, **site})
+        here = kind(**{"root": server.url, **site})
         policy = Policy(chance=lambda _low, _high: 1.0)
         client = Client(
             here,

@@ -21,7 +21,7 @@ class NetworkSettings(Protocol):
 class SenderSite(NetworkSettings, Protocol):
     """What sending asks; `secrets` is what must never be shown.
 
-    `headers` holds the credential of a service, and `base_url` is where that credential may go: no other origin.
+    `headers` and `query` hold the credential of a service, and `base_url` is where that may go: no other origin.
     """
 
     @property
@@ -30,6 +30,7 @@ class SenderSite(NetworkSettings, Protocol):
     def deployment(self) -> str: ...
     def base_url(self, service: str) -> str: ...
     def headers(self, service: str) -> dict[str, str]: ...
+    def query(self, service: str) -> tuple[tuple[str, str], ...]: ...
     def secrets(self) -> list[str]: ...
 
 

@@ -74,9 +74,9 @@ def print_curl(context: Context, request: Request) -> None:
     from ..client.http.curl import curl_command
 
     client = context.client()
-    headers = client.headers(request)
+    headers, query = client.headers(request), client.site.query(request.service)
     redactor = None if context.option("show-token") else client.redactor
-    context.streams.out.write(curl_command(request, headers, redactor) + "\n")
+    context.streams.out.write(curl_command(request, headers, query, redactor) + "\n")
 
 
 def perform(

@@ -56,7 +56,9 @@ def import_document(
         schemas = Schemas(document, product, notes, descriptions=descriptions)
         rules = ImportRules(paginators or {}, experimental, descriptions)
         operations = _operations(document, schemas, rules, notes, taken)
-        introduction = {} if introduce is None else introduction_of(document, product, introduce, title, base_url)
+        introduction = (
+            {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
+        )
         files = files_of(product, operations, schemas.definitions, introduction)
     return ImportResult(files, operations, schemas.definitions, gathered(notes), introduction)
 

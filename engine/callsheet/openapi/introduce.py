@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from .document import Document, url_path
 from .prose import first_paragraph
+from .security import access_of
 
 # The fields in which services commonly word their errors, the most telling first.
 ERRORS = (
@@ -16,7 +17,7 @@ ERRORS = (
 
 
 def introduction_of(
-    document: Document, product: str, order: int, title: str | None, base_url: str | None
+    document: Document, product: str, order: int, title: str | None, base_url: str | None, notes: list[str]
 ) -> dict[str, dict[str, Any]]:
     servers = document.servers()
     url = base_url or next((server for server in servers if _is_absolute(server)), None)
@@ -32,7 +33,11 @@ def introduction_of(
     docs = document.table(document.tree.get("externalDocs")).get("url")
     if isinstance(docs, str) and _is_absolute(docs):
         table["docs"] = docs.replace("{", "{{").replace("}", "}}")
-    return {"service": {product: service}, "product": {product: table}}
+    access = access_of(document, product, notes)
+    if access:
+        service["auth"] = list(access)
+    made = {"service": {product: service}, "product": {product: table}}
+    return {**made, "auth": access} if access else made
 
 
 def _is_absolute(url: str) -> bool:

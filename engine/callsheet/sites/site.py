@@ -13,7 +13,7 @@ from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
 from ..urls import base_url, origin
-from .credentials.schemes import Credential, scheme, takes_secret
+from .credentials.schemes import Credential, Secret, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, rate_options
 from .profiles.read import read_profiles
@@ -64,9 +64,12 @@ class Site:
         return known.get("base_url", "URL") if known else "URL"
 
     def headers(self, service: str) -> dict[str, str]:
-        """The Authorization header, or nothing where the site takes none; raises `NotAllowed` without a credential."""
-        header = self._credential(service).header
-        return {"Authorization": header} if header else {}
+        """Headers that hold the credential, if any do; raises `NotAllowed` without a credential."""
+        return dict(self._credential(service).headers)
+
+    def query(self, service: str) -> tuple[tuple[str, str], ...]:
+        """Pairs of the query that hold the credential, if any do; raises as `headers`."""
+        return self._credential(service).query
 
     def secrets(self) -> list[str]:
         """Texts that must not be shown: of every credential the site has."""
@@ -103,11 +106,17 @@ class Site:
             return str(access.get("method") or (named if access.get("email") else usual))
 
         known = {**settings, "method": method(settings)}
-        if "services" in settings:
-            known["services"] = {
-                name: {**own, "method": method({**settings, **own})} for name, own in settings["services"].items()
-            }
-        return known
+        services = {name: {**own, "method": method({**settings, **own})} for name, own in self._own(settings).items()}
+        for name, service in self._catalog.all("service").items():
+            ways = service.get("auth")
+            if ways and services.get(name, known)["method"] not in ways:
+                services[name] = {**services.get(name, {}), "method": ways[0]}
+        return {**known, "services": services} if services else known
+
+    @staticmethod
+    def _own(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """What a site says of single services."""
+        return dict(settings.get("services", {}))
 
     def _credential(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
@@ -135,9 +144,12 @@ class Site:
 
             web = UnauthenticatedClient(self, self._environ, home=self.address(service))
             authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
-            return authority.renew(record["refresh_token"])
+            return authority.renew(record, access.get("scopes", ()))
 
-        return scheme(auth["scheme"]).present(access, lambda: self._secrets.find(service, self.hosts(service), renew))
+        def find() -> Secret:
+            return self._secrets.find(service, self.hosts(service), renew)
+
+        return scheme(auth["scheme"]).present(auth, access, find)
 
     @property
     def ca_bundle(self) -> str | None:

@@ -9,8 +9,9 @@ from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, refusal_error
+from ...commands.signin.ways import check_way, usual_way
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
-from ...sites.credentials.schemes import scheme, takes_secret
+from ...sites.credentials.schemes import takes_secret
 from ...sites.profiles.choose import site_settings
 from .config import forget, profiles
 from .init import sign_in
@@ -25,12 +26,11 @@ def login(context: Context, values: dict[str, Any]) -> None:
     own = settings.get("services", {}).get(service, {})
     access = {**settings, **own}
     deployment = settings.get("deployment") or context.catalog.ids("deployment")[0]
-    usual = context.catalog.get("deployment", deployment)["method"]
     email = answers.option("email") or access.get("email")
-    if email and not access.get("method"):
-        usual = next(id for id, auth in context.catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
+    usual = usual_way(context.catalog, deployment, service, with_user=bool(email))
     method = answers.option("method") or access.get("method") or usual
     answers.word("method", "auth", method)
+    check_way(context.catalog, service, method)
     wanted = SignInRequest(
         name=name,
         base_url=access["base_url"],

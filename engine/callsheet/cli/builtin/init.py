@@ -13,8 +13,8 @@ from ...commands.signin.obtain import obtain
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.store import save_sign_in
 from ...commands.signin.verified import Verifier
+from ...commands.signin.ways import check_way, usual_way, ways_of
 from ...errors import CallsheetError, NetworkError
-from ...sites.credentials.schemes import scheme
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site
@@ -29,13 +29,14 @@ def init(context: Context, values: dict[str, Any]) -> None:
     known = profiles(context).get("sites", {})
     way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()
     found = _found(context, answers, way)
-    method = _method(context, answers, found.deployment)
+    service = answers.option("service") or found.service
+    method = _method(context, answers, found.deployment, service)
     wanted = SignInRequest(
         name=name or _name_for(answers, found.base_url),
         base_url=found.base_url,
         deployment=found.deployment,
         method=method,
-        service=answers.option("service") or found.service,
+        service=service,
     )
     _confirm_replacing(context, wanted, known.get(wanted.name, {}))
     if answers.option("skip-login"):
@@ -96,13 +97,13 @@ def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
         return Detected(deployment, address, None, None)
 
 
-def _method(context: Context, answers: Answers, deployment: str) -> str:
-    usual = context.catalog.get("deployment", deployment)["method"]
-    if not answers.option("method") and answers.option("email"):
-        usual = next(id for id, auth in context.catalog.all("auth").items() if scheme(auth["scheme"]).takes_user)
-    known = ", ".join(context.catalog.ids("auth"))
+def _method(context: Context, answers: Answers, deployment: str, service: str | None) -> str:
+    usual = usual_way(context.catalog, deployment, service, with_user=bool(answers.option("email")))
+    known = ", ".join(ways_of(context.catalog, service))
     method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
-    return answers.word("method", "auth", method)
+    answers.word("method", "auth", method)
+    check_way(context.catalog, service, method)
+    return method
 
 
 def _name_for(answers: Answers, address: str) -> str:

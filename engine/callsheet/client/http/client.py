@@ -21,6 +21,7 @@ from .connect import Connections
 from .incoming import Incoming
 from .quota import RateLimiter, read_quota
 from .redact import Redactor
+from .redirect import Sent
 from .reply import Reply
 from .retry import Policy
 from .sender import Sender
@@ -139,13 +140,16 @@ class Client:
         Else an expired token would be an empty list, as strangers see it.
         """
         names = self._service(request).get("refused", {})
-        if not names or origin(url) != request.origin or not self.site.headers(request.service):
+        if not names or origin(url) != request.origin or not self._is_known(request.service):
             return
         from .failure import refused_credential
 
         error = refused_credential(request, headers, names, self._product(request), url=self.shown(url), status=status)
         if error is not None:
             raise error
+
+    def _is_known(self, service: str) -> bool:
+        return bool(self.site.headers(service) or self.site.query(service))
 
     def shown(self, url: str) -> str:
         """A URL as it may be printed."""
@@ -161,19 +165,20 @@ class Client:
     def curl(self, request: Request, *, show_token: bool = False) -> str:
         """The request as a curl command; without a credential at hand it has none."""
         try:
-            headers = self.headers(request)
+            headers, query = self.headers(request), self.site.query(request.service)
         except NotAllowed:
-            headers = {}
+            headers, query = {}, ()
         from .curl import curl_command
 
-        return curl_command(request, headers, None if show_token else self.redactor)
+        return curl_command(request, headers, query, None if show_token else self.redactor)
 
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
-        headers, home = self.headers(request), origin(self.site.base_url(request.service))
+        sent = Sent(self.headers(request), self.site.query(request.service))
+        home = origin(self.site.base_url(request.service))
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
-            return self._sender.open(request, headers, quota, home=home, read=read)
+            return self._sender.open(request, sent, quota, home=home, read=read)
         except httpx.InvalidURL as error:
             raise CallsheetError(f"{request.method} {self.shown(request.url)}: {error}") from None
 

@@ -8,12 +8,16 @@ from shlex import quote
 from ...jsontext import dump
 from ..request.model import File, Form, Json, Multipart, Part, Raw, Request
 from .redact import Redactor
+from .redirect import with_query
 
 
-def curl_command(request: Request, headers: Mapping[str, str], redactor: Redactor | None) -> str:
-    """`headers` are sent besides the request's own. Without a redactor the credential is shown."""
+def curl_command(
+    request: Request, headers: Mapping[str, str], query: tuple[tuple[str, str], ...], redactor: Redactor | None
+) -> str:
+    """`headers` and `query` are sent besides the request's own. Without a redactor the credential is shown."""
     text, header = _shown(redactor)
-    words = ["curl", *_method(request), quote(redactor.url(request.url) if redactor else request.url)]
+    url = with_query(request.url, query)
+    words = ["curl", *_method(request), quote(redactor.url(url) if redactor else url)]
     named = {**headers, **_content_type(request), **dict(request.headers)}
     for name, value in named.items():
         words += ["-H", quote(f"{name}: {header(name, value)}")]

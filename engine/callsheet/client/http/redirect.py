@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from typing import NamedTuple
+from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from ...errors import CallsheetError, UsageError
 from ...urls import origin
@@ -16,12 +17,20 @@ _PLAIN = frozenset({"accept", "accept-encoding", "user-agent", "range"})
 _SHOWN = 80
 
 
+class Sent(NamedTuple):
+    """What is sent with a request besides its own: general headers and the credential, which may be in the query."""
+
+    headers: Mapping[str, str]
+    query: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Hop:
     """One message of an exchange; the first is the request itself.
 
-    `home` is the origin that the headers are meant for. `own` ends for good when another origin comes in between:
-    then neither the credential nor the client certificate is shown any more.
+    `url` may be shown; `query` holds a credential and is added when the message is sent. `home` is the origin that the
+    headers and the query are meant for. `own` ends for good when another origin comes in between: then neither the
+    credential nor the client certificate is shown any more.
     """
 
     method: str
@@ -30,10 +39,27 @@ class Hop:
     body: Body | None
     home: str
     own: bool = True
+    query: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def whole_url(self) -> str:
+        return with_query(self.url, self.query)
 
 
-def first_hop(request: Request, headers: Mapping[str, str], home: str) -> Hop:
-    return Hop(request.method, request.url, {**dict(request.headers), **headers}, request.body, home)
+def with_query(url: str, query: tuple[tuple[str, str], ...]) -> str:
+    """The address with these pairs, in the place of pairs of the same names: an answer may repeat a credential."""
+    if not query:
+        return url
+    parts = urlsplit(url)
+    names = {name for name, _ in query}
+    kept = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) not in names]
+    added = [f"{quote(name, safe='')}={quote(text, safe='')}" for name, text in query]
+    return urlunsplit(parts._replace(query="&".join([*kept, *added])))
+
+
+def first_hop(request: Request, sent: Sent, home: str) -> Hop:
+    headers = {**dict(request.headers), **sent.headers}
+    return Hop(request.method, request.url, headers, request.body, home, query=sent.query)
 
 
 def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
@@ -46,18 +72,18 @@ def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
         target = _target(hop.url, location)
         home = origin(target)
     except (ValueError, UsageError):
-        without_fragment = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
-        raise CallsheetError(f"{what} {without_fragment}, which is not a valid address", status=status) from None
+        cut = repr(location[:_SHOWN]) + "…" * (len(location) > _SHOWN)
+        raise CallsheetError(f"{what} {cut}, which is not a valid address", status=status) from None
     problem = _why_refused(hop, status, target)
     if problem:
         raise CallsheetError(f"{what} {urlsplit(target).hostname or target}; {problem}", status=status)
-    forwarded_headers = replace(hop, url=target)
+    onward = replace(hop, url=target)
     if home != hop.home:
         plain = {name: text for name, text in hop.headers.items() if name.lower() in _PLAIN}
-        forwarded_headers = replace(forwarded_headers, headers=plain, home=home, own=False)
+        onward = replace(onward, headers=plain, home=home, own=False, query=())
     if status == 303 and hop.method != "HEAD":
-        return replace(forwarded_headers, method="GET", body=None)
-    return forwarded_headers
+        return replace(onward, method="GET", body=None)
+    return onward
 
 
 def _target(url: str, location: str) -> str:

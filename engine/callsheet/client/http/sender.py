@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -57,10 +57,10 @@ class Sender:
         self._now = now
         self._reached: set[str] = set()
 
-    def open(self, request: Request, headers: Mapping[str, str], quota: Quota, *, home: str, read: bool) -> Incoming:
+    def open(self, request: Request, sent: redirect.Sent, quota: Quota, *, home: str, read: bool) -> Incoming:
         """The answer of the last try; with `read` its body is in memory, and a cut-off one was tried again.
 
-        `home` is the origin that the headers are meant for.
+        `home` is the origin that `sent` is meant for.
         """
         attempt = 0
         while True:
@@ -68,7 +68,7 @@ class Sender:
             self._wait_for_quota(request)
             begun = False
             try:
-                incoming = self._follow_redirects(request, headers, home)
+                incoming = self._follow_redirects(request, sent, home)
                 begun = True
                 incoming = _with_content(incoming) if read else _streamed(incoming)
             except httpx.RequestError as error:
@@ -98,9 +98,9 @@ class Sender:
                 self._observer.on_wait(wait, "little of the quota is left")
             self._sleep(wait)
 
-    def _follow_redirects(self, request: Request, headers: Mapping[str, str], home: str) -> Incoming:
+    def _follow_redirects(self, request: Request, sent: redirect.Sent, home: str) -> Incoming:
         """Send, and follow redirects to the answer that counts."""
-        hop = redirect.first_hop(request, headers, home)
+        hop = redirect.first_hop(request, sent, home)
         passed: set[tuple[str, str]] = set()
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))
@@ -124,7 +124,7 @@ class Sender:
     def _send_one(self, hop: redirect.Hop) -> httpx.Response:
         with request_content(hop.body) as content:
             headers = {**content.pop("headers", {}), **hop.headers}
-            message = self._messages.build_request(hop.method, hop.url, headers=headers, **content)
+            message = self._messages.build_request(hop.method, hop.whole_url, headers=headers, **content)
             check_origin(message.url, hop.home)
             message.extensions[SHOW_CERTIFICATE] = hop.own
             self._observer.on_send(hop, self._redactor.url(hop.url))

@@ -128,8 +128,8 @@ def scopes(context: Context) -> Iterator[Row]:
         if consent is None or "sites" not in consent or not access.get("client_id"):
             continue
         header = site.headers(service).get("Authorization", "")
-        consent["confidential"] = False  # nothing is exchanged, so no secret of the app is needed
-        authority = Authority(consent, access["client_id"], "", UnauthenticatedClient(site, context.environ))
+        web = UnauthenticatedClient(site, context.environ)
+        authority = Authority(consent, access["client_id"], "", web, reads_only=True)
         for reached in authority.sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
                 granted = " ".join(reached.get("scopes") or [])

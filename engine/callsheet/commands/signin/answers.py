@@ -59,6 +59,13 @@ class Answers:
             raise UsageError(f"the {prompt} is needed", hint=f"give it by {ways}, or run this at a terminal")
         return found
 
+    def secrets(self, name: str, prompts: list[str], *, variable: str) -> list[str]:
+        """Several that belong together: lines of what was given, or each asked for."""
+        is_given = self.option(name) or self.option("token-stdin") or self.variables.get(variable)
+        if self.interactive and not is_given:
+            return [self._context.ask(prompt, hidden=True) for prompt in prompts]
+        return self.secret(name, ", ".join(prompts), variable=variable).splitlines()
+
     def address(self, default: str = "") -> str:
         """The site's address; https is assumed where a person left the scheme away."""
         given = self.text("base-url", "Address of the site", variable="BASE_URL", default=default)

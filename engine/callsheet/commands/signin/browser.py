@@ -8,8 +8,11 @@ from typing import Any, TextIO
 
 from ...errors import NotAllowed, UsageError
 from ...sites.credentials.consent import returned_url
+from ...sites.credentials.device import Pending
 from ...sites.credentials.oauth import Authority
 from ...urls import origin
+
+_SLOWER = 5.0  # seconds added by `slow_down` (RFC 8628, section 3.5)
 
 
 def consent(
@@ -25,6 +28,23 @@ def consent(
     redirect = authority.redirect(port)
     attempt = authority.start(redirect, scopes)
     return attempt.finish(returned_url(attempt.url, redirect, attempt.state, browser=browser, say=say, typed=typed))
+
+
+def device_consent(
+    authority: Authority, scopes: list[str], *, say: Callable[[str], None], sleep: Callable[[float], None]
+) -> dict[str, Any]:
+    """The tokens a person agreed to on another device; raises `NotAllowed` when the code has ended before that."""
+    code = authority.start_on_device(scopes)
+    say(f"open {code.address} on any device and enter the code {code.user_code}")
+    pause, left = code.pause, code.life
+    while left > 0:
+        sleep(pause)
+        left -= pause
+        try:
+            return authority.poll(code)
+        except Pending as pending:
+            pause += _SLOWER if pending.slower else 0.0
+    raise NotAllowed("nobody entered the code in time", hint="start the sign-in again")
 
 
 def granted(authority: Authority, record: dict[str, Any], wanted: str) -> str | None:

@@ -19,7 +19,7 @@ Problems = Iterator[tuple[Path, str]]
 Address = tuple[Path, str, Callable[[str], str | None]]
 
 _ENDS_A_PATH = frozenset("?#\\")
-_SERVERS = ("authorize", "token", "sites")
+_SERVERS = ("authorize", "device", "token", "sites")
 
 
 def address_problems(_: Definitions, definition: Definition) -> Problems:

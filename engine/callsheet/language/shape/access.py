@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Required
+from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Shape, Value, reference, seeing
-from .rules import Rules
+from .base import Expression, Name, Shape, Value, reference, seeing
+from .rules import Rule, Rules
 
 
 class Question(Shape, total=False):
@@ -79,22 +79,45 @@ class DeploymentDefinition(Shape, total=False):
 
 
 class Consent(Shape, total=False):
-    """An OAuth 2.0 authorisation server (authorisation code with PKCE)."""
+    """An OAuth 2.0 authorisation server."""
 
-    authorize: Required[Annotated[str, Field(description="URL that a person's browser opens.")]]
+    grant: Annotated[
+        Literal["authorization_code", "client_credentials", "device_code"],
+        Field(
+            description="How access is granted: by a person in a browser (authorization_code, with PKCE; the default), "
+            "to the app itself (client_credentials), or by a person with a code on any device (device_code)."
+        ),
+    ]
+    authorize: Annotated[str, Field(description="authorization_code: URL that a person's browser opens.")]
+    device: Annotated[str, Field(description="device_code: URL that gives out codes.")]
+    client: Annotated[
+        Literal["body", "header"],
+        Field(description="Where id and secret of the app are sent: in the form (default), or as Basic authorisation."),
+    ]
     token: Required[Annotated[str, Field(description="URL where codes and refresh tokens are exchanged.")]]
     params: Annotated[dict[str, str], Field(description="Further parameters of the authorisation request.")]
     scopes: Annotated[list[str], Field(description="Asked for unless a site says otherwise.")]
     renew: Annotated[list[str], Field(description="Scopes always asked for, so that access can be renewed.")]
     host: Annotated[str, Field(description="Loopback address of the redirect URL; default: 127.0.0.1.")]
-    port: Required[Annotated[int, Field(description="Port of the redirect URL, as registered with the server.")]]
-    path: Required[Annotated[str, Field(description="Path of the redirect URL.")]]
+    port: Annotated[int, Field(description="authorization_code: port of the redirect URL, as registered.")]
+    path: Annotated[str, Field(description="authorization_code: path of the redirect URL.")]
     confidential: Annotated[bool, Field(description="The server wants a client secret as well.")]
     register: Annotated[str, Field(description="Page where a person registers an app of their own.")]
     sites: Annotated[str, Field(description="URL that lists the sites a token reaches.")]
     site_url: Annotated[Expression, Field(description="The address of one of these sites.")]
     site_id: Annotated[Expression, Field(description="Its id, as `gateway` takes it.")]
     site_scopes: Annotated[Expression, Field(description="The scopes granted for it.")]
+
+
+class AuthPart(Shape, total=False):
+    """One of several secrets that are presented together."""
+
+    scheme: Required[Annotated[Literal["bearer", "key"], Field(description="How it is presented.")]]
+    secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
+    header: Name
+    query: Name
+    cookie: Name
+    prefix: str
 
 
 class AuthDefinition(Shape, total=False):
@@ -104,9 +127,40 @@ class AuthDefinition(Shape, total=False):
     scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
+    header: Annotated[Name, Field(description="key: the header that it stands in.")]
+    query: Annotated[Name, Field(description="key: or the parameter of the query.")]
+    cookie: Annotated[Name, Field(description="key: or the cookie.")]
+    prefix: Annotated[str, Field(description='What stands before it in the header; bearer: "Bearer ".')]
+    parts: Annotated[
+        list[AuthPart], Field(min_length=2, description="all: several, whose secrets are kept together, one a line.")
+    ]
     oauth: Consent
 
 
-RULES: Rules = {}
+_PLACES = ("header", "query", "cookie")
+_OF_KEYS = (
+    Rule("scheme", ("key",), needs=_PLACES),
+    Rule("header", without=("query", "cookie")),
+    Rule("query", without=("cookie", "prefix")),
+    Rule("cookie", without=("prefix",)),
+)
+RULES: Rules = {
+    "AuthDefinition": (
+        *_OF_KEYS,
+        Rule("scheme", ("bearer",), without=(*_PLACES, "parts")),
+        Rule("scheme", ("basic", "none"), without=(*_PLACES, "prefix", "parts")),
+        Rule("scheme", ("oauth2",), needs=("oauth",), without=(*_PLACES, "prefix", "parts")),
+        Rule("scheme", ("all",), needs=("parts",), without=(*_PLACES, "prefix")),
+    ),
+    "AuthPart": (*_OF_KEYS, Rule("scheme", ("bearer",), without=_PLACES)),
+    "Consent": (
+        Rule("token", needs=("authorize", "grant")),
+        Rule("authorize", needs=("port",), without=("device",)),
+        Rule("authorize", needs=("path",)),
+        Rule("grant", ("authorization_code",), needs=("authorize",)),
+        Rule("grant", ("client_credentials",), without=("authorize", "device", "port", "path")),
+        Rule("grant", ("device_code",), needs=("device",), without=("authorize", "port", "path")),
+    ),
+}
 
 KINDS: dict[str, Any] = {"auth": AuthDefinition, "deployment": DeploymentDefinition}

@@ -290,6 +290,12 @@ class RouteDefinition(Shape, total=False):
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
+    "SourceDefinition": (
+        Rule("hmac", without=("public_key", "token")),
+        Rule("public_key", without=("token",)),
+        Rule("form_field", needs=("content",)),
+    ),
+    "PlainToken": (Rule("header", without=("query",)), Rule("query", without=("prefix",))),
     "Jwt": (Rule("vendor", needs=("switch",)), Rule("switch", needs=("vendor",))),
 }
 

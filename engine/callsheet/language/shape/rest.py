@@ -56,6 +56,10 @@ class ServiceDefinition(Shape, total=False):
         ),
     ]
     quota: Quota
+    auth: Annotated[
+        list[Annotated[str, reference("auth", description="A way of signing in.")]],
+        Field(min_length=1, description="How one signs in to it, the usual way first; other ways are not taken."),
+    ]
     gateway: Annotated[
         Template, seeing("cloudId"), Field(description="Base URL for credentials that the site itself refuses.")
     ]

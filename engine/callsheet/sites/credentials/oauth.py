@@ -1,6 +1,6 @@
-"""OAuth 2.0: the authorisation code grant with PKCE, and renewal.
+"""OAuth 2.0: authorisation code with PKCE, client credentials, device code, and renewal.
 
-Sources: RFC 6749 (sections 4.1 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine). The
+Sources: RFC 6749 (sections 4.1, 4.4 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine). The
 messages are oauthlib's, the transport is this program's.
 """
 
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
 from ...client.http.redact import Redactor
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...jsontext import JSONError, parse
 from ...urls import base_url_problem
+from .device import DEVICE_GRANT, WAITING, DeviceCode, Pending, device_code
 from .unauthenticated_client import UnauthenticatedClient
 
 if TYPE_CHECKING:
@@ -25,20 +27,30 @@ if TYPE_CHECKING:
     from ...language.shape.access import Consent
 
 Record = dict[str, Any]
+CLIENT_CREDENTIALS = "client_credentials"
 _SECRET = "client_secret"  # noqa: S105
 
 
 class Authority:
     """An authorisation server, as the `oauth` table of an auth definition describes it, and one app there."""
 
-    def __init__(self, consent: Consent, client_id: str, client_secret: str, web: UnauthenticatedClient) -> None:
-        """Raises `UsageError` where the app's id or secret is missing."""
+    def __init__(
+        self,
+        consent: Consent,
+        client_id: str,
+        client_secret: str,
+        web: UnauthenticatedClient,
+        *,
+        reads_only: bool = False,
+    ) -> None:
+        """Raises `UsageError` where the app's id is missing, or its secret; `reads_only` exchanges nothing."""
         from oauthlib.oauth2 import WebApplicationClient
 
         page = f"register an app at {consent['register']}" if "register" in consent else None
         if not client_id:
             raise UsageError("OAuth 2.0 needs the client id of an app of your own (--client-id)", hint=page)
-        if consent.get("confidential") and not client_secret:
+        needs_secret = consent.get("confidential") or consent.get("grant") == CLIENT_CREDENTIALS
+        if needs_secret and not client_secret and not reads_only:
             raise UsageError(
                 f"OAuth 2.0 needs the client secret of the app {client_id} (--client-secret)",
                 hint="the app's settings page shows it, next to the client id",
@@ -59,20 +71,52 @@ class Authority:
     def redeem(self, code: str, redirect: str, verifier: str) -> Record:
         """The tokens that a code stands for; `NotAllowed` when it is refused."""
         body = self._client.prepare_request_body(
-            code=code,
-            redirect_uri=redirect,
-            code_verifier=verifier,
-            include_client_id=True,
-            **_client_secret(self._secret),
+            code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **self._client_secret()
         )
         return self._post_token_request(body, [code, verifier])
 
-    def renew(self, refresh_token: str) -> Record:
+    def renew(self, record: Record, scopes: Sequence[str]) -> Record:
         """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
+        refresh_token = record.get("refresh_token")
+        if not refresh_token:
+            return self.grant_to_app(scopes)
         body = self._client.prepare_refresh_body(
-            refresh_token=refresh_token, client_id=self._client.client_id, **_client_secret(self._secret)
+            refresh_token=refresh_token, client_id=self._client.client_id, **self._client_secret()
         )
         return {"refresh_token": refresh_token, **self._post_token_request(body, [refresh_token])}
+
+    def grant_to_app(self, scopes: Sequence[str]) -> Record:
+        """An access token for the app itself (RFC 6749, section 4.4); `NotAllowed` when it is refused."""
+        form = {"grant_type": CLIENT_CREDENTIALS, "client_id": self._client.client_id, **self._client_secret()}
+        if scopes:
+            form["scope"] = " ".join(scopes)
+        return {"grant": CLIENT_CREDENTIALS, **self._post_token_request(urlencode(form), [])}
+
+    def start_on_device(self, scopes: Sequence[str]) -> DeviceCode:
+        """A code that a person types at an address, on whatever device (RFC 8628, section 3.1)."""
+        asked = _unique([*scopes, *self._consent.get("renew", ())])
+        form = {"client_id": self._client.client_id, "scope": " ".join(asked)}
+        return device_code(self._web.post(self._consent["device"], urlencode(form), [self._secret]))
+
+    def poll(self, code: DeviceCode) -> Record:
+        """The tokens, once the person has agreed; `Pending` before that (RFC 8628, section 3.4)."""
+        form = {"grant_type": DEVICE_GRANT, "device_code": code.secret, "client_id": self._client.client_id}
+        return self._post_token_request(urlencode({**form, **self._client_secret()}), [code.secret])
+
+    @property
+    def grant(self) -> str:
+        return self._consent.get("grant", "authorization_code")
+
+    def _client_secret(self) -> dict[str, str]:
+        """The app's secret, where it is sent in the form."""
+        return {_SECRET: self._secret} if self._secret and self._consent.get("client") != "header" else {}
+
+    def _basic(self) -> str:
+        """Id and secret as a header has them: both encoded as in a form first (RFC 6749, section 2.3.1)."""
+        if self._consent.get("client") != "header":
+            return ""
+        pair = f"{quote_plus(self._client.client_id)}:{quote_plus(self._secret)}"
+        return "Basic " + b64encode(pair.encode()).decode()
 
     @property
     def authorize(self) -> str:
@@ -85,13 +129,15 @@ class Authority:
     def _post_token_request(self, body: str, hidden: list[str]) -> Record:
         from oauthlib.oauth2 import OAuth2Error
 
-        reply = self._web.post(self._consent["token"], body, [self._secret, *hidden])
+        reply = self._web.post(self._consent["token"], body, [self._secret, *hidden], authorization=self._basic())
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
             kept: Record = {name: str(token[name]) for name in ("access_token", "refresh_token") if token.get(name)}
             kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
         except OAuth2Error as error:
+            if error.error in WAITING:
+                raise Pending(slower=error.error == "slow_down") from None
             raise _token_error(reply.status, error, redactor) from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise CallsheetError(
@@ -208,10 +254,6 @@ def _allowing_loopback_http(url: str, make: Callable[[str], str]) -> str:
     if url.startswith("http:"):
         return "http" + make("https" + url.removeprefix("http")).removeprefix("https")
     return make(url)
-
-
-def _client_secret(secret: str) -> dict[str, Any]:
-    return {_SECRET: secret} if secret else {}
 
 
 def _unique(words: list[str]) -> list[str]:

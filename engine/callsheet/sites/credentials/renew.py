@@ -30,7 +30,7 @@ def valid_record(
         latest = store.get(account) or record
         if _is_valid(latest):
             return latest
-        if not latest.get("refresh_token"):
+        if not (latest.get("refresh_token") or latest.get("grant")):
             raise NotAllowed("the access has ended and cannot be renewed", hint="sign in again with `auth login`")
         fresh = {**latest, **_renew_record(latest, renew)}
         store.put(account, fresh)

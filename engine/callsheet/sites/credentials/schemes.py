@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import NotAllowed
 from ...registry import AUTH_SCHEMES, resolve
+
+if TYPE_CHECKING:
+    from ...language.shape.access import AuthDefinition, AuthPart
+
+_HEADER = "Authorization"
 
 
 class Secret(NamedTuple):
@@ -27,12 +33,19 @@ SecretLookup = Callable[[], Secret]
 
 
 class Credential:
-    """The value of one Authorization header (empty: none is sent), and every text that must not be shown."""
+    """What is sent with a request: headers and pairs of the query. `secrets` is every text that must not be shown."""
 
-    __slots__ = ("expires_at", "header", "secrets")
+    __slots__ = ("expires_at", "headers", "query", "secrets")
 
-    def __init__(self, header: str, secrets: tuple[str, ...], expires_at: float = inf) -> None:
-        self.header = header
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        secrets: tuple[str, ...],
+        expires_at: float = inf,
+        query: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.headers = dict(headers)
+        self.query = query
         self.secrets = secrets
         self.expires_at = expires_at
 
@@ -40,10 +53,16 @@ class Credential:
         return "Credential(...)"
 
 
-class Scheme(NamedTuple):
-    """`present` makes a credential of a site's settings and its secret. Sign-in asks for what the rest says."""
+Present = Callable[["AuthDefinition | AuthPart", Mapping[str, Any], SecretLookup], Credential]
 
-    present: Callable[[Mapping[str, Any], SecretLookup], Credential]
+
+class Scheme(NamedTuple):
+    """`present` makes a credential of an auth definition, a site's settings and its secret.
+
+    Sign-in asks for what the rest says.
+    """
+
+    present: Present
     takes_user: bool = False
     takes_secret: bool = True
     by_consent: bool = False  # the secret is what an authorisation server grants
@@ -58,7 +77,8 @@ def takes_secret(auth: Mapping[str, Any]) -> bool:
     return scheme(auth["scheme"]).takes_secret
 
 
-def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def basic(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+    del auth
     found = find()
     secret = clean(found.text, found.place)
     user = access.get("email")
@@ -69,23 +89,57 @@ def basic(access: Mapping[str, Any], find: SecretLookup) -> Credential:
             f"{user!r} is not an e-mail address or user name: it contains a colon", hint=f"set {found.user}"
         )
     pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
-    return Credential(f"Basic {pair}", (pair, secret))
+    return Credential({_HEADER: f"Basic {pair}"}, (pair, secret))
 
 
-def bearer(access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def bearer(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
-    return Credential(f"Bearer {token}", (token,), found.expires_at)
+    return Credential({_HEADER: auth.get("prefix", "Bearer ") + token}, (token,), found.expires_at)
 
 
-def nothing(access: Mapping[str, Any], find: SecretLookup) -> Credential:
-    del access, find
-    return Credential("", ())
+def key(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+    """A key as it is, in a header, the query or a cookie."""
+    del access
+    found = find()
+    text = clean_token(found.text, found.place)
+    if "query" in auth:
+        return Credential({}, (text,), query=((auth["query"], text),))
+    if "cookie" in auth:
+        if any(character in text for character in '",;\\'):
+            raise NotAllowed(f"{found.place} holds characters that no cookie has")
+        return Credential({"Cookie": f"{auth['cookie']}={text}"}, (text,))
+    return Credential({auth["header"]: auth.get("prefix", "") + text}, (text,))
+
+
+def several(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+    """Each part presents its own line of the secret."""
+    found = find()
+    lines, parts = found.text.strip().splitlines(), cast("AuthDefinition", auth)["parts"]
+    if len(lines) != len(parts):
+        raise NotAllowed(f"{found.place} has {len(lines)} lines, expected {len(parts)}: one for each secret")
+    made = [
+        scheme(part["scheme"]).present(part, access, partial(found._replace, text=line))
+        for part, line in zip(parts, lines, strict=True)
+    ]
+    headers = {name: text for each in made for name, text in each.headers.items()}
+    cookies = [each.headers["Cookie"] for each in made if "Cookie" in each.headers]
+    if cookies:
+        headers["Cookie"] = "; ".join(cookies)
+    secrets = tuple(text for each in made for text in each.secrets)
+    return Credential(headers, secrets, found.expires_at, tuple(pair for each in made for pair in each.query))
+
+
+def nothing(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+    del auth, access, find
+    return Credential({}, ())
 
 
 BASIC = Scheme(basic, takes_user=True)
 BEARER = Scheme(bearer)
+KEY = Scheme(key)
+ALL = Scheme(several)
 OAUTH2 = Scheme(bearer, by_consent=True)
 NONE = Scheme(nothing, takes_secret=False)
 

@@ -38,6 +38,10 @@ class WithoutCredential:
         del service
         return {}
 
+    def query(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
     def secrets(self) -> list[str]:
         return self._hidden
 
@@ -55,11 +59,13 @@ class UnauthenticatedClient:
         headers = (("Authorization", f"Bearer {bearer}"),) if bearer else ()
         return self._send("GET", url, None, headers, [bearer])
 
-    def post(self, url: str, form: str, hidden: Sequence[str]) -> Reply:
-        """`form` is an encoded form; `hidden` are the secrets in it."""
+    def post(self, url: str, form: str, hidden: Sequence[str], *, authorization: str = "") -> Reply:
+        """`form` is an encoded form; `hidden` are the secrets in it; `authorization` is a header's value."""
         from ...client.request.model import Form
 
-        return self._send("POST", url, Form(tuple(parse_qsl(form, keep_blank_values=True))), (), hidden)
+        headers = (("Authorization", authorization),) if authorization else ()
+        hidden = [*hidden, authorization.partition(" ")[2]]
+        return self._send("POST", url, Form(tuple(parse_qsl(form, keep_blank_values=True))), headers, hidden)
 
     def _send(
         self, method: str, url: str, body: Any, headers: tuple[tuple[str, str], ...], hidden: Sequence[str]

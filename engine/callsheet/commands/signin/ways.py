@@ -1,0 +1,41 @@
+"""Which ways of signing in a site offers: those of one service, or those that no service keeps for itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import UsageError, did_you_mean
+from ...sites.credentials.schemes import scheme
+
+if TYPE_CHECKING:
+    from ...catalog.catalog import Catalog
+
+
+def ways_of(catalog: Catalog, service: str | None) -> list[str]:
+    """Ids of auth definitions, the usual way first where the service says so."""
+    services = catalog.all("service")
+    own = services[service].get("auth") if service in services else None
+    if own:
+        return list(own)
+    claimed = {way for each in services.values() for way in each.get("auth", ())}
+    return [id for id in catalog.ids("auth") if id not in claimed]
+
+
+def usual_way(catalog: Catalog, deployment: str, service: str | None, *, with_user: bool) -> str:
+    """The way that is meant where nobody says one; `with_user`: an address or user name was given."""
+    ways = ways_of(catalog, service)
+    if with_user:
+        named = [id for id in ways if scheme(catalog.get("auth", id)["scheme"]).takes_user]
+        if named:
+            return named[0]
+    usual: str = catalog.get("deployment", deployment)["method"]
+    return usual if usual in ways else ways[0]
+
+
+def check_way(catalog: Catalog, service: str | None, method: str) -> None:
+    """Raises `UsageError` for a way that the service does not take."""
+    ways = ways_of(catalog, service)
+    if method not in ways:
+        whose = f" to {service}" if service else ""
+        near = did_you_mean(method, ways)
+        raise UsageError(f"--method: {method!r} is no way to sign in{whose}{near} (one of: {', '.join(ways)})")
