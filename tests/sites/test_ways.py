@@ -276,7 +276,7 @@ def test_only_the_ways_of_a_service_are_offered_for_it() -> None:
     assert usual_way(catalog, "cloud", None, with_user=True) == "named"
     check_way(catalog, "shop", "way")
     for service, method in (("shop", "usual"), ("other", "way"), (None, "user")):
-        with pytest.raises(UsageError, match="is no way to sign in"):
+        with pytest.raises(UsageError, match="is not a way to sign in"):
             check_way(catalog, service, method)
 
 

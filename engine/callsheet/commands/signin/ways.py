@@ -38,4 +38,4 @@ def check_way(catalog: Catalog, service: str | None, method: str) -> None:
     if method not in ways:
         whose = f" to {service}" if service else ""
         near = did_you_mean(method, ways)
-        raise UsageError(f"--method: {method!r} is no way to sign in{whose}{near} (one of: {', '.join(ways)})")
+        raise UsageError(f"--method: {method!r} is not a way to sign in{whose}{near} (one of: {', '.join(ways)})")
