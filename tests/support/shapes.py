@@ -42,6 +42,7 @@ MARKDOWN: dict[str, Callable[[int], str]] = {
     "bare signs": lambda n: ":a: {b} @[c " * n,
     "dollars": lambda n: "$a$ $b " * n,
     "admonitions": lambda n: '!!! note "A"\n    word\n\n' * n,
+    "content tabs": lambda n: '=== "A"\n\n    word\n\n' * n,
     "containers": lambda n: ":::note A\nword\n:::\n\n" * n,
     "nested containers": lambda n: ":::note A\n" * n,
     "definitions": lambda n: "Term\n: meaning\n\n" * n,

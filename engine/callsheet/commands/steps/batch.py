@@ -20,11 +20,14 @@ def run_in_batches(
     scope: dict[str, Any],
     act: Callable[[dict[str, Any]], Any],
     failed: Callable[[CallsheetError], None] | None = None,
+    *,
+    changed: bool = False,
 ) -> list[Any]:
     """`act` for each group, which its scope holds as `batch`, and as `item` where groups are of one.
 
-    A failure half-way says what was done and what was not, with the exit code of the failure. With `failed`, which is
-    told at the end what went wrong, the others go on unless there is only one, or the service wants no more requests.
+    A failure half-way says what was done and what was not, with the exit code of the failure; where an earlier step
+    `changed` something, it is half-way from the start. With `failed`, which is told at the end what went wrong, the
+    others go on unless there is only one, or the service wants no more requests.
     """
     answers: list[Any] = []
     problems: list[str] = []
@@ -35,7 +38,7 @@ def run_in_batches(
             if failed is not None and len(items) > batch["size"] and not isinstance(error, RateLimited):
                 problems.append(f"{_names(inner['batch'])}: {error.message}")
                 continue
-            raise partial_failure(error, items, start, batch, scope) if start else error from None
+            raise partial_failure(error, items, start, batch, scope) if start or changed else error from None
     if problems and failed is not None:
         message = fill_text(batch["done"], {**scope, "done": len(items) - len(problems), "total": len(items)})
         failed(CallsheetError(f"{message}; the others failed", details=problems))
@@ -55,7 +58,8 @@ def partial_failure(
     message = fill_text(batch["done"], {**scope, "done": done, "total": len(items)})
     error.message = f"{message} before failing: {error.message}"
     error.args = (error.message,)
-    error.details = (*error.details, f"done: {_names(items[:done])}", f"not done: {_names(items[done:])}")
+    finished = [f"done: {_names(items[:done])}"] if done else []
+    error.details = (*error.details, *finished, f"not done: {_names(items[done:])}")
     return error
 
 

@@ -151,7 +151,14 @@ class Run:
             return self.act(step, self.scope, final=final)
         things = self._batch_items(step, self.scope)
         goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
-        answers = run_in_batches(things, step["batch"], self.scope, lambda s: self.act(step, s, final=final), goes_on)
+        answers = run_in_batches(
+            things,
+            step["batch"],
+            self.scope,
+            lambda scope: self.act(step, scope, final=final),
+            goes_on,
+            changed=self.context.changed,
+        )
         if answers and all(answer is _HELD for answer in answers):
             return _HELD
         return [answer for answer in answers if answer is not _HELD and answer is not None]

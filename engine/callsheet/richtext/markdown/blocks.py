@@ -84,6 +84,7 @@ class BlockReader:
             "admonition": self._admonition,
             "container": self._container,
             "note": self._note,
+            "tab": lambda node: self._boxed(node, "", node.attrs["title"], closed=False),
         }
 
     def read(self, source: str) -> Node:

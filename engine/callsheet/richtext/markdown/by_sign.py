@@ -18,6 +18,7 @@ BLOCK = {
     "math_block": "$",
     "admonition": "!?",
     "container_container": ":",
+    "content_tab": "=",
     "blockquote": ">",
     "hr": "*-_",
     "list": "*+-0123456789",

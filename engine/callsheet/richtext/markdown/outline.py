@@ -29,6 +29,7 @@ OPEN = {
     "admonition_title_open": "title",
     "container_container_open": "container",
     "footnote_reference_open": "note",
+    "tab_open": "tab",
 }
 DESCRIBED = frozenset(
     {
@@ -37,6 +38,7 @@ DESCRIBED = frozenset(
         "admonition_open",
         "container_container_open",
         "footnote_reference_open",
+        "tab_open",
     }
 )
 CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
@@ -75,6 +77,8 @@ def _attrs(token: Token) -> dict[str, Any]:
         return {} if start is None else {"start": int(start)}
     if kind == "admonition_open":
         return {"word": str(token.meta["tag"]), "closed": token.markup.startswith("?")}
+    if kind == "tab_open":
+        return {"title": token.info}
     if kind == "container_container_open":
         return {"info": token.info}
     return {"label": token.meta["label"]} if kind == "footnote_reference_open" else {}

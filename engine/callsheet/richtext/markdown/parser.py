@@ -22,6 +22,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
 from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
+from .tabs import content_tab
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -110,6 +111,7 @@ class Parser:
         deflist_plugin(self._block)
         admon_plugin(self._block)
         container_plugin(self._block, "container", validate=_named)
+        self._block.block.ruler.before("table", "content_tab", content_tab, {"alt": []})
         self._lines = Chains(self._block.block.ruler, BLOCK, of_lines)
         cast("Any", self._block.block).ruler = self._lines
         cast("Any", self._inline.inline).ruler = Chains(self._inline.inline.ruler, INLINE, of_words)
