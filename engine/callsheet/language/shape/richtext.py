@@ -241,6 +241,7 @@ class NodeDefinition(Shape, total=False):
     ]
     style: Annotated[Styled, Field(description="Of a mark on blocks: how storage XHTML says it.")]
     divided: Divided
+    onto: Annotated[dict[str, str], Field(description="Its attribute → that of the node in it, in storage XHTML.")]
     extension: ExtensionForm
     document: DocumentFrame
     adf: DocumentForm | list[DocumentForm]

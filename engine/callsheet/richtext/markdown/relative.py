@@ -76,6 +76,8 @@ def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, b
             before = None
             result.append(node)
             continue
+        if len(node.marks) > 1:
+            losses.add("the words of a link to a page are plain")
         said = rules.get(page.kind, "link")["label"]
         if before == link:
             result[-1].attrs[said] += node.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..fields import as_number
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, walk
 from .forms import style_of
@@ -14,8 +15,11 @@ from .xml import Element
 
 def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
-    styles = rules.with_key("style")
+    styles, frames = rules.with_key("style"), rules.with_key("onto")
     for node in walk(root):
+        if frames and node.kind not in frames:
+            node.content = [_framed(child, rules, frames) for child in node.content]
+        _count(node, rules)
         attributes = node.attrs.get("attributes")
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
@@ -24,6 +28,25 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
             if "columns" in form:
                 widen(node, form["columns"])
     return Extensions(rules, losses).within(root) if rules.get("macro", "extension") else root
+
+
+def _count(node: Node, rules: Rules) -> None:
+    """Texts that are numbers in the document format as numbers."""
+    for form in rules.forms.get(node.kind, ()):
+        for field in form.fields:
+            value = node.attrs.get(field.name)
+            if isinstance(value, str) and float in field.types and (number := as_number(value)) is not None:
+                node.attrs[field.name] = number
+
+
+def _framed(node: Node, rules: Rules, frames: dict[str, dict[str, str]]) -> Node:
+    """A node in the kind that has what its own attributes say, such as an image in a figure."""
+    attributes = node.attrs.get("attributes")
+    for kind, onto in frames.items() if isinstance(attributes, dict) else ():
+        said = {name: attributes[outer] for name, outer in onto.items() if outer in attributes}
+        if said and kind in rules.get(node.kind, "unfit", ()):
+            return Node(kind, said, [node])
+    return node
 
 
 def _styled(style: Any, kind: str, rules: Rules, styles: dict[str, Any]) -> list[Mark]:

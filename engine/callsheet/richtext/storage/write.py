@@ -231,9 +231,18 @@ class StorageWriter:
         caption = [child for child in node.content if child.kind == "caption"]
         images = [child for child in node.content if child.kind == "image"]
         marks = tuple(mark for mark in node.marks if mark.kind == "link")
+        onto: dict[str, str] = self.rules.get(node.kind, "onto", {})
+        own = {outer: str(node.attrs[name]) for name, outer in onto.items() if name in node.attrs}
+        if "width" in node.attrs:
+            self.losses.add(f"the width of a {node.kind} cannot be said in storage format")
         return "".join(
-            self.inline([Node(image.kind, image.attrs, caption, "", image.marks or marks)]) for image in images
+            self.inline([Node(image.kind, _with_others(image.attrs, own), caption, "", image.marks or marks)])
+            for image in images
         )
+
+
+def _with_others(attrs: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
+    return {**attrs, "attributes": {**others, **_others(attrs)}} if others else attrs
 
 
 def _others(attrs: dict[str, Any]) -> dict[str, str]:
