@@ -42,7 +42,9 @@ def _count(node: Node, rules: Rules) -> None:
 def _framed(node: Node, rules: Rules, frames: dict[str, dict[str, str]]) -> Node:
     """A node in the kind that has what its own attributes say, such as an image in a figure."""
     attributes = node.attrs.get("attributes")
-    for kind, onto in frames.items() if isinstance(attributes, dict) else ():
+    if not isinstance(attributes, dict):
+        return node
+    for kind, onto in frames.items():
         said = {name: attributes[outer] for name, outer in onto.items() if outer in attributes}
         if said and kind in rules.get(node.kind, "unfit", ()):
             return Node(kind, said, [node])
