@@ -1,15 +1,17 @@
-"""The listener against a bare application, in one run: `python3 benchmarks/listener.py [seconds] [rounds]`.
+"""The listener against a bare application, in one run: `python3 benchmarks/listener.py [seconds] [rounds] [row ...]`.
 
 Servers run on the first core, the load (wrk) on the second. Rounds of all servers alternate, and the figure is the
-median of the ratios of neighbours, so that what else the machine does touches both sides alike.
+median of the ratios of neighbours, so that what else the machine does touches both sides alike. With 3 seconds and 3
+rounds, the default, all rows take five minutes. Rows: signatures, fields, tokens, programs, inbox, latency, routes,
+workers.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import re
-import socket
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,113 +23,166 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from listener_made import COUNT, SECRET, TOKENS, forged, key_set, signed, signed_many_fields, tokens, write
+from listener_processes import HERE, Result, Server, bare, finish, free_port, listening, load, running, start_load
 
-HERE = Path(__file__).parent
-LUA = str(HERE / "listener_load.lua")
-CONNECTIONS = 32
-
-
-class Result(NamedTuple):
-    rate: float
-    p99: float  # milliseconds
-    cost: float = 0.0  # microseconds of processor time a request
+APPEND = '[route.r]\ndo = [{{ handler = "append", file = "{file}" }}]\n'
 
 
-class Server(NamedTuple):
-    url: str
-    process: int
+class Bench(NamedTuple):
+    folder: Path
+    seconds: float
+    rounds: int
+    base: Server  # the bare application
+    signed: Path
 
-    def cpu(self) -> float:
-        """Seconds of processor time so far."""
-        fields = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    def load(self, server: Server, requests: Path | None = None) -> Result:
+        return load(server, requests or self.signed, self.seconds)
 
 
-@contextlib.contextmanager
-def running(*command: str, port: int, definitions: str = "") -> Iterator[Server]:
-    environ = {**os.environ, "CALLSHEET_HOME": tempfile.gettempdir() + "/callsheet-benchmark"}
-    environ |= {"LMS_DEFINITIONS": definitions} if definitions else {}
-    process = subprocess.Popen(
-        ["taskset", "-c", "0", sys.executable, *command],
-        env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
-        yield Server(f"http://127.0.0.1:{port}/webhook", process.pid)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def listening(*arguments: str, definitions: str = "") -> contextlib.AbstractContextManager[Server]:
-    port = free_port()
-    command = ("-m", "callsheet", "lms", "webhook", "listen", "--addr", f":{port}", *arguments)
-    return running(*command, port=port, definitions=definitions)
-
-
-def bare() -> contextlib.AbstractContextManager[Server]:
-    port = free_port()
-    return running(str(HERE / "listener_bare.py"), str(port), port=port)
-
-
-def start_load(url: str, requests: Path, seconds: float, connections: int, pause: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", LUA, url, "--", str(requests),
-         str(pause)],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def finish(load: subprocess.Popen[str]) -> Result:
-    text = load.communicate()[0]
-    found = re.search(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+)", text)
-    if found is None:
-        raise SystemExit(f"wrk printed no result:\n{text}")
-    requests, duration, p99, _, failed = map(int, found.groups())
-    if failed:
-        print(f"  {failed} requests failed on the way")
-    return Result(requests / duration * 1e6, p99 / 1000)
-
-
-def load(server: Server, requests: Path, seconds: float, connections: int = CONNECTIONS, pause: int = 0) -> Result:
-    before = server.cpu()
-    result = finish(start_load(server.url, requests, seconds, connections, pause))
-    return result._replace(cost=(server.cpu() - before) / (result.rate * seconds) * 1e6)
-
-
-def compared(name: str, first: Callable[[], Result], second: Callable[[], Result], rounds: int, bar: float) -> Result:
+def compared(
+    name: str, first: Callable[[], Result], second: Callable[[], Result], rounds: int, bar: str, *, show: bool = True
+) -> Result:
     """Print the ratio of the second to the first; returns the second's median result."""
     pairs = [(first(), second()) for _ in range(rounds)]
     ratio = statistics.median(own.rate / other.rate for other, own in pairs)
     by_cost = statistics.median(other.cost / own.cost for other, own in pairs)
-    best = sorted((own for _, own in pairs), key=lambda result: result.rate)[rounds // 2]
+    middle = sorted((own for _, own in pairs), key=lambda result: result.rate)[rounds // 2]
     base = statistics.median(other.rate for other, _ in pairs)
-    figures = f"{best.rate:8.0f}/s against {base:8.0f}/s, {best.cost:5.1f} us of processor time each"
+    base_cost = statistics.median(other.cost for other, _ in pairs)
+    cost = statistics.median(own.cost for _, own in pairs)
+    ratios = f"ratio {ratio:4.2f}, by processor time {by_cost:4.2f}, " if show else ""
     print(
-        f"{name:24} ratio {ratio:5.2f}, by processor time {by_cost:5.2f} (bar {bar}); {figures}; p99 {best.p99:.2f} ms",
+        f"{name:27} {middle.rate:6.0f}/s, {cost:5.1f} us each, p99 {middle.p99:.2f} ms; {ratios}"
+        f"bare {base:6.0f}/s, {base_cost:4.1f} us (wanted {bar})",
         flush=True,
     )
-    return best
+    return middle
 
 
-def programs(server: Server, requests: Path, seconds: float) -> None:
-    """A program is started for every event; it does nothing."""
-    result = load(server, requests, seconds)
-    print(f"{'a program for every event':34} {result.rate:8.0f}/s  p99 {result.p99:.2f} ms (bar 1000/s)", flush=True)
+def signatures(bench: Bench) -> None:
+    with listening() as own:
+        compared(
+            "signatures, one long text", lambda: bench.load(bench.base), lambda: bench.load(own), bench.rounds, "0.9"
+        )
 
 
-def routes(folder: Path, count: int, kind: str) -> Path:
-    """One route that never matches, or many: told apart by a fixed value, or by a comparison."""
+def fields(bench: Bench) -> None:
+    made = write(bench.folder / "fields", signed_many_fields, COUNT)
+    with listening() as own:
+        first, second = lambda: bench.load(bench.base, made), lambda: bench.load(own, made)
+        compared("signatures, 30 fields", first, second, bench.rounds, "0.9")
+
+
+def inbox(bench: Bench) -> None:
+    """New events only: an event that is known is neither written nor synced."""
+    with listening("--inbox", str(bench.folder / "plain.db")) as own:
+        compared(
+            "inbox, no handler",
+            lambda: bench.load(bench.base),
+            lambda: bench.load(own),
+            bench.rounds,
+            "3000/s",
+            show=False,
+        )
+        _check_new(own, bench)
+    file = bench.folder / "handled"
+    routes = bench.folder / "append.toml"
+    routes.write_text(APPEND.format(file=file), encoding="utf-8")
+    handled: list[float] = []
+    with listening("--inbox", str(bench.folder / "handled.db"), "--routes", str(routes)) as own:
+
+        def once() -> Result:
+            before, cost = _lines(file), own.cost().own
+            result = bench.load(own)
+            ended = time.perf_counter()
+            while (lines := _lines(file) - before) < result.requests:  # what was accepted is still being handled
+                time.sleep(0.01)
+            handled.append(lines / (bench.seconds + time.perf_counter() - ended))
+            return result._replace(cost=(own.cost().own - cost) / lines * 1e6)
+
+        bar = "4000/s, reach 8000/s"
+        compared("inbox, a line for each", lambda: bench.load(bench.base), once, bench.rounds, bar, show=False)
+        _check_new(own, bench)
+    print(f"{'':27} {statistics.median(handled):6.0f}/s handled, to the last one", flush=True)
+
+
+def _lines(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def _check_new(own: Server, bench: Bench) -> None:
+    if own.sent[bench.signed] > COUNT:
+        print("  events came twice: fewer seconds or rounds, or a larger COUNT in listener_made.py")
+
+
+def programs(bench: Bench) -> None:
+    """A program that does nothing for every event, and what starting it costs without a listener."""
+    alone, own_results, others = [], [], []
+    with listening("--handler", "true") as own, _other_listener(bench.folder) as other:
+        for _ in range(bench.rounds):
+            command = [
+                "taskset",
+                "-c",
+                "0",
+                sys.executable,
+                str(HERE / "listener_bare.py"),
+                "start",
+                str(bench.seconds),
+            ]
+            alone.append(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+            own_results.append(bench.load(own))
+            if other is not None:
+                others.append(bench.load(other))
+    middle = sorted(own_results, key=lambda result: result.rate)[bench.rounds // 2]
+    print(
+        f"{'a program for every event':27} {middle.rate:6.0f}/s, {middle.cost:.0f} us of the listener and "
+        f"{middle.programs:.0f} us of the program each, p99 {middle.p99:.0f} ms; started alone, one after the other "
+        f"{statistics.median(alone):.0f}/s (wanted 1000/s)"
+    )
+    if others:
+        print(f"{'':27} {statistics.median(each.rate for each in others):6.0f}/s with adnanh/webhook", flush=True)
+
+
+@contextlib.contextmanager
+def _other_listener(folder: Path) -> Iterator[Server | None]:
+    """adnanh/webhook, where it is on the PATH, waiting for its programs as ours does."""
+    if (found := shutil.which("webhook")) is None:
+        yield None
+        return
+    hook = {"id": "webhook", "execute-command": shutil.which("true"), "include-command-output-in-response": True}
+    (folder / "hooks.json").write_text(json.dumps([hook]), encoding="utf-8")
+    port = free_port()
+    options = ("-hooks", str(folder / "hooks.json"), "-ip", "127.0.0.1", "-port", str(port), "-urlprefix", "")
+    with running(found, *options, port=port) as server:
+        yield server
+
+
+def latency(bench: Bench) -> None:
+    """At four fifths of the maximum: a pause of 3 ms, and as many connections as give that rate."""
+    with listening() as own:
+        most = bench.load(own).rate
+        result = load(own, bench.signed, bench.seconds, max(1, round(most * 0.8 * 0.0036)), 3)
+    share = f"{result.rate / most:.0%} of the maximum"
+    print(
+        f"{'p99 below the maximum':27} {result.rate:6.0f}/s ({share}), p99 {result.p99:.2f} ms (wanted 15)", flush=True
+    )
+
+
+def routes(bench: Bench) -> None:
+    for kind in ("type", "equal", "order"):
+        one, many = (str(_routes(bench.folder, count, kind)) for count in (1, 1000))
+        with listening("--routes", one) as first, listening("--routes", many) as second:
+            pairs = [(bench.load(first), bench.load(second)) for _ in range(max(1, bench.rounds - 1))]
+        ratio = statistics.median(own.rate / other.rate for other, own in pairs)
+        by_cost = statistics.median(other.cost / own.cost for other, own in pairs)
+        print(
+            f"{f'1000 routes by {kind}':27} ratio {ratio:4.2f} to one, by processor time {by_cost:4.2f} (wanted 0.8)",
+            flush=True,
+        )
+
+
+def _routes(folder: Path, count: int, kind: str) -> Path:
+    """Routes that never match, told apart by type, by a fixed value, or by a comparison."""
     path = folder / f"{kind}-{count}.toml"
     conditions: dict[str, Callable[[int], str]] = {
         "equal": lambda number: f"body.course_id == `{number + 100_000}`",
@@ -141,67 +196,84 @@ def routes(folder: Path, count: int, kind: str) -> Path:
     return path
 
 
-def latency(server: Server, requests: Path, most: float, seconds: float) -> None:
-    """At four fifths of the maximum: a pause of 3 ms, and as many connections as give that rate."""
-    connections = max(1, round(most * 0.8 * 0.0036))
-    result = load(server, requests, seconds, connections, 3)
-    share = f"{result.rate:8.0f}/s  ({result.rate / most:.0%})"
-    print(f"{'p99 at about 80 % of the maximum':34} {share}  p99 {result.p99:.2f} ms (bar 15)", flush=True)
+def all_tokens(bench: Bench) -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    good = write(bench.folder / "tokens", tokens(key), TOKENS)
+    bad = write(bench.folder / "forged", forged, TOKENS)
+    (bench.folder / "jwks.json").write_bytes(key_set(key))
+    # Signing is slow, so there are few tokens: remember fewer, so that each is new when its turn comes again.
+    (bench.folder / "definitions").mkdir()
+    few = f"[listener.webhook]\nremember = {TOKENS // 2}\n"
+    (bench.folder / "definitions" / "few.toml").write_text(few, encoding="utf-8")
+    port = free_port()
+    command = (sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "-d", str(bench.folder))
+    jwks = f"http://127.0.0.1:{port}/jwks.json"
+    with (
+        running(*command, port=port),
+        listening("--jwks-url", jwks, definitions=str(bench.folder / "definitions")) as own,
+    ):
+        compared("tokens (RS256)", lambda: bench.load(bench.base), lambda: bench.load(own, good), bench.rounds, "0.5")
+        _flood(own, good, bad, bench.seconds)
 
 
-def flood(server: Server, good: Path, bad: Path, seconds: float) -> None:
+def _flood(server: Server, good: Path, bad: Path, seconds: float) -> None:
     alone = load(server, good, seconds, 8, 3)
     attack = start_load(server.url, bad, seconds + 1, 8, 3)
     together = load(server, good, seconds, 8, 3)
-    forgeries = finish(attack)
+    forgeries = finish(attack, is_forged=True)
     print(
-        f"{'good tokens in a flood of forged':34} p99 {alone.p99:.2f} ms alone, {together.p99:.2f} ms under "
-        f"{forgeries.rate:.0f} forged/s: {together.p99 / alone.p99:.2f} (bar 2)"
+        f"{'good tokens, forged ones':27} p99 {alone.p99:.2f} ms alone, {together.p99:.2f} ms under "
+        f"{forgeries.rate:.0f} forged/s: {together.p99 / alone.p99:.2f} (wanted 2)",
+        flush=True,
     )
 
 
-def main(arguments: Sequence[str]) -> None:
-    seconds = float(arguments[0]) if arguments else 5
-    rounds = int(arguments[1]) if len(arguments) > 1 else 5
-    os.environ["LMS_SECRET"] = SECRET.decode()
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as held:
-        folder = Path(name)
-        hmacs = write(folder / "signed", signed, COUNT)
-        base = held.enter_context(bare())
-        own = held.enter_context(listening())
-        best = compared(
-            "signatures", lambda: load(base, hmacs, seconds), lambda: load(own, hmacs, seconds), rounds, 0.9
-        )
-        fields = write(folder / "fields", signed_many_fields, COUNT)
-        compared("30 fields", lambda: load(base, fields, seconds), lambda: load(own, fields, seconds), rounds, 0.9)
-        latency(own, hmacs, best.rate, seconds)
-        with listening("--handler", "true") as started:
-            programs(started, fields, seconds)
-        with listening("--inbox", str(folder / "inbox.db")) as inbox:
-            compared(
-                "inbox (bar 3000/s)", lambda: load(base, hmacs, seconds), lambda: load(inbox, hmacs, seconds), rounds, 0
+def workers(bench: Bench) -> None:
+    """One and two workers on both cores, which the load shares: what counts is the processor time of an event."""
+    routes = bench.folder / "lines.toml"
+    routes.write_text(APPEND.format(file=bench.folder / "lines"), encoding="utf-8")
+    kinds = {
+        "no handler": (),
+        "a program for each": ("--handler", "true"),
+        "a line for each": ("--routes", str(routes)),
+        "inbox, a line for each": ("--routes", str(routes), "--inbox", str(bench.folder / "{}.db")),
+    }
+    for kind, options in kinds.items():
+        with contextlib.ExitStack() as held:
+            one, two = (
+                held.enter_context(listening("--workers", count, *(o.format(count) for o in options), cores="0,1"))
+                for count in ("1", "2")
             )
-        for kind, bar in (("type", 0.8), ("equal", 0.8), ("order", 0.8)):
-            one, many = (str(routes(folder, count, kind)) for count in (1, 1000))
-            with listening("--routes", one) as first, listening("--routes", many) as second:
-                compared(
-                    f"1000 routes, {kind}", lambda url=first: load(url, hmacs, seconds),  # type: ignore[misc]
-                    lambda url=second: load(url, hmacs, seconds), rounds, bar,  # type: ignore[misc]
-                )  # fmt: skip
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        good = write(folder / "tokens", tokens(key), TOKENS)
-        bad = write(folder / "forged", forged, TOKENS)
-        (folder / "jwks.json").write_bytes(key_set(key))
-        # Signing is slow, so there are few tokens: remember fewer, so that each is new when its turn comes again.
-        (folder / "definitions").mkdir()
-        (folder / "definitions" / "few.toml").write_text(f"[listener.webhook]\nremember = {TOKENS // 2}\n", "utf-8")
-        port = free_port()
-        command = ("-m", "http.server", str(port), "--bind", "127.0.0.1", "-d", name)
-        jwks = f"http://127.0.0.1:{port}/jwks.json"
-        few = str(folder / "definitions")
-        with running(*command, port=port), listening("--jwks-url", jwks, definitions=few) as proved:
-            compared("tokens", lambda: load(base, hmacs, seconds), lambda: load(proved, good, seconds), rounds, 0.5)
-            flood(proved, good, bad, seconds)
+            pairs = [
+                tuple(load(server, bench.signed, bench.seconds, 64, cores="0,1") for server in (one, two))
+                for _ in range(bench.rounds)
+            ]
+        costs = [statistics.median(pair[place].cost for pair in pairs) for place in (0, 1)]
+        rates = [statistics.median(pair[place].rate for pair in pairs) for place in (0, 1)]
+        scale = statistics.median(2 * first.cost / second.cost for first, second in pairs)
+        print(
+            f"{'2 workers, ' + kind:27} {scale:4.2f} times one by processor time: {costs[0]:.1f} us each with one, "
+            f"{costs[1]:.1f} with two; {rates[0]:.0f}/s and {rates[1]:.0f}/s beside the load (wanted 1.7)",
+            flush=True,
+        )
+
+
+ROWS: dict[str, Callable[[Bench], None]] = {
+    "signatures": signatures, "fields": fields, "tokens": all_tokens, "programs": programs, "inbox": inbox,
+    "latency": latency, "routes": routes, "workers": workers,
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> None:
+    numbers = [float(word) for word in arguments if word not in ROWS]
+    chosen = [word for word in arguments if word in ROWS] or list(ROWS)
+    seconds, rounds = (*numbers, 3, 3)[:2] if len(numbers) < 2 else numbers[:2]
+    os.environ["LMS_SECRET"] = SECRET.decode()
+    with tempfile.TemporaryDirectory() as name, bare() as base:
+        folder = Path(name)
+        bench = Bench(folder, seconds, int(rounds), base, write(folder / "signed", signed, COUNT))
+        for row in chosen:
+            ROWS[row](bench)
 
 
 if __name__ == "__main__":

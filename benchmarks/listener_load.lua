@@ -1,9 +1,10 @@
 -- Sends the requests of a file, made and signed beforehand, one after the other.
--- Arguments: the file, and milliseconds between two requests of a connection (0: none).
+-- Arguments: the file, milliseconds between two requests of a connection (0: none), and how many requests to leave out.
 local requests, count, position, pause = {}, 0, 0, 0
 
 function init(args)
   pause = tonumber(args[2] or "0")
+  position = tonumber(args[3] or "0")
   local file = assert(io.open(args[1], "rb"))
   while true do
     local size = file:read(8)

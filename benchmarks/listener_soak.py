@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 from listener_made import COUNT, SECRET, signed, write
-
-from listener import listening, start_load
+from listener_processes import listening, start_load
 
 
 def resident(process: int) -> float:

@@ -1,7 +1,8 @@
 """Questions among the workers of one listener, over unix sockets in a directory that only their user can enter.
 
-A frame is 4 bytes with the length of a JSON table, 4 bytes with the length of what follows it, the table, and
-bytes. Answers carry the number of their question, so one connection carries many at once.
+A frame is 4 bytes with its length and a MessagePack array: the number of the question, and its message and bytes; or
+the number, whether it was answered, and the answer or why not. One connection carries many questions at once, and what
+one turn of the loop brings goes out in one write.
 """
 
 from __future__ import annotations
@@ -9,18 +10,76 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import os
 import struct
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
+
+from msgspec import MsgspecError, msgpack
 
 RequestHandler = Callable[[dict[str, Any], bytes], Awaitable[Any]]
-_LENGTHS = struct.Struct(">II")
+_LENGTH = struct.Struct(">I")
+_encode = msgpack.Encoder().encode
+_decode = msgpack.Decoder().decode
 
 
 class Unreachable(Exception):
     """The other worker is not there, or went away before it answered."""
+
+
+class _Frames(asyncio.Protocol):
+    """One end of a connection: whole frames in, many in one write out."""
+
+    def __init__(self, on_frame: Callable[[_Frames, Any], None], on_closed: Callable[[_Frames], None]) -> None:
+        self._on_frame, self._on_closed = on_frame, on_closed
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._to_send: list[bytes] = []
+        self.is_closed = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self.is_closed = True
+        self._on_closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        position, size = 0, len(self._received)
+        while size - position >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._received, position)
+            start = position + _LENGTH.size
+            if size - start < length:
+                break
+            position = start + length
+            try:
+                frame = _decode(memoryview(self._received)[start:position])
+            except MsgspecError:
+                self.close()
+                return
+            self._on_frame(self, frame)
+        if position:
+            del self._received[:position]
+
+    def send(self, frame: Any) -> None:
+        data = _encode(frame)
+        if not self._to_send:
+            self._loop.call_soon(self._flush)
+        self._to_send += (_LENGTH.pack(len(data)), data)
+
+    def _flush(self) -> None:
+        data, self._to_send = b"".join(self._to_send), []
+        if self._transport is not None and not self.is_closed:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._flush()
+        self.is_closed = True
+        if self._transport is not None:
+            self._transport.close()
 
 
 class Channel:
@@ -31,7 +90,8 @@ class Channel:
         self._directory = directory
         self._peers: dict[int, _Peer] = {}
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.StreamWriter] = set()
+        self._connections: set[_Frames] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     async def start(self, handler: RequestHandler) -> None:
         """Answer the others' questions; what `handler` raises reaches the asker as `Unreachable`."""
@@ -39,12 +99,17 @@ class Channel:
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)  # of a worker that died
 
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            self._connections.add(writer)
-            await _serve(reader, writer, handler)
-            self._connections.discard(writer)
+        def on_frame(connection: _Frames, frame: Any) -> None:
+            task = asyncio.get_running_loop().create_task(_reply(connection, handler, *frame))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
 
-        self._server = await asyncio.start_unix_server(connected, path)
+        def connected() -> _Frames:
+            connection = _Frames(on_frame, self._connections.discard)
+            self._connections.add(connection)
+            return connection
+
+        self._server = await asyncio.get_running_loop().create_unix_server(connected, path)
 
     async def request(self, index: int, message: dict[str, Any], data: bytes = b"") -> Any:
         """The answer of another worker. Raises `Unreachable`."""
@@ -58,8 +123,8 @@ class Channel:
             peer.close()
         if self._server is not None:
             self._server.close()
-        for writer in list(self._connections):
-            writer.close()
+        for connection in list(self._connections):
+            connection.close()
 
     def _path(self, index: int) -> str:
         return os.path.join(self._directory, f"{index}.sock")
@@ -73,91 +138,56 @@ class _Peer:
         self._path = path
         self._ids = itertools.count()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._writer: asyncio.StreamWriter | None = None
+        self._connection: _Frames | None = None
         self._opening = asyncio.Lock()
-        self._reading: asyncio.Task[None] | None = None
 
     async def request(self, message: dict[str, Any], data: bytes) -> Any:
-        async with self._opening:
-            if self._writer is None:
+        if self._connection is None:
+            async with self._opening:
                 await self._open()
-        if self.is_closed or self._writer is None:
+        if self.is_closed or self._connection is None:
             raise Unreachable(self._path)
         id = next(self._ids)
         reply = self._waiting[id] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(_frame({"number": id, **message}, data))
-            await self._writer.drain()
+            self._connection.send((id, message, data))
             return await reply
-        except OSError as error:
-            raise Unreachable(str(error)) from None
         finally:
             del self._waiting[id]
 
     async def _open(self) -> None:
+        if self._connection is not None or self.is_closed:
+            return
+        loop = asyncio.get_running_loop()
         try:
-            reader, self._writer = await asyncio.open_unix_connection(self._path)
+            _, self._connection = await loop.create_unix_connection(
+                lambda: _Frames(self._on_reply, lambda _: self.close()), self._path
+            )
         except OSError as error:
             self.is_closed = True
             raise Unreachable(str(error)) from None
-        self._reading = asyncio.create_task(self._read(reader))
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while True:
-                message, _ = await _read_frame(reader)
-                reply = self._waiting.get(message["number"])
-                if reply is not None and not reply.done():
-                    if "failed" in message:
-                        reply.set_exception(Unreachable(message["failed"]))
-                    else:
-                        reply.set_result(message["answer"])
-        except (OSError, EOFError):
-            self.close()
+    def _on_reply(self, _: _Frames, frame: Any) -> None:
+        id, is_answered, answer = frame
+        reply = self._waiting.get(id)
+        if reply is None or reply.done():
+            return
+        if is_answered:
+            reply.set_result(answer)
+        else:
+            reply.set_exception(Unreachable(answer))
 
     def close(self) -> None:
         self.is_closed = True
         for reply in self._waiting.values():
             if not reply.done():
                 reply.set_exception(Unreachable("it ended"))
-        if self._writer is not None:
-            self._writer.close()
-        if self._reading is not None and self._reading is not asyncio.current_task():
-            self._reading.cancel()
+        if self._connection is not None and not self._connection.is_closed:
+            self._connection.close()
 
 
-async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: RequestHandler) -> None:
-    running: set[asyncio.Task[None]] = set()
-
-    async def reply(message: dict[str, Any], data: bytes) -> None:
-        id = message.pop("number")
-        try:
-            reply = {"number": id, "answer": await handler(message, data)}
-        except Exception as error:  # noqa: BLE001 - the asker is told, and its sender tries again
-            reply = {"number": id, "failed": f"{type(error).__name__}: {error}"}
-        with contextlib.suppress(OSError):
-            writer.write(_frame(reply, b""))
-            await writer.drain()
-
+async def _reply(connection: _Frames, handler: RequestHandler, id: int, message: dict[str, Any], data: bytes) -> None:
     try:
-        while True:
-            task = asyncio.create_task(reply(*await _read_frame(reader)))
-            running.add(task)
-            task.add_done_callback(running.discard)
-    except (OSError, EOFError):
-        pass
-    finally:
-        await asyncio.gather(*running, return_exceptions=True)
-        writer.close()
-
-
-def _frame(message: dict[str, Any], data: bytes) -> bytes:
-    text = json.dumps(message).encode()
-    return _LENGTHS.pack(len(text), len(data)) + text + data
-
-
-async def _read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
-    """Raises `EOFError` at the end (`IncompleteReadError` is one)."""
-    length, size = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
-    message: dict[str, Any] = json.loads(await reader.readexactly(length))
-    return message, await reader.readexactly(size) if size else b""
+        connection.send((id, True, await handler(message, data)))
+    except Exception as error:  # noqa: BLE001 - the asker is told, and its sender tries again
+        connection.send((id, False, f"{type(error).__name__}: {error}"))

@@ -82,7 +82,9 @@ class OwnerDispatcher:
         event = Event(source, parse_payload(text), headers, message["query"].encode("latin-1"), raw, text)
         routing_table = self._routing_table()
         jobs = routing_table.jobs(routing_table.plan(event), event)
-        return list(self._local.try_immediately(event, jobs) or await self._local.handle(event, jobs))
+        verdict = self._local.try_immediately(event, jobs) or await self._local.handle(event, jobs)
+        # A handler may word its failure with half of a surrogate pair, which no frame can carry.
+        return [verdict.status, verdict.outcome, verdict.detail.encode("utf-8", "backslashreplace").decode()]
 
 
 def _encode_event(event: Event) -> dict[str, Any]:
