@@ -66,14 +66,14 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
         raise UsageError("nothing to search for", hint="give a word of an operation's name, title, path or tag")
     synonyms = catalog.get("program", catalog.program).get("synonyms", {})
     corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
-    terms = [_corrected_query(corrected.get(word, word), synonyms) for word in asked]
+    terms = [_with_synonyms(corrected.get(word, word), synonyms) for word in asked]
     rows = _match(catalog, terms, " AND ", product) or _match(catalog, terms, " OR ", product)
     plain = text.strip().casefold()
     rows.sort(key=lambda row: (row["id"].casefold() != plain, row["deprecated"], -_named(row["id"], terms)))
     return SearchResult(rows, corrected)
 
 
-def _corrected_query(word: str, synonyms: dict[str, list[str]]) -> list[str]:
+def _with_synonyms(word: str, synonyms: dict[str, list[str]]) -> list[str]:
     return [word, *synonyms.get(word, synonyms.get(word.removesuffix("s"), ()))]
 
 

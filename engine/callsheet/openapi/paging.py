@@ -30,7 +30,7 @@ def paging_of(
     document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
 ) -> dict[str, Any] | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
-    sendable = _has_parameter(document, call)
+    sendable = _parameter_names(document, call)
     candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable)}
     if not candidates:
         return None
@@ -63,7 +63,7 @@ def _can_ask(table: Mapping[str, Any], sendable: set[str]) -> bool:
     return table["send"] in sendable
 
 
-def _has_parameter(document: Document, call: HttpOperation) -> set[str]:
+def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
     names = {parameter["name"] for parameter in documented(document, call) if parameter.get("in") == "query"}
     content = document.table(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():

@@ -87,9 +87,9 @@ class Client:
 
     def close(self) -> None:
         """Also ends the waits of other threads; nothing more is told of what they do, or of how it ends."""
-        in_words = self._speaking.acquire(timeout=_SPEECH)  # a line under way is finished first
+        is_free = self._speaking.acquire(timeout=_SPEECH)  # a line under way is finished first
         self._closed = True
-        if in_words:
+        if is_free:
             self._speaking.release()
         self._connections.close()
 

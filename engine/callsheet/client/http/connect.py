@@ -94,16 +94,16 @@ class Connections(httpx.BaseTransport):
         return self._contexts[show_certificate]
 
 
-def proxy_for(url: httpx.URL, show_certificate: str | None = None) -> str | None:
-    """The proxy to `url`: `show_certificate`, else the environment's (or the system's) unless it exempts the host.
+def proxy_for(url: httpx.URL, site_proxy: str | None = None) -> str | None:
+    """The proxy to `url`: `site_proxy`, else the environment's (or the system's) unless it exempts the host.
 
     This machine is never reached through another one: plain http to it may carry a credential.
     """
     host = url.raw_host.decode("ascii")  # as it is looked up; the other form fails on what only looks like Punycode
     if is_loopback(host):
         return None
-    if show_certificate:
-        return show_certificate
+    if site_proxy:
+        return site_proxy
     proxies = getproxies()
     found = proxies.get(url.scheme) or proxies.get("all")
     if not found or proxy_bypass(host):

@@ -36,7 +36,7 @@ class QuotaState:
         return self.wait if self.wait is not None else self.reset
 
     @property
-    def rate_options(self) -> float:
+    def pace(self) -> float:
         """Seconds to leave between requests so that the rest of the window lasts."""
         low = self.limit and self.remaining is not None and self.remaining < _NEAR * self.limit
         if not (self.near or low):
@@ -118,7 +118,7 @@ class RateLimiter:
     def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
         """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""
         now = self._clock()
-        pace = state.rate_options
+        pace = state.pace
         free = now + pace
         if state.remaining is not None and state.remaining <= 0 and state.reset:
             free = now + state.reset

@@ -85,7 +85,7 @@ def _evaluated(expression: str | None, answer: Any) -> Any:
 
 
 def refusal_error(results: list[ProbeResult], *, stranger: bool = False) -> CallsheetError | None:
-    """Why the credential identifies_user as refused, in the error that tells most, or None.
+    """Why the credential counts as refused, in the error that tells most, or None.
 
     Where a product can say who is signed in, one that can must do so: lists may answer everybody. Without a credential
     (`stranger`) any answer will do.

@@ -50,7 +50,7 @@ class Lookups:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
         literal = self.context.is_literal(word)
-        word, kind = numbers.Spoken(word) if literal else numbers.in_words(word)
+        word, kind = numbers.Spoken(word) if literal else numbers.spoken(word)
         if not word.strip():
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)

@@ -21,7 +21,7 @@ class Spoken(NamedTuple):
     kind: str = ""
 
 
-def in_words(word: str) -> Spoken:
+def spoken(word: str) -> Spoken:
     said = _SAID.fullmatch(word.strip())
     return Spoken(said[2], said[1]) if said else Spoken(word)
 

@@ -41,8 +41,8 @@ def check_change(before: str, after: str, path: str, known: Known) -> None:
     if problems:
         if before:
             check_text(before, path, known)
-        known_problems = [f"{_dotted(keys)}: {what}" for keys, what in problems]
-        raise UsageError("; ".join(known_problems), hint=f"{path} stays as it is")
+        found = [f"{_dotted(keys)}: {what}" for keys, what in problems]
+        raise UsageError("; ".join(found), hint=f"{path} stays as it is")
 
 
 def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
