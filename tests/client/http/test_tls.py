@@ -4,10 +4,13 @@ import socket
 import ssl
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpcore
 import pytest
 
 from callsheet.client.http.client import Client
+from callsheet.client.http.streams import Backend
 from callsheet.client.request.model import Request
 from callsheet.errors import NetworkError, UsageError
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
@@ -177,3 +180,29 @@ def test_a_reset_connection_is_a_network_error() -> None:
         port = listener.getsockname()[1]
     with shop(root=f"http://127.0.0.1:{port}") as here:
         assert here.fail("makeItem", body={}).exit_code == 7
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "local", "refused"),
+    [
+        ("localhost", "127.0.0.1", True, False),
+        ("localhost", "::1%lo", True, False),
+        ("localhost", "10.0.0.1", True, True),
+        ("localhost", "10.0.0.1", False, False),
+        ("shop.example", "10.0.0.1", True, False),
+    ],
+)
+def test_a_name_of_this_machine_that_leads_elsewhere_is_hung_up(
+    host: str, address: str, local: bool, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[bool] = []
+    stream = SimpleNamespace(get_extra_info=lambda _: (address, 80), close=lambda: closed.append(True))
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", lambda *_args: stream)
+    backend = Backend(local=local)
+    if refused:
+        with pytest.raises(NetworkError, match=f"{host} leads to {address}, not to this machine") as caught:
+            backend.connect_tcp(host, 80)
+        assert (caught.value.hint, closed) == ("nothing was sent; use https", [True])
+    else:
+        backend.connect_tcp(host, 80)
+        assert closed == []

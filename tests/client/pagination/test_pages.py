@@ -174,6 +174,26 @@ def test_offset_travels_in_the_body_where_the_operation_has_one() -> None:
         assert items(walk(here, "byOffsetInBody", {"jql": "x"}, size=2)) == [1, 2, 3]
 
 
+def test_a_start_in_the_body_is_where_the_first_page_starts() -> None:
+    script = [
+        exchange("POST", "/v1/search", reply(json={"total": 6, "issues": [5]}), json={"startAt": 4, "maxResults": 1}),
+        exchange("POST", "/v1/search", reply(json={"total": 6, "issues": [6]}), json={"startAt": 5, "maxResults": 1}),
+    ]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byOffsetInBody", {"startAt": 4, "maxResults": 1})) == [5, 6]
+
+
+def test_one_page_more_is_asked_for_as_usual() -> None:
+    """Ahead of time, and in pages as long as the last, comes what is worth it: two pages or more."""
+    script = [
+        get("/v1/offset", [], {"values": [1, 2], "total": 4}),
+        get("/v1/offset", ["startAt=2"], {"values": [3, 4], "total": 4}),
+    ]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byOffset")) == [1, 2, 3, 4]
+        assert [request.path.count("maxResults") for request in here.server.requests] == [0, 0]
+
+
 def test_a_bare_array_goes_on_until_an_empty_page() -> None:
     script = [
         get("/v1/array", ["maxResults=3"], [1, 2]),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import process_watcher
+from callsheet.listener.handlers import process, process_watcher
 from callsheet.listener.handlers.executable import Executable
 from callsheet.listener.handlers.process import MAX_OUTPUT, Process
 from callsheet.listener.server.server import new_event_loop
@@ -60,6 +60,11 @@ def outcome(line: str, data: bytes = b"") -> tuple[int | None, bytes]:
 )
 def test_a_program_gets_its_input_and_is_heard(line: str, data: bytes, code: int, said: bytes) -> None:
     assert outcome(line, data) == (code, said)
+
+
+def test_what_is_printed_just_before_the_end_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "OUTPUT_TIMEOUT", 20.0)
+    assert outcome("{ sleep 0.1; echo late; } & true") == (0, b"late\n")
 
 
 def test_a_child_that_was_left_is_not_waited_for() -> None:

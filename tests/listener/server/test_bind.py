@@ -80,6 +80,11 @@ def test_an_address_that_is_not_here_is_no_other_program() -> None:
     assert caught.value.hint is None
 
 
+def test_a_name_that_leads_nowhere_is_said_to() -> None:
+    with pytest.raises(UsageError, match=r"--there: no such host: no-such-host\.invalid \("):
+        bind(ListenAddress(("no-such-host.invalid",), 0), "--there")
+
+
 def test_the_second_address_may_be_missing() -> None:
     (only,) = bind(ListenAddress(("127.0.0.1", "192.0.2.1"), 0))
     only.close()
