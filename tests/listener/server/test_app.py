@@ -1,0 +1,267 @@
+"""The application without a server: what each request is answered, counted and logged as."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
+from callsheet.listener.routing.route import RoutingTable, make_route
+from callsheet.listener.server import responses
+from callsheet.listener.server.app import App
+from callsheet.listener.server.client_address import ClientAddresses
+from callsheet.listener.telemetry.log import Log
+from callsheet.listener.telemetry.metrics import Metrics
+from callsheet.listener.verify.keyset import UnknownKey
+from callsheet.listener.verify.source import Source
+
+PATH = "/webhook"
+
+
+class Lines(list[str]):
+    def write(self, line: str) -> None:
+        self.append(line)
+
+
+class Handled:
+    """Says at once what `at_once` is, or later what `later` is (an error is raised)."""
+
+    def __init__(self, at_once: Verdict | None = None, later: Verdict | Exception = ACCEPTED) -> None:
+        self.at_once, self.later = at_once, later
+        self.asked: list[tuple[str, Any, list[Any]]] = []
+
+    def try_immediately(self, event: Any, jobs: list[Any]) -> Verdict | None:
+        self.asked.append(("at once", event.id, [job.id for job in jobs]))
+        return self.at_once
+
+    async def handle(self, event: Any, jobs: list[Any]) -> Verdict:
+        self.asked.append(("later", event.id, [job.id for job in jobs]))
+        if isinstance(self.later, Exception):
+            raise self.later
+        return self.later
+
+
+class Here:
+    def __init__(self, dispatcher: Handled | None = None, only: Sequence[str] = (), *, out: bool = False) -> None:
+        definition: Any = {"path": PATH, "type": "payload.type", "id": "payload.id"}
+        self.source = Source("lms", definition)
+        self.dispatcher = dispatcher or Handled(ACCEPTED)
+        types: Any = {("lms", "paid"): {}, ("lms", "asked"): {"requires": "payload.order"}, ("lms", "other"): {}}
+        handler: Any = type("H", (), {"concurrency_limits": ()})()
+        route: Any = {"on": ["paid"], "do": [{"handler": "append"}]}
+        self.err, self.out, self.metrics = Lines(), Lines(), Metrics()
+        log = Log(self.err, self.out if out else None)  # type: ignore[arg-type]
+
+        async def slow(_: Any) -> responses.Response:
+            await asyncio.sleep(0)
+            return responses.READY
+
+        pages: Any = {"/health": lambda _: responses.HEALTHY, "/ready": slow}
+        table = RoutingTable(types, [make_route("r", route, [handler])], only)
+        self.app = App({PATH: self.source}, table, self.dispatcher, log, self.metrics, ClientAddresses([]), pages)
+
+    def ask(self, *pieces: Any, method: str = "POST", path: str = PATH, headers: Any = (), gone: bool = False) -> Any:
+        """Status and body of the answer; None where there is none."""
+        sent: list[dict[str, Any]] = []
+        scope = {
+            "type": "http", "method": method, "path": path, "headers": list(headers), "query_string": b"",
+            "client": ("1.1.1.1", 1),
+        }  # fmt: skip
+        data = [piece if isinstance(piece, bytes) else json.dumps(piece).encode() for piece in pieces] or [b""]
+        ends = [not gone and place == len(data) - 1 for place in range(len(data))]
+        waiting = [
+            {"type": "http.request", "body": body, "more_body": not end} for body, end in zip(data, ends, strict=True)
+        ]
+        waiting.append({"type": "http.disconnect"})
+
+        async def receive() -> dict[str, Any]:
+            return waiting.pop(0)
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        asyncio.run(self.app(scope, receive, send))
+        if not sent:
+            return None
+        assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+        return sent[0]["status"], sent[1]["body"]
+
+    def said(self) -> list[str]:
+        return [re.sub(r"duration_ms=\S+", "ms", line.partition(" ")[2]) for line in self.err]
+
+
+PAID = {"type": "paid", "id": "7"}
+
+
+def test_an_event_that_is_settled_at_once() -> None:
+    here = Here()
+    assert here.ask(PAID) == (200, b"")
+    assert here.dispatcher.asked == [("at once", "7", ["r/1"])]
+    assert here.said() == ["200 accepted source=lms type=paid id=7 client=1.1.1.1 ms"]
+    assert (here.metrics.received, here.metrics.outcomes) == (1, {("lms", "accepted"): 1})
+    assert (here.app.busy, here.metrics.rejected) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("later", "status", "said"),
+    [
+        (ACCEPTED, 200, "200 accepted source=lms type=paid id=7 client=1.1.1.1 ms"),
+        (DUPLICATE, 200, "200 duplicate source=lms type=paid id=7 client=1.1.1.1 ms"),
+        (
+            Verdict(500, "failed", "r/1: no"),
+            500,
+            '500 failed source=lms type=paid id=7 client=1.1.1.1 ms reason="r/1: no"',
+        ),
+        (Verdict(503, "saturated"), 503, "503 saturated source=lms type=paid id=7 client=1.1.1.1 ms"),
+        (KeyError("x"), 500, "500 internal client=1.1.1.1 reason=\"KeyError: 'x'\""),
+    ],
+)
+def test_an_event_that_is_waited_for(later: Any, status: int, said: str) -> None:
+    here = Here(Handled(None, later))
+    found, body = here.ask(PAID)
+    assert (found, here.said(), here.app.busy) == (status, [said], 0)
+    assert (b"error" in body) is (status != 200)
+    assert [asked[0] for asked in here.dispatcher.asked] == ["at once", "later"]
+    assert here.metrics.received == 1, "a delivery is read once"
+    counted = here.metrics.rejected if isinstance(later, Exception) else here.metrics.outcomes
+    assert sum(counted.values()) == 1
+
+
+def test_a_body_in_pieces_is_one_and_a_sender_that_left_gets_nothing() -> None:
+    here = Here()
+    assert here.ask(b'{"type": "pa', b"", b'id", "id": "8"}') == (200, b"")
+    assert here.dispatcher.asked[0][1] == "8"
+    assert here.ask(b'{"type": "pa', gone=True) is None
+    assert here.ask(gone=True) is None
+    assert here.metrics.received == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "only", "outcome"),
+    [
+        ({"type": "paid", "id": "7"}, ["oth*"], "filtered"),
+        ({"type": "new", "id": "7"}, [], "unknown_type"),
+        ({"type": "new", "id": "7"}, ["oth*"], "unknown_type"),
+    ],
+)
+def test_what_nobody_asked_for_is_accepted_and_not_handled(event: Any, only: list[str], outcome: str) -> None:
+    here = Here(only=only)
+    assert here.ask(event) == (200, b"")
+    assert here.dispatcher.asked == []
+    assert here.metrics.outcomes == {("lms", outcome): 1}
+
+
+def test_an_event_without_handlers_runs_nothing() -> None:
+    here = Here()
+    assert here.ask({"type": "other", "id": "7"}) == (200, b"")
+    assert here.dispatcher.asked == [("at once", "7", [])]
+
+
+@pytest.mark.parametrize(
+    ("data", "headers", "status", "reason"),
+    [
+        (b"no", [], 400, "unreadable"),
+        (b'{"type": "asked"}', [], 400, "other_type"),
+        (b"{}", [(b"content-encoding", b"gzip")], 415, "encoded"),
+        (b"{}", [(b"content-encoding", b"GZIP"), (b"x", b"y")], 415, "encoded"),
+    ],
+)
+def test_what_is_refused(data: bytes, headers: Any, status: int, reason: str) -> None:
+    here = Here()
+    found, body = here.ask(data, headers=headers)
+    assert (found, body) == (status, responses.BY_STATUS[status][1]["body"])
+    assert (here.metrics.rejected, here.metrics.outcomes) == ({reason: 1}, {})
+    assert here.said()[0].startswith(f"{status} {reason} client=1.1.1.1 reason=")
+
+
+def test_identity_is_no_encoding_and_what_is_required_passes() -> None:
+    here = Here()
+    assert here.ask(PAID, headers=[(b"content-encoding", b"Identity")])[0] == 200
+    assert here.ask({"type": "asked", "order": 1})[0] == 200
+
+
+def test_paths_and_methods() -> None:
+    here = Here()
+    assert here.ask(path="/none")[0] == 404
+    assert here.ask(path="/health", method="GET") == (200, b'{"status":"ok"}')
+    assert here.ask(path="/ready", method="HEAD") == (200, b'{"status":"ready"}')
+    assert here.ask(path="/health")[0] == 405
+    for method in ("GET", "PUT", "HEAD"):
+        assert here.ask(PAID, method=method) == (405, b'{"error":"method not allowed"}')
+    assert (here.metrics.received, here.err) == (0, [])
+
+
+def test_while_it_stops_nothing_new_is_taken() -> None:
+    here = Here()
+    here.app.draining = True
+    assert here.ask(PAID) == (503, b'{"error":"stopping"}')
+    assert here.ask(path="/health", method="GET")[0] == 200
+    assert here.app.try_immediately({"path": PATH, "headers": [], "query_string": b""}, b"{}") is None
+    assert here.metrics.received == 0
+
+
+def test_a_whole_request_may_be_answered_at_once() -> None:
+    here = Here()
+    scope: Any = {"path": PATH, "headers": [], "query_string": b"", "client": None}
+    assert here.app.try_immediately(scope, json.dumps(PAID).encode()) is responses.DONE
+    assert here.app.try_immediately({**scope, "path": "/none"}, b"{}") is None
+    assert here.said() == ["200 accepted source=lms type=paid id=7 client=unix ms"]
+    later = Here(Handled(None))
+    assert later.app.try_immediately(scope, json.dumps(PAID).encode()) is None
+    assert later.app.try_immediately(scope, b"") is None, "it is read once"
+    assert later.metrics.received == 1
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_an_unknown_key_is_fetched_once(found: bool) -> None:
+    here = Here(Handled(None, ACCEPTED))
+    unknown, real, fetched = UnknownKey("k", "RS256"), here.source.receive, []
+
+    def receive(*parts: Any) -> Any:
+        if not (fetched and found):
+            raise unknown
+        return real(*parts)
+
+    async def fetch(asked: Any) -> None:
+        fetched.append(asked)
+
+    here.source.receive = receive  # type: ignore[method-assign]
+    here.source.fetch_key = fetch  # type: ignore[method-assign]
+    status, _ = here.ask(PAID)
+    assert (status, fetched, here.app.busy) == (200 if found else 401, [unknown], 0)
+    assert here.metrics.received == 1
+    assert [asked[0] for asked in here.dispatcher.asked] == (["at once", "later"] if found else [])
+
+
+def test_an_odd_delivery_never_ends_the_server() -> None:
+    here = Here()
+
+    def receive(*_: Any) -> Any:
+        raise RecursionError("deep")
+
+    here.source.receive = receive  # type: ignore[method-assign]
+    assert here.ask(PAID)[0] == 500
+    assert here.said() == ['500 internal client=1.1.1.1 reason="RecursionError: deep"']
+
+
+@pytest.mark.parametrize(("verdict", "note"), [(ACCEPTED, ""), (None, ""), (DUPLICATE, "Note: duplicate")])
+def test_whole_events_are_shown_where_that_was_asked_for(verdict: Verdict | None, note: str) -> None:
+    here = Here(Handled(verdict), out=True)
+    here.ask(PAID)
+    assert here.err == []
+    (shown,) = here.out
+    assert ("Type: paid\nID: 7" in shown, note in shown) == (True, True)
+    assert ("Note" in shown) is bool(note)
+
+
+def test_a_sender_may_expect_another_status() -> None:
+    here = Here()
+    here.app.success["lms"] = responses.success(202)
+    assert here.ask(PAID)[0] == 202
+    here.dispatcher.at_once = Verdict(503, "saturated")
+    assert here.ask({"type": "paid", "id": "9"})[0] == 503
