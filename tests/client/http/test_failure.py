@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from callsheet.client.http import incoming
+from callsheet.client.http.failure import listed
 from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound
 from support.places import CASES
 from support.server import exchange, reply
@@ -95,3 +97,68 @@ def test_a_very_deep_body_does_no_harm() -> None:
         message = here.fail("getItem", {"id": "1"}).message
     # How deep JSON may be depends on the Python: it is read and says nothing, or is shown as the text it is.
     assert ": 400: [[[" in message or message.endswith(": 400: bad request")
+
+
+@pytest.mark.parametrize(
+    ("found", "texts"),
+    [
+        (None, []),
+        (7, []),
+        ("a", ["a"]),
+        (["a", " b ", "a", "", "  ", None, 7], ["a", "b"]),
+        ({"message": "m", "title": "t"}, ["m"]),
+        ({"message": " ", "title": "t"}, ["t"]),
+        ({"message": "m", "errors": ["e"], "data": {"x": "y"}}, ["m", "e", "x: y"]),
+        ({"errors": [{"text": "e"}, {"name": "n"}], "other": "o"}, ["e", "n"]),
+        (
+            {"summary": "is required", "labels": ["no", "never"]},
+            ["summary: is required", "labels: no", "labels: never"],
+        ),
+        ({"error": "e", "error_description": "d"}, ["d"]),
+        ({"message": 7, "x": "y"}, ["x: y"]),
+        ([[[[[["deep"]]]]]], ["deep"]),
+        ([[[[[[["too deep"]]]]]]], []),
+        ({"a": {"b": {"c": "x"}}}, ["a: b: c: x"]),
+        ("x" * 501, ["x" * 500]),
+    ],
+)
+def test_texts_are_found_wherever_a_body_holds_them(found: Any, texts: list[str]) -> None:
+    assert listed(found) == texts
+
+
+@pytest.mark.parametrize(
+    ("status", "text"), [(400, "bad request"), (404, "not found"), (599, "no reason given"), (418, "i'm a teapot")]
+)
+def test_without_words_the_status_speaks(status: int, text: str) -> None:
+    with shop([exchange("GET", "/api/3/item/1", reply(status), repeat=None)]) as here:
+        assert here.fail("getItem", {"id": "1"}).message.endswith(f"/item/1: {status}: {text}")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(500, "x" * 500), (501, "x" * 500 + "…")])
+def test_a_text_that_is_cut_says_so(length: int, shown: str) -> None:
+    with shop([exchange("GET", "/api/3/item/1", reply(400, text="x" * length))]) as here:
+        assert here.fail("getItem", {"id": "1"}).message.endswith(f": {shown}")
+
+
+@pytest.mark.parametrize("size", [99, 100, 101])
+def test_an_answer_that_is_too_large_is_refused(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "LARGEST", 100)
+    with shop([exchange("GET", "/api/3/item/1", reply(json="x" * (size - 2)))]) as here:
+        if size <= 100:
+            assert here.send("getItem", {"id": "1"}).status == 200
+        else:
+            error = here.fail("getItem", {"id": "1"})
+            assert (error.hint, error.status) == ("--out FILE saves an answer of any length", 200)
+            assert error.message.endswith("the answer is larger than 0 MiB; only a download can be as large")
+
+
+def test_only_a_short_answer_reports_a_failure_with_success() -> None:
+    """What is longer is a result, and is not read twice."""
+    for padding, fails in ((65536, True), (65537, False)):
+        body = '{"ok": false, "message": "shut"}'.ljust(padding).encode()
+        answer = reply(200, body=body, headers={"Content-Type": "application/json"})
+        with shop([exchange("GET", "/api/3/item/1", answer)]) as here:
+            if fails:
+                assert here.fail("getItem", {"id": "1"}).message.endswith("shut")
+            else:
+                assert here.send("getItem", {"id": "1"}).status == 200
