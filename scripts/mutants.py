@@ -154,12 +154,21 @@ def mutated(source: str, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def scopes(source: str) -> list[tuple[int, int]]:
-    """First and last line of every function, decorators included, inner ones after outer ones."""
+class Scope(NamedTuple):
+    """Lines of a function, decorators included; what stands before `body` runs when it is defined."""
+
+    first: int
+    body: int
+    last: int
+
+
+def scopes(source: str) -> list[Scope]:
+    """Every function, inner ones after outer ones."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.append((min([node.lineno, *(made.lineno for made in node.decorator_list)]), node.end_lineno or 0))
+            first = min([node.lineno, *(made.lineno for made in node.decorator_list)])
+            found.append(Scope(first, node.body[0].lineno, node.end_lineno or 0))
         elif isinstance(node, ast.Lambda):
-            found.append((node.lineno, node.end_lineno or 0))
+            found.append(Scope(node.lineno, node.lineno, node.end_lineno or 0))
     return sorted(found)

@@ -18,7 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from environment import ROOT
-from mutants import Mutant, mutated, scopes
+from mutants import Mutant, Scope, mutated, scopes
 
 COPIED = (
     "engine", "definitions", "tests", "docs", "scripts", "pyproject.toml", "README.md", "CONTRIBUTING.md",
@@ -94,15 +94,17 @@ class Reach:
     times: dict[str, float]
     lines: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
     functions: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))  # by first line
-    inside: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # the functions of a module
+    inside: dict[str, list[Scope]] = field(default_factory=dict)  # the functions of a module
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Those named like the module first, then the quickest. What an import runs, all reach that reach a module."""
-        around = [scope for scope in self.inside[mutant.path] if scope[0] <= mutant.line <= scope[1]]
-        first, last = around[-1] if around else (0, 10**6)
-        found = set(self.lines.get((mutant.path, mutant.line), ())) or self._between(mutant.path, first, last)
-        if around:
-            found |= self.functions.get((mutant.path, first), set())
+        around = [scope for scope in self.inside[mutant.path] if scope.first <= mutant.line <= scope.last]
+        scope = around[-1] if around else Scope(0, 10**6, 10**6)
+        found: set[str] = set()
+        if mutant.line >= scope.body:  # else it ran in whichever test came first
+            found |= self.lines.get((mutant.path, mutant.line), set())
+            found |= self.functions.get((mutant.path, scope.first), set())
+        found = found or self._between(mutant.path, scope.first, scope.last)
         stem = Path(mutant.path).stem
         return sorted(found, key=lambda test: (stem not in test.partition("::")[0], self.times[test]))
 

@@ -48,5 +48,5 @@ def test_what_holds_no_key_is_refused_and_kept(content: bytes, problem: str, tmp
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Is a directory|Permission denied"):
+    with pytest.raises(UsageError, match=r"Is a directory|Permission denied"):
         private_key(str(tmp_path))
