@@ -52,8 +52,8 @@ class PagePlan:
     root: str | None
     usual: int
     greatest: int | None
-    reads_headers: bool = False
-    first: int = 1
+    reads_headers: bool
+    first: int
 
 
 def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
