@@ -1,4 +1,4 @@
-"""Lines at the end of a file, whole or not at all, and into a pipe that somebody reads."""
+"""Lines appended to files and pipes: input by input, torn lines, pipes that nobody reads."""
 
 from __future__ import annotations
 
