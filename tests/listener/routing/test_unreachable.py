@@ -9,9 +9,9 @@ import pytest
 
 from callsheet.listener.routing.route import RoutingTable, make_route
 from callsheet.listener.routing.route_set import RouteSet
-from callsheet.listener.routing.unreachable import warnings
+from callsheet.listener.routing.unreachable import EVENT_FIELDS, warnings
 
-FIELDS = "id, event_type, event_time, source, body, payload, headers, query"
+FIELDS = ", ".join(EVENT_FIELDS)
 TYPES: dict[tuple[str, str], Any] = {("shop", "paid"): {}, ("shop", "refunded"): {}, ("bank", "moved"): {}}
 
 
