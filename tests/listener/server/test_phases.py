@@ -1,0 +1,44 @@
+"""How long each phase of a connection may take."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from callsheet.listener.server import protocol
+from callsheet.listener.server.protocol import LimitedProtocol
+
+LIMITS = SimpleNamespace(header_time=10.0, body_time=15.0, idle_time=60.0)
+
+
+@pytest.mark.parametrize(
+    ("phase", "limit", "then"),
+    [
+        ("HEADERS", 10.0, "408 headers_too_slow"),
+        ("BODY", 15.0, "408 body_too_slow"),
+        ("IDLE", 60.0, "close"),
+        ("CLOSING", 2.0, "abort"),
+        ("RESPONDING", 1000.0, None),
+    ],
+)
+def test_a_sender_is_parted_with_when_its_time_is_over(phase: str, limit: float, then: str | None) -> None:
+    done: list[str] = []
+    transport = SimpleNamespace(close=lambda: done.append("close"), abort=lambda: done.append("abort"))
+    here: Any = SimpleNamespace(
+        phase=getattr(protocol, phase), phase_start=5.0, limits=LIMITS, transport=transport,
+        _refuse=lambda status, why, _: done.append(f"{status} {why}"),
+    )  # fmt: skip
+    LimitedProtocol.sweep(here, 5.0 + limit)
+    assert done == []
+    LimitedProtocol.sweep(here, 5.125 + limit)
+    assert done == ([then] if then else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "over"),
+    [(b"10", 10, False), (b"11", 10, True), (b"9" * 18, 10**18, False), (b"1" * 19, 10**30, True), (b"x", 1, False)],
+)
+def test_a_length_that_is_announced(value: bytes, limit: int, over: bool) -> None:
+    assert protocol._exceeds(value, limit) is over
