@@ -103,3 +103,12 @@ def test_a_damaged_document_never_ends_in_a_traceback(data: st.DataObject) -> No
         imported("forms", json.dumps(tree))
     except DefinitionError as error:
         assert error.message.startswith("forms.json")  # noqa: PT017
+
+
+def test_half_a_character_is_replaced_and_a_number_without_end_refused() -> None:
+    text = document(paths=get(operationId="a", summary="half \ud83d", tags=["\udc00"]))
+    assert "half \ufffd" in "".join(import_document(text, "shop").files.values())
+    for number in ("NaN", "-Infinity", "1e999"):
+        broken = document(paths=get(operationId="a", parameters=[{"name": "p", "in": "query", "x": 0}]))
+        with pytest.raises(DefinitionError, match="number that definitions cannot hold"):
+            import_document(broken.replace('"x": 0', f'"x": {number}'), "shop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any
 
 from ..errors import DefinitionError
@@ -17,10 +18,28 @@ _PLAIN = (
     ("merge", r"^<<$", "<"),
 )
 
+# How a text can hold what definitions cannot: halves of surrogate pairs, and numbers beyond all bounds.
+_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity|\d[eE]\+?\d{3}")
+_HALVES = re.compile("[\ud800-\udfff]")
+
 
 def parse(text: str, name: str) -> Any:
     """Raises `DefinitionError` with the line of a syntax error; `name` is how the message calls the text."""
-    return _json(text, name) if text.lstrip()[:1] in ("{", "[") else _yaml(text, name)
+    value = _json(text, name) if text.lstrip()[:1] in ("{", "[") else _yaml(text, name)
+    return _sayable(value, name) if _UNSAYABLE.search(text) else value
+
+
+def _sayable(value: Any, name: str) -> Any:
+    """What definitions can say too: a half of a surrogate pair is replaced, a number without an end refused."""
+    if isinstance(value, str):
+        return _HALVES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_sayable(key, name): _sayable(inner, name) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_sayable(inner, name) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise DefinitionError(f"{name}: {value} is a number that definitions cannot hold")
+    return value
 
 
 def _json(text: str, name: str) -> Any:
