@@ -58,6 +58,8 @@ def write(path: str, data: bytes, mode: int = _EVERYBODY) -> None:
 
 def _status(path: str) -> os.stat_result | None:
     """What `path` leads to, None where nothing is there yet; raises `UsageError` for what no file can be."""
+    if not os.path.basename(path):
+        raise UsageError(f"{path!r}: expected the name of a file")
     try:
         status = os.stat(path)
     except FileNotFoundError:

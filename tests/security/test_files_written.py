@@ -141,19 +141,19 @@ def test_any_text_makes_a_name_that_stays_in_its_directory(text: str) -> None:
     assert 0 < len(name.encode()) <= 220
     assert name not in (".", "..")
     assert not set('/\\:*?"<>|\0') & set(name)
-    assert not name.startswith(".")
+    assert not name.startswith((".", "-", "~"))
 
 
 def test_names_keep_their_ending_and_are_no_devices() -> None:
     assert file_name("ä" * 500 + ".pdf").endswith("ä.pdf")
     assert file_name("x." + "y" * 500) == "x." + "y" * 198
-    assert [file_name(name) for name in ("CON", "nul.txt", "com1", "console")] == [
-        "_CON", "_nul.txt", "_com1", "console",
+    assert [file_name(name) for name in ("CON", "nul.txt", "com¹", "CONIN$", "aux .c", "-rf", "~", "console")] == [
+        "_CON", "_nul.txt", "_com¹", "_CONIN$", "_aux .c", "_-rf", "_~", "console",
     ]  # fmt: skip
     assert file_name("a\ud800b\u202etxt.exe") == "a_b_txt.exe"
 
 
-@pytest.mark.parametrize("target", ["absent/out.json", "."])
+@pytest.mark.parametrize("target", ["absent/out.json", ".", "", "out/"])
 @pytest.mark.parametrize(
     "words",
     [
