@@ -191,9 +191,14 @@ def _doubt(path: str, *, near: bool) -> Doubt | None:
     if near and status.st_uid not in (0, os.geteuid()):
         return Doubt(path, "belongs to another user", f"chown {os.geteuid()} {_quoted(path)}")
     by_group = status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid)
-    if (by_group or status.st_mode & stat.S_IWOTH) and not safe:
+    if (by_group or status.st_mode & stat.S_IWOTH) and not safe and not _is_mounted_read_only(path):
         return Doubt(path, "can be changed by others", f"chmod go-w {_quoted(path)}")
     return None
+
+
+def _is_mounted_read_only(path: str) -> bool:
+    """As a container's settings are, whatever their modes say."""
+    return sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _own_group(group: int) -> bool:

@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from callsheet.errors import NotAllowed
 from callsheet.files import changeable, make_private_directory, read_private
+from support.cases import run_program
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell
 
@@ -265,3 +267,25 @@ def test_a_planted_cache_is_not_used(
     out = at_home(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
     assert "https://site.example.org/rest/api/3/myself" in out
     assert "evil" not in out
+
+
+@pytest.mark.parametrize("changed", ["routes.toml", "."])
+def test_routes_that_others_can_change_are_refused(changed: str, tmp_path: Path) -> None:
+    folder = tmp_path / "routes"
+    folder.mkdir(mode=0o700)
+    (folder / "routes.toml").write_text('[route.r]\ndo = [{ handler = "exec", run = ["true"] }]\n')
+    words = ["webhook", "check", "--routes", str(folder / "routes.toml")]
+    environ = {"CALLSHEET_HOME": str(tmp_path / "home")}
+    assert run_program("lms", words, environ).exit == 0
+    path = folder / changed
+    path.chmod(path.stat().st_mode | 0o002)
+    done = run_program("lms", words, environ)
+    assert (done.exit, "can be changed by others" in done.stderr) == (2, True), done.stderr
+
+
+def test_what_is_mounted_read_only_is_changed_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directories of a container's settings often have all rights, and nobody can use them."""
+    tmp_path.chmod(0o777)
+    assert changeable(str(tmp_path)) is not None
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert changeable(str(tmp_path)) is None

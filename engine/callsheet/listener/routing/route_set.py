@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
+from ...files import changeable
 from ...language.checks.problem import place_of
 from ...language.layers import Layer
 from ...language.load import Definitions
@@ -97,6 +98,9 @@ def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
     for path in files:
         if not os.path.isfile(path):
             raise UsageError(f"--routes: no file {path}")
+        doubt = changeable(path)
+        if doubt is not None:  # they say which programs run
+            raise UsageError(f"--routes: {doubt}", hint=doubt.remedy)
         if other := set(read(path).tables) - _ALLOWED_KINDS:
             raise UsageError(f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events stand there")
     definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
