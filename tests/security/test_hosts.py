@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,9 +16,11 @@ from callsheet.client.http.client import Client
 from callsheet.client.http.connect import Connections
 from callsheet.client.http.retry import Policy
 from callsheet.client.pagination.next_link import next_request
+from callsheet.client.request.arguments import header_text
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Request
-from callsheet.errors import CallsheetError, NetworkError
+from callsheet.errors import CallsheetError, NetworkError, UsageError
+from support.cases import environment, run_program
 from support.fakes import Definitions, FakeSite
 from support.server import exchange, reply, serve
 from support.shop import shop
@@ -256,3 +259,20 @@ def test_a_name_of_this_machine_that_leads_elsewhere_is_refused(
     with client_of(f"http://{name}:8080") as client, pytest.raises(NetworkError, match=told):
         client.exchange(Request("GET", f"http://{name}:8080", "/x"))
     assert written == []
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Host: evil.example", "host: x", "Content-Length: 5", "Transfer-Encoding: chunked", "Connection: x-a", "Upgrade: h2c",
+     "two words: x", "X\tY: x"],
+)  # fmt: skip
+def test_no_header_chooses_the_host_or_the_framing(header: str, tmp_path: Path) -> None:
+    with serve([]) as server:
+        words = ["api", "POST", "/rest/api/3/issue", "-d", "{}", "-H", header]
+        done = run_program("suite", words, environment(tmp_path / "home", server.url))
+    assert (done.exit, server.requests) == (2, []), done.stderr
+
+
+def test_no_parameter_of_a_definition_is_such_a_header() -> None:
+    with pytest.raises(UsageError, match="decides where or how"):
+        header_text("op", "Host", "evil.example")

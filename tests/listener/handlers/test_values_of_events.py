@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, DefinitionError
-from callsheet.listener.handlers import HandlerFailed
+from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.address import AddressTemplate, header_value
 from callsheet.listener.handlers.arguments import Arguments
 from callsheet.listener.handlers.command_call import CommandCall, command_call
+from callsheet.listener.handlers.forward import Forward
 from support.listening import event, listening, run
 from support.server import exchange, reply, serve
 
+CONTEXT = HandlerContext("", {}, frozenset(), print, 10.0, lambda *_, **__: 0)
 EVIL = st.text(max_size=20) | st.sampled_from(
     [
         "../../admin?z=1#",
@@ -68,6 +70,14 @@ def test_an_address_keeps_its_host_and_its_directory(template: str, value: str) 
 def test_an_event_never_chooses_the_host(template: str) -> None:
     with pytest.raises(DefinitionError):
         AddressTemplate(template)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "{body.x}"}, {"hOST": "a{body.x}"}, {"Content-Length": "1"}, {"Upgrade": "h2c"}]
+)
+def test_no_header_chooses_the_host_or_the_framing(headers: dict[str, str]) -> None:
+    with pytest.raises(DefinitionError):
+        Forward({"handler": "forward", "url": "http://h.example/", "headers": headers}, CONTEXT)
 
 
 @given(value=EVIL)

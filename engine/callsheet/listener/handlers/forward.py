@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...errors import DefinitionError
-from ...language.template import fill_text, to_text
+from ...language.template import compile_template, fill_text, to_text
 from ...urls import is_loopback
 from . import HandlerContext, HandlerFailed
 from .address import AddressTemplate, header_value
@@ -40,6 +40,8 @@ _NOT_PASSED = frozenset(
         b"cookie",
     }
 )
+# What a route may say all the same.
+_OWN = frozenset({b"host", b"accept-encoding", b"authorization", b"cookie"})
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 # Of an answer only the status counts. It is read to keep the connection usable; a longer one costs the connection.
 _MOST_READ = 65536
@@ -55,6 +57,11 @@ class Forward(Base):
         for name in table.get("headers", {}):
             if not _NAME.match(name):
                 raise DefinitionError(f"handler 'forward': headers: {name!r} is not the name of a header")
+            if name.lower().encode() in _NOT_PASSED - _OWN:
+                raise DefinitionError(f"handler 'forward': headers: {name!r} is set by the program")
+        host = next((text for name, text in table.get("headers", {}).items() if name.lower() == "host"), "")
+        if any(not isinstance(part, str) for part in compile_template(host)):
+            raise DefinitionError("handler 'forward': headers: a value out of an event must not choose the host")
         self.client: httpx.AsyncClient | None = None
 
     async def run(self, event: Event, job: str) -> None:
