@@ -21,8 +21,19 @@ _HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # With `Host` a credential would go to another site of the same server, with the others one request could hold two.
 _OF_THE_CONNECTION = frozenset(
-    "host connection content-length expect keep-alive proxy-authorization proxy-connection te trailer"
-    " transfer-encoding upgrade".split()
+    {
+        "host",
+        "connection",
+        "content-length",
+        "expect",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
 )
 
 
