@@ -56,6 +56,9 @@ def test_what_it_says_is_redacted(renew: bool, name: str, form: bool) -> None:
         reply(200, json={"access_token": "abcdefghij", "expires_in": [1]}),
         reply(200, json={"access_token": "abcdefghij", "token_type": "Bearer", "expires_in": "1e999"}),
         reply(200, json={"access_token": {"a": 1}, "token_type": "Bearer", "expires_in": "never"}),
+        reply(200, json={"access_token": "abcdefghij\r\nX-Evil: y", "token_type": "Bearer"}),
+        reply(200, json={"access_token": "abcdefghij\u00e9", "token_type": "Bearer"}),
+        reply(200, body=b'{"access_token": "abcdefghij", "token_type": "Bearer", "expires_in": 1e999}'),
         reply(200, json=[]),
         reply(200, json=None),
         reply(200, json="text"),
@@ -72,6 +75,7 @@ def test_what_it_says_is_redacted(renew: bool, name: str, form: bool) -> None:
 def test_odd_answers_are_worded_errors(answer: Scripted) -> None:
     error = told(answer, renew=False)
     assert CODE not in shown(error)
+    assert "abcdefghij" not in shown(error)
     assert len(error.message) < 1000
 
 

@@ -54,6 +54,12 @@ SEEN = [
     ),
     (httpx.DecodingError("Bad\nZip"), "the answer could not be decompressed: bad", None, False),
     (httpx.LocalProtocolError("Illegal"), "the request could not be sent: illegal", None, False),
+    (
+        httpx.LocalProtocolError("Illegal header value b'Bearer token'"),
+        "the request could not be sent: illegal header value",
+        None,
+        False,
+    ),
     (caused(httpx.ReadError(""), OSError(104, "Reset")), "the answer was cut off: reset", None, False),
     (caused(httpx.ReadError("x"), OSError("no number")), "the answer was cut off: x", None, False),
     (httpx.RemoteProtocolError(""), "the answer was cut off: remoteprotocolerror", None, False),

@@ -151,3 +151,7 @@ def test_a_verbose_run_shows_everything_but_the_credential() -> None:
     for text in (log, error.message, str(error), *error.details):
         assert "canary-secret" not in text
         assert "cm9iaW46Y2FuYXJ5" not in text
+
+
+def test_a_secret_in_other_letters_is_hidden_too() -> None:
+    assert Redactor(["tok-Secret-1"]).text("illegal header value b'bearer tok-secret-1'").endswith("bearer ***'")

@@ -64,7 +64,9 @@ def explain(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]
         case httpx.DecodingError():
             return f"the answer could not be decompressed: {_reason(error)}", None
         case httpx.LocalProtocolError():
-            return f"the request could not be sent: {_reason(error)}", None
+            # The library's words repeat the value of a header, which may be the credential.
+            reason, _, _ = _reason(error).partition(" b'")
+            return f"the request could not be sent: {reason}", None
         case _:
             return f"the answer was cut off: {_reason(error)}", None
 

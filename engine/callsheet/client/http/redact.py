@@ -28,7 +28,7 @@ _USER_IN_URL = re.compile(r"(?<=://)[^/?#@\s<>\"']+(?=@)")
 
 
 class Redactor:
-    """Replaces each secret, also in base64 and percent-encoded, by `***`."""
+    """Replaces each secret, also in base64 and percent-encoded, by `***`. A library's words may come in lower case."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Redactor:
         known = self._secrets.union(secret for secret in secrets if secret)
         if known != self._secrets:
             longest_first = sorted({form for secret in known for form in _forms(secret)}, key=len, reverse=True)
-            self._secrets, self._pattern = known, re.compile("|".join(map(re.escape, longest_first)))
+            self._secrets, self._pattern = known, re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def text(self, text: str) -> str:
         return self._pattern.sub(HIDDEN, text) if self._pattern else text

@@ -10,6 +10,7 @@ import secrets
 import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
@@ -133,8 +134,10 @@ class Authority:
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
-            kept: Record = {name: str(token[name]) for name in ("access_token", "refresh_token") if token.get(name)}
-            kept["expires_at"] = time.time() + float(token.get("expires_in") or 3600)
+            kept: Record = {
+                name: _sendable(token[name]) for name in ("access_token", "refresh_token") if token.get(name)
+            }
+            kept["expires_at"] = _finite(time.time() + float(token.get("expires_in") or 3600))
         except OAuth2Error as error:
             if error.error in WAITING:
                 raise Pending(slower=error.error == "slow_down") from None
@@ -238,6 +241,19 @@ def _token_error(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     if error.error in ("invalid_grant", "invalid_request", "invalid_scope"):
         return NotAllowed(text, hint=_AGAIN, status=status)
     return CallsheetError(text, hint="try again later", status=status)
+
+
+def _sendable(token: Any) -> str:
+    """A token that a header can carry; raises `ValueError`."""
+    if isinstance(token, str) and token.isascii() and token.isprintable():
+        return token
+    raise ValueError
+
+
+def _finite(seconds: float) -> float:
+    if isfinite(seconds):
+        return seconds
+    raise ValueError
 
 
 def _describe_error(error: Any) -> str:
