@@ -65,6 +65,11 @@ SIGNED = "https://files.example/x?X-Amz-Credential=canary-1&X-Amz-Signature=cana
         ("0; url=https://h/x?GoogleAccessId=me&Signature=canary", "0; url=https://h/x?GoogleAccessId=me&Signature=***"),
         ("https://h/x?a=1;token=canary", "https://h/x?a=1;token=***"),
         ("https://h/x?nextPageToken=abc", "https://h/x?nextPageToken=abc"),
+        ("/x?token[]=canary&token%5B%5D=canary", "/x?token[]=***&token%5B%5D=***"),
+        ("/x?otp=canary&pwd=canary&SAMLResponse=canary", "/x?otp=***&pwd=***&SAMLResponse=***"),
+        ("/x?hmac=canary&csrf=canary&access_key=canary", "/x?hmac=***&csrf=***&access_key=***"),
+        ("/x?sid=canary&session=canary&Authorization=canary", "/x?sid=***&session=***&Authorization=***"),
+        ("/x?side=left&passage=1&sessions=2&AWSAccessKeyId=me", "/x?side=left&passage=1&sessions=2&AWSAccessKeyId=me"),
     ],
 )
 def test_what_opens_an_address_is_hidden_in_it(text: str, shown: str) -> None:
@@ -108,6 +113,7 @@ def test_no_error_shows_where_a_redirect_with_a_signature_led() -> None:
         ("Proxy-Authorization", "Bearer ***"),
         ("X-Api-Key", "***"),
         ("Cookie", "***"),
+        ("X-Session-Id", "***"),
         ("X-Client-Secret", "***"),
         ("X-Check-Token", "Bearer abc"),
         ("Accept", "Bearer abc"),

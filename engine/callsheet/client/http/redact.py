@@ -12,14 +12,16 @@ from ...errors import CallsheetError
 HIDDEN = "***"
 _DERIVED_FROM = 6  # shorter secrets have encoded forms that occur by chance
 _CREDENTIAL_HEADERS = re.compile(
-    r"authorization$|cookie$|secret|password|api-?key|(auth|access|private|security|refresh|id|csrf|xsrf|session)-token",
+    r"authorization$|cookie$|secret|password|api-?key|session-?id"
+    r"|(auth|access|private|security|refresh|id|csrf|xsrf|session)-token",
     re.IGNORECASE,
 )
 # A pair of a query or fragment, in a URL or inside one that is itself the value of a parameter and so encoded.
 _CREDENTIAL_PAIRS = re.compile(
     r"((?:[?&#;]|%3F|%26|%23)"
-    r"(?:[^=&#;?%\s]{0,60}(?:token|secret|password|passwd|signature|credential|api[_-]?key|jwt|assertion|session_?id)"
-    r"|sig|code|auth|ticket)"
+    r"(?:[^=&#;?%\s]{0,60}(?:token|secret|password|passwd|passphrase|passcode|signature|credential|jwt|assertion|bearer"
+    r"|(?:api|access|private)[_-]?key|session_?id|authorization|hmac|[cx]srf|samlresponse)(?:\[\]|%5B%5D)?"
+    r"|sig|code|auth|ticket|pwd|pass|otp|sid|session)"
     r"(?:=|%3D))(?:(?!%26|%23)[^&#;\s<>\"',])+",
     re.IGNORECASE,
 )
