@@ -117,6 +117,8 @@ def whole(document, names=document_schema.NAMES) -> None:
 @example("- <br>\n\n  x\n")
 @example("*a `_`*")
 @example("![a](b)\n===\n")
+@example("$<b>$A")
+@example("$HOME/*a*/$USER and $x^2$")
 def test_markdown_gives_valid_documents_that_stay(source: str) -> None:
     document = of_markdown(source)
     whole(document)

@@ -217,7 +217,7 @@ class _Run:
         elif kind == "footnote_ref":
             self.found.append(text(str(token.meta["id"] + 1), (*self.current, Mark("sup", {}))))
         elif kind == "math_inline":
-            self._math(index, token)
+            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
         elif kind == "html_inline":
             return self._html(index, token)
         return index
@@ -266,14 +266,6 @@ class _Run:
         if words.startswith("{") and index and self.tokens[index - 1].type in ATTRIBUTED:
             return words[at_start(words) :]
         return words
-
-    def _math(self, index: int, token: Token) -> None:
-        """A formula in its own language; `$HOME/$USER` is none."""
-        after = self.tokens[index + 1].content[:1] if index + 1 < len(self.tokens) else ""
-        if after.isalnum() or after == "_":
-            self.plain += f"${token.content}$"
-        else:
-            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
 
     def _html(self, index: int, token: Token) -> int:
         if index in self.ends:

@@ -13,11 +13,13 @@ from typing import Any, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_inline_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
@@ -41,6 +43,18 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.content, token.map, token.children = lines, [start, end], []
     state.push("paragraph_close", "p", -1)
     return True
+
+
+_dollars = math_inline_dollar(allow_space=False, allow_digits=False)
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """A formula between dollar signs; in `$HOME/$USER` there is none, and what is between them is read as any words."""
+    start = state.pos
+    found = _dollars(state, True)  # noqa: FBT003 -- the parser's rules take it by position
+    after = state.src[state.pos : state.pos + 1]
+    state.pos = start
+    return found and not (after.isalnum() or after == "_") and _dollars(state, silent)
 
 
 class _Token:
@@ -108,6 +122,7 @@ class Parser:
             dollarmath_plugin(
                 parser, allow_labels=False, allow_space=False, allow_digits=False, allow_blank_lines=False
             )
+        self._inline.inline.ruler.at("math_inline", _formula)
         deflist_plugin(self._block)
         admon_plugin(self._block)
         container_plugin(self._block, "container", validate=_named)
