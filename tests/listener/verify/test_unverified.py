@@ -53,6 +53,24 @@ def test_only_what_was_meant_is_served_unverified(
     assert "--insecure" in str(refused.value.hint)
 
 
+JWT = {"algorithms": ["RS256"]}
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_public", "hint"),
+    [
+        ([OPEN], True, "set SHOP_SECRET, or give --secret-file; with --insecure anyone who can reach this host can "),
+        ([source("j", jwt=JWT, hmac={})], True, "give --jwks-url; with --insecure anyone"),
+        ([PROVED, source("j", jwt=JWT, hmac={})], False, "name it first, and give its proof with options; with "),
+        ([PROVED, OPEN], False, "set SHOP_SECRET; with --insecure any program on this host can send events"),
+    ],
+)
+def test_what_to_do_about_a_source_without_a_proof(sources: list[Source], is_public: bool, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_proofs(sources, insecure=False, is_public=is_public)
+    assert str(refused.value.hint).startswith(hint)
+
+
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_a_variable_that_is_set_and_empty_is_a_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="SHOP_SECRET is set, but contains no secret"):

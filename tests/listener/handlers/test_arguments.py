@@ -1,0 +1,53 @@
+"""The words a program is started with."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from callsheet.errors import DefinitionError
+from callsheet.listener.handlers import HandlerFailed
+from callsheet.listener.handlers.arguments import Arguments, as_argument
+
+
+@pytest.mark.parametrize("program", ["run.bat", "run.CMD"])
+def test_a_batch_file_reads_its_words_as_a_shell_does(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert Arguments([program, "{id}"]).fill({"id": "7"}) == [program, "7"]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert Arguments([program, "x"]).fill({}) == [program, "x"]
+    assert Arguments(["run.exe", "{id}"]).fill({"id": "7"}) == ["run.exe", "7"]
+    with pytest.raises(DefinitionError, match="the shell of a batch file"):
+        Arguments([program, "x", "{id}"])
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "filled"),
+    [
+        (["p", "{x}"], "a", ["p", "a"]),
+        (["p", "{x}"], "", ["p", ""]),
+        (["p", "--to={x}"], "-a", ["p", "--to=-a"]),
+        (["p", "--", "{x}"], "-a", ["p", "--", "-a"]),
+        (["p", "-v", "{x}"], 7, ["p", "-v", "7"]),
+        (["p", "{x}"], "a\0b", ["p", "a\ufffdb"]),
+    ],
+)
+def test_values_stay_where_they_stand(words: list[str], value: object, filled: list[str]) -> None:
+    assert Arguments(words).fill({"x": value}) == filled
+
+
+@pytest.mark.parametrize("words", [["p", "{x}"], ["p", "{x}", "--", "{x}"], ["p", "{x}y"]])
+def test_a_value_is_never_an_option(words: list[str]) -> None:
+    with pytest.raises(HandlerFailed, match="starts with '-': put '--' before it"):
+        Arguments(words).fill({"x": "-a"})
+
+
+def test_the_program_is_never_taken_out_of_an_event() -> None:
+    for word in ("{x}", "./{x}", "a{x}"):
+        with pytest.raises(DefinitionError, match="the program cannot be taken out of an event"):
+            Arguments([word])
+
+
+def test_what_no_argument_can_carry_is_replaced() -> None:
+    assert [as_argument(text) for text in ("ü", "\0", "a\ud800")] == ["ü", "\ufffd", "a?"]

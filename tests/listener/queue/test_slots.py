@@ -1,0 +1,71 @@
+"""How many events a worker takes, and what it says of a run that breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from callsheet.listener.queue.port import Lease
+from callsheet.listener.queue.worker import Backoff, Worker
+
+
+class Notes(list[str]):
+    def note(self, text: str) -> None:
+        self.append(text)
+
+
+def worker(places: int, notes: Notes) -> Worker:
+    runner: Any = SimpleNamespace(concurrency=SimpleNamespace(limit=places))
+    queue: Any = SimpleNamespace(renew_every=0.01, extended=[])
+
+    async def extend(leases: Any) -> None:
+        queue.extended.append(list(leases))
+
+    queue.extend = extend
+    return Worker(queue, runner, {}, lambda: None, notes, Backoff(3, 1.0, 2.0))  # type: ignore[arg-type, return-value]
+
+
+def test_places_are_taken_while_runs_go_on_and_none_when_it_stops() -> None:
+    async def play() -> list[Any]:
+        notes = Notes()
+        here = worker(2, notes)
+        end = asyncio.Event()
+
+        async def run() -> None:
+            await end.wait()
+
+        found: list[Any] = [here.free_slots, here.idle]
+        for number in range(3):
+            here._create_task(Lease(number, 1), run())
+            found.append(here.free_slots)
+        end.set()
+        await asyncio.sleep(0.01)
+        found += [here.free_slots, here.idle]
+        here._stopping = True
+        return [*found, here.free_slots, list(notes)]
+
+    assert asyncio.run(play()) == [2, True, 1, 0, 0, 2, True, 0, []]
+
+
+def test_a_run_that_breaks_is_told_and_one_that_is_cancelled_is_not() -> None:
+    async def play() -> list[str]:
+        notes = Notes()
+        here = worker(2, notes)
+
+        async def broken() -> None:
+            raise KeyError("x")
+
+        async def endless() -> None:
+            await asyncio.sleep(60)
+
+        here._create_task(Lease(1, 1), broken())
+        here._create_task(Lease(2, 1), endless())
+        await asyncio.sleep(0.01)
+        for task in list(here._runs):
+            task.cancel()
+        await asyncio.sleep(0.01)
+        assert here.idle
+        return list(notes)
+
+    assert asyncio.run(play()) == ["inbox: KeyError: 'x'"]
