@@ -230,3 +230,13 @@ def test_odd_types_inside_are_the_clear_error_too(table: object) -> None:
     """What was sealed with the right password is looked at as well: another program may have written it."""
     with pytest.raises(CallsheetError, match="changed or damaged"):
         decrypt(encrypt(table, "password", None), "password")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "value"), [("format", "other"), ("version", 0), ("version", -1)])
+def test_a_file_of_another_format_is_not_read_by_ours(name: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_derive", lambda *_args, **_named: pytest.fail("it was worked for"))
+    table = {**json.loads(SEALED), name: value}
+    table.pop("sum")
+    table["sum"] = sealed._checksum(table)
+    with pytest.raises(CallsheetError, match="changed or damaged"):
+        decrypt(json.dumps(table).encode(), "password")
