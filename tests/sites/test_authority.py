@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from typing import Any
@@ -43,10 +44,12 @@ class Web:
     def __init__(self, answer: Any = None, status: int = 200) -> None:
         self.answer = Answer(answer, status)
         self.posted: list[tuple[str, dict[str, list[str]], list[str]]] = []
+        self.presented: list[str] = []
         self.asked: list[tuple[str, str]] = []
 
-    def post(self, url: str, form: str, hidden: list[str]) -> Answer:
+    def post(self, url: str, form: str, hidden: list[str], *, authorization: str = "") -> Answer:
         self.posted.append((url, parse_qs(form), list(hidden)))
+        self.presented.append(authorization)
         return self.answer
 
     def get(self, url: str, *, bearer: str = "") -> Answer:
@@ -59,6 +62,7 @@ def authority(web: Web, secret: str = "s3cret-app", **changes: Any) -> Authority
     return Authority(consent, "app-1", secret, web)  # type: ignore[arg-type]
 
 
+KEPT = {"refresh_token": "r-old"}
 TOKENS = {"access_token": "a-token", "refresh_token": "r-token", "expires_in": 100, "token_type": "bearer"}
 
 
@@ -122,7 +126,7 @@ def test_a_code_is_redeemed_with_what_proves_who_asked_for_it(given: str) -> Non
 
 def test_a_public_app_sends_and_keeps_no_secret() -> None:
     web = Web({"access_token": "a-token", "token_type": "bearer"})
-    record = authority(web, secret="", confidential=False).renew("r-old")
+    record = authority(web, secret="", confidential=False).renew(KEPT, [])
     assert record.keys() == {"access_token", "refresh_token", "expires_at"}
     assert record["refresh_token"] == "r-old", "a server need not rotate it"
     assert 3500 < record["expires_at"] - time.time() <= 3600, "an hour where nothing is said"
@@ -132,7 +136,7 @@ def test_a_public_app_sends_and_keeps_no_secret() -> None:
 
 
 def test_a_rotated_token_replaces_the_old_one() -> None:
-    assert authority(Web(TOKENS)).renew("r-old")["refresh_token"] == "r-token"
+    assert authority(Web(TOKENS)).renew(KEPT, [])["refresh_token"] == "r-token"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +175,7 @@ APP, AGAIN, LATER = "check the app's client id and client secret", "start the si
 def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
     body = {"error": error, "error_description": "Because r-old s3cret-app", "told": "another-secret"}
     with pytest.raises(CallsheetError) as caught:
-        authority(Web(body, 400)).renew("r-old")
+        authority(Web(body, 400)).renew(KEPT, [])
     assert isinstance(caught.value, NotAllowed) is not allowed
     assert caught.value.hint == hint
     assert caught.value.status == 400
@@ -185,7 +189,7 @@ def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
 )
 def test_tokens_that_are_none(body: str) -> None:
     with pytest.raises(CallsheetError) as caught:
-        authority(Web(body, 200)).renew("r-old")
+        authority(Web(body, 200)).renew(KEPT, [])
     assert caught.value.message.startswith("the authorisation server answered 200")
     assert caught.value.hint in (LATER, AGAIN)
 
@@ -202,3 +206,21 @@ def test_the_sites_that_a_token_reaches() -> None:
     assert refused.value.status == 403
     with pytest.raises(CallsheetError, match="is not a list"):
         authority(Web({})).sites("tok")
+
+
+def test_an_app_may_present_itself_in_a_header() -> None:
+    web = Web(TOKENS)
+    authority(web, secret="s3cret/app", client="header").renew(KEPT, [])
+    ((_, form, _),) = web.posted
+    assert "client_secret" not in form
+    assert web.presented == ["Basic " + base64.b64encode(b"app-1:s3cret%2Fapp").decode()]
+
+
+@pytest.mark.parametrize(("scopes", "asked"), [([], {}), (["read", "write"], {"scope": ["read write"]})])
+def test_without_a_person_the_app_asks_for_itself(scopes: list[str], asked: dict[str, list[str]]) -> None:
+    web = Web({"access_token": "a-token", "token_type": "bearer", "expires_in": 100})
+    record = authority(web, grant="client_credentials").renew({}, scopes)
+    assert (record["grant"], record["access_token"]) == ("client_credentials", "a-token")
+    ((_, form, _),) = web.posted
+    app = {"grant_type": ["client_credentials"], "client_id": ["app-1"], "client_secret": ["s3cret-app"]}
+    assert form == {**app, **asked}

@@ -12,28 +12,73 @@ from callsheet.errors import NotAllowed
 from callsheet.sites.credentials.schemes import Secret, scheme, takes_secret
 
 
-def present(name: str, text: str, access: dict[str, Any] | None = None, **secret: Any) -> Any:
-    return scheme(name).present(access or {}, lambda: Secret(text, "the place", **secret))
+def present(
+    name: str, text: str, access: dict[str, Any] | None = None, auth: dict[str, Any] | None = None, **secret: Any
+) -> Any:
+    definition: Any = auth or {}
+    return scheme(name).present(definition, access or {}, lambda: Secret(text, "the place", **secret))
 
 
 def test_a_user_and_a_secret() -> None:
     made = present("basic", " s€cret \n", {"email": "me@x.org"})
     pair = base64.b64encode("me@x.org:s€cret".encode()).decode()
-    assert (made.header, made.secrets, made.ends) == (f"Basic {pair}", (pair, "s€cret"), inf)
+    assert (made.headers, made.secrets) == ({"Authorization": f"Basic {pair}"}, (pair, "s€cret"))
+    assert (made.expires_at, made.query) == (inf, ())
 
 
-def test_a_token_ends_when_its_secret_does() -> None:
-    made = present("bearer", " tok \n", ends=7.0)
-    assert (made.header, made.secrets, made.ends) == ("Bearer tok", ("tok",), 7.0)
-    assert present("oauth2", "tok", ends=7.0).header == "Bearer tok"
+@pytest.mark.parametrize("name", ["bearer", "oauth2"])
+def test_a_token_ends_when_its_secret_does(name: str) -> None:
+    made = present(name, " tok \n", expires_at=7.0)
+    assert (made.headers, made.secrets, made.expires_at) == ({"Authorization": "Bearer tok"}, ("tok",), 7.0)
+    assert present(name, "tok", auth={"prefix": "Token "}).headers == {"Authorization": "Token tok"}
+
+
+@pytest.mark.parametrize(
+    ("auth", "headers", "query"),
+    [
+        ({"header": "X-Key"}, {"X-Key": "k"}, ()),
+        ({"header": "X-Key", "prefix": "key="}, {"X-Key": "key=k"}, ()),
+        ({"query": "key"}, {}, (("key", "k"),)),
+        ({"cookie": "session"}, {"Cookie": "session=k"}, ()),
+    ],
+)
+def test_a_key_stands_where_its_definition_says(auth: dict[str, Any], headers: Any, query: Any) -> None:
+    made = present("key", " k\n", auth=auth)
+    assert (made.headers, made.query, made.secrets) == (headers, query, ("k",))
+
+
+@pytest.mark.parametrize("text", ['a"', "a,b", "a;b", "a\\b"])
+def test_a_cookie_takes_less_than_a_header(text: str) -> None:
+    assert present("key", text, auth={"header": "X"}).headers == {"X": text}
+    with pytest.raises(NotAllowed, match="the place holds characters that no cookie has"):
+        present("key", text, auth={"cookie": "c"})
+
+
+PARTS = [
+    {"scheme": "key", "header": "X-App"},
+    {"scheme": "key", "query": "token"},
+    {"scheme": "key", "cookie": "a"},
+    {"scheme": "key", "cookie": "b"},
+]
+
+
+def test_several_secrets_are_presented_together() -> None:
+    made = present("all", "one\ntwo\nthree\nfour\n", auth={"parts": PARTS}, expires_at=9.0)
+    assert made.headers == {"X-App": "one", "Cookie": "a=three; b=four"}
+    assert (made.query, made.expires_at) == ((("token", "two"),), 9.0)
+    assert made.secrets == ("one", "two", "three", "four")
+    assert present("all", "one", auth={"parts": PARTS[:1]}).headers == {"X-App": "one"}
+    with pytest.raises(NotAllowed, match="the place has 3 lines, expected 4: one for each secret"):
+        present("all", "one\ntwo\nthree", auth={"parts": PARTS})
 
 
 def test_nothing_is_presented_and_nothing_looked_up() -> None:
     def refused() -> Secret:
         raise AssertionError("it was looked up")
 
-    made = scheme("none").present({}, refused)
-    assert (made.header, made.secrets) == ("", ())
+    definition: Any = {}
+    made = scheme("none").present(definition, {}, refused)
+    assert (made.headers, made.secrets, made.query) == ({}, (), ())
 
 
 @pytest.mark.parametrize(
