@@ -131,6 +131,15 @@ PAGINATION: dict[str, str] = {
 }
 
 
+# Options of a whole program that mean something to the engine, and how it reads them. Others mean nothing to it.
+OPTIONS: dict[str, str] = {
+    **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url"), "text"),
+    **dict.fromkeys(("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color"), "flag"),
+    "timeout": "duration",
+    "rps": "number",
+}
+PAGING: dict[str, str] = {"limit": "integer", "max": "integer", "all": "flag", "page-token": "text"}
+
 # The names of a registry are what definitions may say there; nothing lists them a second time.
 REGISTRIES: dict[str, dict[str, str]] = {
     "builtin": BUILTINS,

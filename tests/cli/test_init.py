@@ -290,3 +290,16 @@ def test_services_stand_below_their_site_without_an_empty_table(shell: Shell, si
     assert done.code == 0, done.err
     assert "[sites.dc.services.jira]" in shell.profiles
     assert "[sites.dc.services]\n" not in shell.profiles
+
+
+def test_one_service_can_go_without_the_credential_that_others_on_its_host_have(shell: Shell, site: FakeSite) -> None:
+    assert shell("init", "--name", "work", "--base-url", site.url, *BASIC, stdin=TOKEN + "\n").code == 0
+    site.site_accepts.add(None)  # type: ignore[arg-type]
+    words = ["--name", "work", "--base-url", site.url, "--service", "confluence", "--method", "none"]
+    done = shell("init", *words)
+    assert done.code == 0, done.err
+    before = len(site.requests)
+    assert shell("op", "call", "getCurrentUser").code == 0
+    shell("op", "call", "getPages")
+    sent = [request.headers.get("authorization") for request in site.requests[before:]]
+    assert [bool(text) for text in sent] == [True, False]

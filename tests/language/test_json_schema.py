@@ -61,7 +61,8 @@ def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:
     named = 0
     while parts:
         part = parts.pop()
-        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+        inner = [value for key, value in part.items() if key != "if"] if isinstance(part, dict) else part
+        parts += inner if isinstance(inner, list) else []
         if isinstance(part, dict) and isinstance(part.get("required"), list):
             assert part["required"] == ["name"], part
             named += 1
@@ -77,3 +78,24 @@ def test_where_the_engine_is_named_it_lists_what_there_is() -> None:
     assert shapes["kind.auth"]["properties"]["scheme"]["enum"] == sorted(registry.AUTH_SCHEMES)
     assert shapes["kind.paginator"]["properties"]["kind"]["enum"] == sorted(registry.PAGINATION)
     assert shapes["Param"]["properties"]["choices_of"]["enum"] == sorted(registry.REGISTRIES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("command", {"params": [{"name": "loud", "kind": "flag", "lookup": "x"}]}),
+        ("command", {"params": [{"name": "note", "convert": "txt"}]}),
+        ("command", {"builtin": "version", "confirm": "sure?"}),
+        ("route", {"do": [{"handler": "exec", "run": ["x"], "url": "https://h"}]}),
+        ("route", {"do": [{"handler": "exce", "run": ["x"]}]}),
+        ("product", {"headers": {"X Trace": "on"}}),
+        ("view", {"columns": [{"name": "A", "value": "a", "format": "agee"}]}),
+    ],
+)
+def test_what_the_check_refuses_an_editor_marks_too(validator: Draft202012Validator, kind: str, table: Any) -> None:
+    assert list(validator.iter_errors({kind: {"x": table}}))
+
+
+def test_a_template_for_a_converter_is_none_of_a_schemas_business(validator: Draft202012Validator) -> None:
+    table = {"params": [{"name": "note", "convert": "{from}"}]}
+    assert list(validator.iter_errors({"command": {"x": table}})) == []

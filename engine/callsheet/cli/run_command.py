@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from ..commands.context import Context
+from ..errors import DefinitionError
 from ..language.deployment import variants
 from ..language.safety import CHANGES
 
 if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledCommand
+
+
+class Given(dict[str, Any]):
+    """The values of a builtin's parameters, by the names that the engine knows them by."""
+
+    def __missing__(self, name: str) -> Any:
+        raise DefinitionError(f"this builtin needs a parameter {name!r}, which the command's definition does not have")
 
 
 def run_command(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
@@ -20,7 +28,7 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
         context.told = True
     _check_output(context, command)
     if "builtin" in command:
-        registry.resolve(registry.BUILTINS[command["builtin"]])(context, values)
+        registry.resolve(registry.BUILTINS[command["builtin"]])(context, Given(values))
         return
     from ..commands.steps.run import run_steps
 

@@ -88,9 +88,27 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
     try:
         adapter(definition.kind).validate_python(definition.table)
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            path = tuple(key for key in item["loc"] if key != "[key]")
-            yield Problem(definition, Finding(path, _expected(definition, path, dict(item), definitions)))
+        items: list[tuple[Path, dict[str, Any]]] = [
+            (_real(definition.table, item["loc"]), dict(item)) for item in error.errors(include_url=False)
+        ]
+        for path, item in items:
+            of_a_form = len(path) < len(item["loc"]) and item["type"].endswith("_type")
+            if of_a_form and any(other[: len(path)] == path and other != path for other, _ in items):
+                continue  # it has several forms, and another one comes nearer
+            yield Problem(definition, Finding(path, _expected(definition, path, item, definitions)))
+
+
+def _real(table: Any, location: Path) -> Path:
+    """A place without the names that pydantic gives to alternatives and keys."""
+    path: Path = ()
+    for place, key in enumerate(location):
+        is_there = key in table if isinstance(table, dict) else isinstance(table, list) and isinstance(key, int)
+        if is_there:
+            table = table[key]
+        elif not (isinstance(table, dict) and place == len(location) - 1 and key != "[key]"):
+            continue
+        path += (key,)
+    return path
 
 
 def _expected(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:

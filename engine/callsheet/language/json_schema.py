@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ..registry import names
-from .shape import COMPLETED, KINDS
+from ..registry import HANDLERS, names, resolve
+from .shape import COMPLETED, KINDS, RULES
 
+HANDLER = "HandlerDefinition"
 NAME = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -31,8 +32,26 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {**properties, "defaults": _defaults()},
         "additionalProperties": False,
-        "$defs": {name: _partial(schema) for name, schema in sorted(shared.items())},
+        "$defs": {name: _together(_partial(schema)) for name, schema in sorted(shared.items())},
     }
+
+
+def _together(schema: dict[str, Any]) -> dict[str, Any]:
+    """With the rules about keys that cannot stand together, and those that a kind of handler does not read."""
+    title = str(schema.get("title"))
+    found = [_rule(rule.having, rule.values, rule.without) for rule in RULES.get(title, ()) if rule.without]
+    if title == HANDLER:
+        for name, entry in HANDLERS.items():
+            read = resolve(entry).keys | {"handler", "name", "timeout", "concurrency"}  # type: ignore[attr-defined]
+            found.append(_rule("handler", (name,), tuple(sorted(schema["properties"].keys() - read))))
+    return {**schema, "allOf": found} if found else schema
+
+
+def _rule(having: str, values: tuple[Any, ...], without: tuple[str, ...]) -> dict[str, Any]:
+    given: dict[str, Any] = {"required": [having]}
+    if values:
+        given["properties"] = {having: {"enum": list(values)}}
+    return {"if": given, "then": {"properties": dict.fromkeys(without, False)}}
 
 
 def _with_names(schema: Any) -> Any:
@@ -43,7 +62,13 @@ def _with_names(schema: Any) -> Any:
         return schema
     target = str(schema.get("reference", ""))
     more = COMPLETED if target == "engine:completer" else ()
-    known = {"enum": sorted({*names()[target.removeprefix("engine:")], *more})} if target.startswith("engine:") else {}
+    known: dict[str, Any] = {}
+    if target.startswith("engine:"):
+        known = {"enum": sorted({*names()[target.removeprefix("engine:")], *more})}
+    elif "named" in schema:  # a name, or a template for one
+        known = {"anyOf": [{"enum": sorted(names()[schema["named"]])}, {"pattern": "[{]"}]}
+    if "patternProperties" in schema:
+        known["additionalProperties"] = False
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 

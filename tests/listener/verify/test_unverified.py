@@ -23,13 +23,18 @@ def source(name: str, *secrets: str, **more: Any) -> Source:
 
 
 PROVED, OPEN, MEANT = source("proved", "s"), source("open"), source("meant", unverified=True)
+LOCAL = source("local", unverified="local")
+NONE = Source("none", {"title": "none", "path": "/none", "type": "payload.type"})
 
 
 @pytest.mark.parametrize(
     ("sources", "options", "served"),
     [
-        ([OPEN], {}, ["open"]),
-        ([OPEN, MEANT], {}, ["open", "meant"]),
+        ([OPEN], {}, None),
+        ([OPEN, MEANT], {}, None),
+        ([LOCAL], {}, ["local"]),
+        ([LOCAL, MEANT, NONE], {}, ["local", "meant", "none"]),
+        ([LOCAL, OPEN], {}, None),
         ([PROVED, MEANT], {}, ["meant"]),
         ([PROVED, OPEN], {"insecure": True}, ["open"]),
         ([OPEN], {"insecure": True, "is_public": True}, ["open"]),
@@ -38,6 +43,9 @@ PROVED, OPEN, MEANT = source("proved", "s"), source("open"), source("meant", unv
         ([OPEN], {"is_public": True}, None),
         ([PROVED, OPEN], {}, None),
         ([MEANT, OPEN], {"is_public": True}, None),
+        ([PROVED, LOCAL], {}, None),
+        ([LOCAL], {"is_public": True}, None),
+        ([NONE], {"is_public": True}, None),
     ],
 )
 def test_only_what_was_meant_is_served_unverified(
@@ -47,9 +55,9 @@ def test_only_what_was_meant_is_served_unverified(
     if served is not None:
         assert check_proofs(sources, **given) == served
         return
-    with pytest.raises(UsageError, match="source 'open'") as refused:
+    with pytest.raises(UsageError, match=r"source '(open|local|none)'") as refused:
         check_proofs(sources, **given)
-    assert "SHOP_SECRET" in str(refused.value.hint)
+    assert "SHOP_SECRET" in str(refused.value.hint) or sources == [NONE]
     assert "--insecure" in str(refused.value.hint)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...language.template import evaluate, fill
+from ...language.template import evaluate, fill, to_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
         else:
             case = _case(assignment["cases"], match.item)
             value = _typed(case, text, lambda text: _value(lookups, case, text, {**scope, "field": match.item}), name)  # noqa: B023
-        fields[match.value] = value
+        fields[match.value if isinstance(match.value, str) else to_text(match.value)] = value
     return fields
 
 

@@ -13,6 +13,7 @@ from ..locate import Path
 from ..merge import ACTION
 from ..scopes import names_in, roots
 from ..template import TemplateError, expressions
+from .bodies import body_faults
 from .operations import misfit
 
 Problems = Iterator[tuple[Path, str]]
@@ -179,6 +180,14 @@ class Checker:
             if name not in known:
                 yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}"
         yield from self._values(operation, given, at)
+        bodies = [here.get("body") for here in self._variants(operation) if not here.get("unavailable")]
+        for key in ("body", "over", "files"):
+            if key in step and bodies and not any(bodies):
+                yield (*at, key), f"{step['call']} takes no body"
+        schema = operation.get("body", {}).get("schema")
+        if schema and "body" in step and "on" not in operation:
+            faults = body_faults(self.definitions, {"ref": schema}, step["body"])
+            yield from (((*at, "body", *path), text) for path, text in faults)
         for here in self._variants(operation):
             missing = [name for name, required in _takes(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):

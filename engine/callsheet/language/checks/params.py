@@ -7,7 +7,7 @@ from typing import Any
 
 from ...durations import parsed
 from ...errors import did_you_mean
-from ...registry import REGISTRIES
+from ...registry import OPTIONS, PAGING, REGISTRIES
 from ..load import Definition, Definitions
 from ..locate import Path
 from .commands import RESERVED, identifier
@@ -21,6 +21,8 @@ def param_findings(definitions: Definitions, definition: Definition) -> Findings
     for key in ("params", "options", _PAGING):
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
+    for key, known in (("options", OPTIONS), (_PAGING, PAGING)):
+        yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _names(table)
         yield from _paging(definitions, table)
@@ -69,6 +71,15 @@ def _is(kind: str, value: Any) -> bool:
     if kind == "duration":
         return isinstance(value, int | float) or (isinstance(value, str) and parsed(value) is not None)
     return isinstance(value, {"integer": int, "number": int | float}.get(kind, str))
+
+
+def _read_by_the_engine(params: Any, key: str, known: Mapping[str, str]) -> Findings:
+    """What the engine reads, of the type that it reads."""
+    for place, param in enumerate(params):
+        wanted = known.get(param["name"])
+        given = "flag" if param.get("kind") == "flag" else param.get("type", "text")
+        if wanted is not None and (given != wanted or param.get("multiple")):
+            yield Finding((key, place), f"the engine reads {param['name']!r} as one {wanted}, not as {given}")
 
 
 def _names(table: Mapping[str, Any]) -> Findings:

@@ -97,11 +97,16 @@ def _is_for(schema: Schema, value: Any) -> bool:
     return wanted is None or (isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)))
 
 
+def _by_pattern(node: Schema) -> Any:
+    """What the values of a table are, whose keys have to fit a pattern."""
+    return next(iter(node.get("patternProperties", {}).values()), None)
+
+
 def _child(node: Schema, key: str | int) -> Schema:
     found = (
         node.get("items")
         if isinstance(key, int)
-        else node.get("properties", {}).get(key) or node.get("additionalProperties")
+        else node.get("properties", {}).get(key) or node.get("additionalProperties") or _by_pattern(node)
     )
     if not isinstance(found, dict):
         return {}

@@ -49,6 +49,11 @@ def reference(kind: str, *, description: str) -> Any:
     return Field(description=description, json_schema_extra={"reference": kind})
 
 
+def named(registry: str, *, description: str) -> Any:
+    """Metadata of a template whose value is one of the names of a registry."""
+    return Field(description=description, json_schema_extra={"format": "template", "named": registry})
+
+
 def seeing(*names: str) -> Any:
     """Metadata of a key whose expressions see these names and nothing else."""
     return Field(json_schema_extra={"sees": list(names)})

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Name, Shape, Template, Value, keyed_by, pattern, reference, seeing
+from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
 from .rest import Safety
 from .rules import Rule, Rules
 from .steps import Action, StepDefinition
@@ -33,7 +33,8 @@ class Param(Shape, total=False):
         Literal["project"], Field(description="The setting of the site that stands in where it is not given.")
     ]
     convert: Annotated[
-        Template, Field(description="Name of a converter: text, json, a rich-text format; `@file` and `@-` are read.")
+        Template,
+        named("converter", description="A converter: text, json, a rich-text format; `@file` and `@-` are read."),
     ]
     front: Annotated[
         str, Field(description="The name under which expressions see the front matter of the text, a table or null.")
@@ -138,7 +139,7 @@ class CommandHere(Action, total=False):
     columns: FieldColumns
     items: Expression
     result: Value
-    convert: Template
+    convert: Annotated[Template, named("converter", description="A converter that the result goes through.")]
     view: Annotated[str, reference("view", description="Output columns.")]
     unavailable: Annotated[str, Field(description="Why it does not exist there.")]
 
@@ -156,7 +157,9 @@ class CommandDefinition(CommandHere, total=False):
     builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
     items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
-    convert: Annotated[Template, Field(description="Name of a converter that the result goes through; null is none.")]
+    convert: Annotated[
+        Template, named("converter", description="A converter that the result goes through; null is none.")
+    ]
     confirm: Annotated[Template, Field(description="Asked before anything is destroyed.")]
     safety: Annotated[
         Safety,

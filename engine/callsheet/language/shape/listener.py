@@ -207,7 +207,11 @@ class SourceDefinition(Shape, total=False):
     challenge: Annotated[list[ChallengeDefinition], Field(min_length=1)]
     success: Annotated[Literal[200, 201, 202, 204], Field(description="Status of the answer to an event: 200.")]
     unverified: Annotated[
-        bool, Field(description="Served also without a secret or a key set; anyone can send its events then.")
+        bool | Literal["local"],
+        Field(
+            description="Served also without a secret or a key set; anyone can send its events then. "
+            "local: only where nothing is configured and no other host can connect."
+        ),
     ]
     repeats: Annotated[Duration, Field(description="How long the sender repeats a delivery that was not answered.")]
     sample: Annotated[

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) -> list[str]:
     """The names of the sources that are served unverified. Raises `UsageError` for one that must not be.
 
-    Where nothing is configured at all and only this host can connect, somebody tries things out. As soon as one source
-    has a proof, or others can connect, a missing secret is a mistake, and a mistake must not let everybody in.
+    A source that defines a proof and has no secret for it is a mistake, and a mistake must not let everybody in, unless
+    its definition says otherwise: always, or (`local`) where somebody tries things out, because nothing at all is
+    configured and only this host can connect. Then what defines no proof is served too.
     """
     without = [source for source in sources if not source.is_verified]
     trying = len(without) == len(sources) and not is_public
     for source in without:
-        if not (insecure or trying or source.definition.get("unverified")):
+        said = source.definition.get("unverified")
+        is_meant = said is True or (trying and (said == "local" or not _defines_proof(source)))
+        if not (insecure or is_meant):
             hint = _remedy(source, is_first=source is sources[0], is_public=is_public)
             raise UsageError(f"source {source.name!r}: nothing would prove its events genuine", hint=hint)
     return [source.name for source in without]
+
+
+def _defines_proof(source: Source) -> bool:
+    return described(source.definition) is not None or "jwt" in source.definition
 
 
 def _remedy(source: Source, *, is_first: bool, is_public: bool) -> str:
