@@ -131,6 +131,15 @@ PAGINATION: dict[str, str] = {
 }
 
 
+# Constructs of rich text that readers and writers make themselves: definitions can change them, but not take them away.
+NODES: frozenset[str] = frozenset(
+    {
+        *("doc", "paragraph", "heading", "quote", "bullets", "numbers", "item", "code", "rule"),
+        *("table", "row", "cell", "header", "figure", "image", "text", "break", "macro", "expand"),
+        *("strong", "em", "strike", "codespan", "link"),
+    }
+)
+
 # Options of a whole program that mean something to the engine, and how it reads them. Others mean nothing to it.
 OPTIONS: dict[str, str] = {
     **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url"), "text"),

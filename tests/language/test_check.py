@@ -124,3 +124,70 @@ params = [{ name = "expand" }]
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     (only,) = problems(tmp_path)
     assert "which cannot contain '?'" in only
+
+
+def told(directory: Path, over: str) -> list[str]:
+    """What is said of an overlay in a layer of its own, above `directory`."""
+    upper = directory / "over"
+    upper.mkdir(exist_ok=True)
+    (upper / "mine.toml").write_text(over, encoding="utf-8")
+    lower = directory / "under"
+    with pytest.raises(DefinitionError) as caught:
+        check(load([Layer(str(CASES / "language")), Layer(str(lower)), Layer(str(upper))]), {}, registry.names())
+    return [text.removeprefix(str(upper / "mine.toml")) for text in caught.value.details]
+
+
+UNDER = """
+[command."orders get"]
+help   = "Get an order"
+view   = "order"
+params = [{ name = "id", kind = "argument" }]
+call   = "getOrder"
+args   = { orderId = "{id}" }
+
+[node.paragraph]
+group = "block"
+"""
+CAUSES = [
+    (
+        "[view.order]\nremove = true\n",
+        ':1: view "order": this breaks command "orders get": view: no view \'order\'',
+    ),
+    (
+        '[operation.getOrder]\nhttp = "DELETE /v1/orders/{orderId}"\n',
+        (
+            ':1: operation "getOrder": this breaks command "orders get": '
+            "a command that destroys needs 'confirm' (getOrder destroys)"
+        ),
+    ),
+    (
+        "[node.paragraph]\nremove = true\n",
+        ':1: node "paragraph": rich text cannot do without it: it can be changed, not removed',
+    ),
+    (
+        '[program.demo]\noptions = [{ name = "id" }, { name = "timeout", type = "integer" }]\n',
+        ":2: program \"demo\": options.1: the engine reads 'timeout' as one duration, not as integer",
+    ),
+]
+
+
+@pytest.mark.parametrize(("over", "text"), CAUSES, ids=[text[:30] for _, text in CAUSES])
+def test_a_fault_that_an_overlay_causes_is_told_at_the_overlay(over: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "under").mkdir()
+    (tmp_path / "under" / "own.toml").write_text(UNDER, encoding="utf-8")
+    assert told(tmp_path, over) == [text]
+
+
+def test_a_fault_in_the_defaults_of_a_file_is_told_once_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('[defaults.view]\nid = "id ||"\n[view.a]\ncolumns = []\n[view.b]\ncolumns = []\n', encoding="utf-8")
+    (only,) = problems(tmp_path)
+    assert only.startswith(f"{path}:2: defaults.view: id: not an expression: ")
+
+
+def test_nesting_that_nothing_could_read_is_refused_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('[schema.deep]\ntype = "object"\nproperties' + ".a" * 100 + " = 1\n", encoding="utf-8")
+    assert problems(tmp_path) == [f"{path}:3: schema.deep: nested too deeply"]
+    path.write_text(f'[view.order]\nid = "{"(" * 3000}a{")" * 3000}"\n', encoding="utf-8")
+    assert problems(tmp_path) == [f'{path}:2: view "order": id: not an expression: nested too deeply']

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import DefinitionError, closest, did_you_mean
+from ..registry import NODES
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems
 from .checks.examples import CommandLines, example_findings
@@ -62,7 +63,14 @@ def problems_in(
             each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
             problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
+        problems.extend(_removed_problems(definitions))
     return problems
+
+
+def _removed_problems(definitions: Definitions) -> Iterator[Problem]:
+    for (kind, id), removed in definitions.removed.items():
+        if kind == "node" and id in NODES and (kind, id) not in definitions:
+            yield Problem(removed, Finding((), "rich text cannot do without it: it can be changed, not removed"))
 
 
 def refuse(problems: list[Problem], definitions: Definitions) -> None:
