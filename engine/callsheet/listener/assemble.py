@@ -181,6 +181,7 @@ class Assembly:
 
     def is_ready(self) -> bool:
         kept = self.inbox is None or self.inbox.problem is None
+        kept = kept and not (self.worker is not None and self.worker.cannot_save)
         return kept and not self.app.draining and not self.overdue.stuck()
 
     def _start_metrics(self) -> None:

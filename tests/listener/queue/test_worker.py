@@ -172,7 +172,7 @@ def test_what_could_not_be_written_is_tried_once_more_at_the_end() -> None:
         queue = Memory([100])
         worker = worker_of(queue)
         worker.run_event(Lease(1, 1), event("1"), [job("r/1", Noted())])
-        await reach(lambda: worker._unsaved)
+        await reach(lambda: worker.cannot_save)
         queue._failures = []
         await worker.shutdown()
         worker.log.err.close()

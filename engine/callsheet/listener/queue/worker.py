@@ -70,6 +70,11 @@ class Worker:
         return not self._runs
 
     @property
+    def cannot_save(self) -> bool:
+        """Whether results are held here because the queue did not take them."""
+        return bool(self._unsaved)
+
+    @property
     def free_slots(self) -> int:
         """Places for handlers. A run whose result is being saved takes none, up to a bound."""
         limit, held = self.runner.concurrency.limit, len(self._runs)

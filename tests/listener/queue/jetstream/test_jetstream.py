@@ -10,10 +10,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from callsheet.listener.queue.jetstream.address import QueueAddress
+from callsheet.listener.queue.jetstream.connection import Access
+from callsheet.listener.queue.jetstream.queue import JetStreamQueue
 from support.listening import Listener, event, run, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
 
@@ -76,6 +80,18 @@ def test_a_full_or_absent_queue_is_told_to_the_sender(tmp_path: Path) -> None:
         server.start()
         until(lambda: listener.post(event("a")).status == 200, "the connection")
         assert {row["id"] for row in crew.inbox("list")} == {"a", "b"}
+
+
+def test_a_listener_that_gets_no_events_is_ready_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is not ready is sent nothing, and would never learn that there is room again."""
+    access = Access(QueueAddress(("nats://127.0.0.1:9",), "EVENTS"), {}, None, "1s")
+    definition: Any = {"subject": "callsheet"}
+    queue = JetStreamQueue(access, definition, lambda _: None, consumes=False)
+    queue._connection = SimpleNamespace(is_connected=True)
+    queue._failure, queue._failed_at = "full", time.monotonic()
+    assert queue.problem == "full"
+    monkeypatch.setattr("callsheet.listener.queue.jetstream.queue.FAILURE_LASTS", 0.0)
+    assert queue.problem is None
 
 
 def test_what_a_killed_worker_held_is_taken_by_another_and_only_what_is_missing_runs(tmp_path: Path) -> None:
@@ -182,6 +198,11 @@ def test_a_stream_that_loses_events_is_an_error_of_check_and_a_warning_at_each_s
         listener = crew.listener()
         ready(listener)
         assert all(f"{words})" in listener.logged(f"({words}") for words in said)
+        asyncio.run(odd_stream(server, name="OTHER-dead", subjects=["x"]))
+        other = {"subjects": ["callsheet.OTHER.event.*"], "discard": "new", "retention": "workqueue"}
+        asyncio.run(odd_stream(server, name="OTHER", **other))
+        checked = run(tmp_path, "check", "--queue", server.url.replace("EVENTS", "OTHER"))
+        assert (checked.returncode, "OTHER-dead: when it is full" in checked.stderr) == (1, True), checked.stderr
 
 
 @pytest.mark.parametrize("config", ["", "jetstream { sync_interval: always }"])
@@ -201,7 +222,7 @@ async def odd_stream(server: Server, **settings: Any) -> None:
     from nats.js.api import StreamConfig
 
     connection = await nats.connect(server.url.rpartition("/")[0])
-    await connection.jetstream().add_stream(StreamConfig(name="EVENTS", **settings))
+    await connection.jetstream().add_stream(StreamConfig(**{"name": "EVENTS", **settings}))
     await connection.close()
 
 

@@ -38,11 +38,18 @@ async def _inspect(access: Access, definition: QueueDefinition, note: Callable[[
             unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))
             return Guarantees(facts, unsure, [], seconds(definition["window"]))
         consumers = await checked(jetstream.consumers_info(names.stream))
+        dead = await stream_info(jetstream, names.dead_stream)
+        of_dead = [f"{names.dead_stream}: {text}" for text in (losses(dead.config) if dead is not None else ())]
         unsure = await _durability_warnings(info.config.num_replicas or 1, definition.get("monitor"))
         return Guarantees(
             [*facts, *_describe(info)],
             [*_stream_warnings(info.config, definition), *unsure],
-            [*_foreign(info.config, names), *losses(info.config), *consumer_losses(consumers, names.consumer)],
+            [
+                *_foreign(info.config, names),
+                *losses(info.config),
+                *consumer_losses(consumers, names.consumer),
+                *of_dead,
+            ],
             info.config.duplicate_window or 0.0,
         )
     except QueueFailed as failed:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 5.0
 DEPTH_EVERY = 2.0
+# Seconds. A listener that says it is not ready may get no events, and only an event shows that there is room again.
+FAILURE_LASTS = 5.0
 MESSAGE_ID = "Nats-Msg-Id"
 REASON, ATTEMPTS = "Callsheet-Reason", "Callsheet-Attempts"
 
@@ -42,6 +44,7 @@ class JetStreamQueue:
         self._connection: Any = None
         self._pull: Pull | None = None
         self._failure: str | None = None
+        self._failed_at = 0.0
         self._with_progress: set[int] = set()
         self._depth: Mapping[str, float] = {}
         self._depth_task: asyncio.Task[None] | None = None
@@ -60,6 +63,8 @@ class JetStreamQueue:
     def problem(self) -> str | None:
         if self._connection is None or not self._connection.is_connected:
             return "not connected"
+        if time.monotonic() - self._failed_at > FAILURE_LASTS:
+            self._failure = None
         return self._failure
 
     def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
@@ -77,7 +82,7 @@ class JetStreamQueue:
                 self._jetstream.publish(subject, envelope.encode(event), timeout=TIMEOUT, headers=headers)
             )
         except QueueFailed as error:
-            self._failure = str(error)
+            self._failure, self._failed_at = str(error), time.monotonic()
             raise
         self._failure = None
         return DUPLICATE if ack.duplicate else PutResult(stored=True)
