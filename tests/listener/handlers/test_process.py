@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.handlers import process, process_watcher
+from callsheet.listener.handlers import process, process_start, process_watcher
 from callsheet.listener.handlers.executable import Executable
 from callsheet.listener.handlers.process import MAX_OUTPUT, Process
 from callsheet.listener.server.server import new_event_loop
@@ -161,3 +161,59 @@ def test_time_that_is_over_is_told_and_ends_nothing() -> None:
         return in_time, before
 
     assert run(work) == (False, None)
+
+
+@pytest.fixture(params=["spawned", "Popen"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How programs are started: where the system cannot spawn them, or not in the directory, in the other way."""
+    if request.param == "Popen":
+        monkeypatch.setattr(process_start, "_can_spawn", lambda: False)
+    elif not hasattr(os, "posix_spawn"):
+        pytest.skip("no posix_spawn here")
+    way: str = request.param
+    return way
+
+
+STATE = "import os; print(os.getsid(0) == os.getpid(), os.getcwd())"
+
+
+def test_each_way_of_starting_gives_a_program_the_same(way: str, tmp_path: Path) -> None:
+    async def work(directory: str | None) -> tuple[int | None, bytes]:
+        started = Process(
+            [sys.executable, "-I", "-c", STATE + "; raise SystemExit(5)"], directory, dict(os.environ), b""
+        )
+        assert isinstance(started._started, subprocess.Popen) == (way == "Popen" or directory is not None)
+        assert await started.wait(60)
+        return started.exit_code, await started.output()
+
+    assert run(lambda: work(None)) == (5, f"True {os.getcwd()}\n".encode())
+    assert run(lambda: work(str(tmp_path))) == (5, f"True {os.path.realpath(tmp_path)}\n".encode())
+
+
+def test_a_signal_that_python_ignores_ends_a_program(way: str) -> None:
+    assert outcome("kill -PIPE $$; echo ignored") == (-13, b"")
+
+
+def test_no_program_gets_what_the_listener_inherited(way: str) -> None:
+    inherited = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(inherited, True)  # noqa: FBT003 - its name says it
+    if way == "spawned":
+        process_start._can_spawn.cache_clear()
+    try:
+        assert outcome("ls /dev/fd | wc -l; cat", b"in")[1].split() in ([b"4", b"in"], [b"3", b"in"])
+    finally:
+        os.close(inherited)
+
+
+def test_each_way_of_starting_refuses_alike(way: str, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+
+    async def work(word: str, environ: dict[str, str]) -> None:
+        Process([word], None, environ, b"")
+
+    with pytest.raises(FileNotFoundError):
+        run(lambda: work(f"{tmp_path}/missing", {}))
+    with pytest.raises(PermissionError):
+        run(lambda: work(f"{tmp_path}/plain", {}))
+    with pytest.raises(ValueError, match="null"):
+        run(lambda: work("/bin/a\0b", {}))

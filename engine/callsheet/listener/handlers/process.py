@@ -1,8 +1,7 @@
 """A program that is started for an event: fed, listened to, waited for, and ended with all that it started.
 
 The loop's own machinery is not used: uvloop forks, and a fork copies the page tables of a large process, which takes
-several times as long as starting a small program. `subprocess.Popen` uses vfork, whose cost does not depend on the size
-of the process that calls it.
+several times as long as starting a small program.
 """
 
 from __future__ import annotations
@@ -13,22 +12,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from .process_start import EncodedEnvironment, start
 from .process_watcher import watch
 
 MAX_OUTPUT = 8192
 TERMINATE_TIMEOUT = 1.0
 OUTPUT_TIMEOUT = 0.2
-EncodedEnvironment = Mapping[Any, Any]  # texts on Windows, bytes elsewhere
-
-
-def encode_environment(environ: Mapping[str, str]) -> EncodedEnvironment:
-    """As the system takes them, so that they need not be encoded for each program."""
-    if sys.platform == "win32":
-        return environ
-    return {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
 
 
 class Process:
@@ -59,14 +50,14 @@ class Process:
             inside, stdin = _pipe(held)
             stdout, outside = _pipe(held)
             left = _offered(stdin, data)
-            self._popen = _popen(arguments, directory, environ, executable, inside, outside)
+            self._started = start(arguments, directory, environ, executable, inside, outside)
             held.remove(stdout)
             if left:
                 held.remove(stdin)
         finally:
             for descriptor in held:
                 os.close(descriptor)
-        self._watcher = watch(self._popen, stdout, stdin, left, self)
+        self._watcher = watch(self._started, stdout, stdin, left, self)
 
     async def wait(self, limit: float) -> bool:
         """Whether it ended within `limit` seconds."""
@@ -124,9 +115,11 @@ class Process:
     def _signal(self, name: str) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
-                subprocess.run(["taskkill", "/T", "/F", "/PID", str(self._popen.pid)], check=False, capture_output=True)
+                subprocess.run(
+                    ["taskkill", "/T", "/F", "/PID", str(self._started.pid)], check=False, capture_output=True
+                )
             else:
-                os.killpg(self._popen.pid, getattr(signal, name))
+                os.killpg(self._started.pid, getattr(signal, name))
 
 
 def _pipe(held: list[int]) -> tuple[int, int]:
@@ -144,24 +137,3 @@ def _offered(stdin: int, data: bytes) -> bytes:
         return data[os.write(stdin, data) :]
     except BlockingIOError:
         return data
-
-
-def _popen(
-    arguments: Sequence[str],
-    directory: str | None,
-    environ: EncodedEnvironment,
-    executable: str | None,
-    stdin: int,
-    stdout: int,
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        arguments,
-        executable=executable,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.STDOUT,
-        cwd=directory,
-        env=environ,
-        start_new_session=sys.platform != "win32",
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-    )

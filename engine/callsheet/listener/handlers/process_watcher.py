@@ -9,12 +9,13 @@ import asyncio
 import contextlib
 import os
 import select
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakKeyDictionary
+
+from .process_start import Started
 
 _CHUNK_SIZE = 65536
 _MAX_EVENTS = 64
@@ -35,14 +36,14 @@ class Watcher(Protocol):
         ...
 
 
-def watch(popen: subprocess.Popen[bytes], stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> Watcher:
+def watch(started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> Watcher:
     """Takes over the descriptors: `stdout` is read to its end, and `data` written to `stdin` where there is any."""
     if HAS_PIDFD:
         try:
-            return _LoopWatcher(popen, stdout, stdin, data, observer)
+            return _LoopWatcher(started, stdout, stdin, data, observer)
         except OSError:  # no descriptor is left, or a sandbox does not know the call: but the program runs
             pass
-    return _ThreadWatcher(popen, stdout, stdin, data, observer)
+    return _ThreadWatcher(started, stdout, stdin, data, observer)
 
 
 class _Poller:
@@ -88,13 +89,11 @@ def _remove(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
 class _LoopWatcher:
     """The loop watches the end of the program and its pipes."""
 
-    def __init__(
-        self, popen: subprocess.Popen[bytes], stdout: int, stdin: int, data: bytes, observer: ProcessObserver
-    ) -> None:
-        self._popen, self._observer = popen, observer
+    def __init__(self, started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> None:
+        self._started, self._observer = started, observer
         self._loop = asyncio.get_running_loop()
         self._stdout, self._stdin = stdout, -1
-        end = os.pidfd_open(popen.pid)
+        end = os.pidfd_open(started.pid)
         added: list[int] = []
         try:
             self._add(end, lambda: self._on_exit(end), select.EPOLLIN, added)
@@ -121,7 +120,7 @@ class _LoopWatcher:
         self._close_stdin()
 
     def _on_exit(self, end: int) -> None:
-        code = self._popen.poll()
+        code = self._started.poll()
         if code is None:
             return
         self._close(end)
@@ -160,10 +159,8 @@ class _LoopWatcher:
 class _ThreadWatcher:
     """A thread each for the output and the end, and for input that did not fit into the pipe."""
 
-    def __init__(
-        self, popen: subprocess.Popen[bytes], stdout: int, stdin: int, data: bytes, observer: ProcessObserver
-    ) -> None:
-        self._popen, self._observer = popen, observer
+    def __init__(self, started: Started, stdout: int, stdin: int, data: bytes, observer: ProcessObserver) -> None:
+        self._started, self._observer = started, observer
         self._loop = asyncio.get_running_loop()
         self._start(lambda: self._read(stdout))
         self._start(self._wait)
@@ -184,7 +181,7 @@ class _ThreadWatcher:
         self._call_in_loop(self._observer.on_output_closed)
 
     def _wait(self) -> None:
-        code = self._popen.wait()
+        code = self._started.wait()
         self._call_in_loop(lambda: self._observer.on_exit(code))
 
     def _call_in_loop(self, call: Callable[[], None]) -> None:

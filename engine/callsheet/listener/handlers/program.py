@@ -12,7 +12,8 @@ from . import HandlerContext, HandlerFailed
 from .arguments import Arguments, as_argument
 from .base_handler import Base
 from .executable import Executable
-from .process import EncodedEnvironment, Process, encode_environment
+from .process import Process
+from .process_start import EncodedEnvironment, encode_environment
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape

@@ -33,7 +33,8 @@ def parse_payload(data: bytes) -> dict[str, Any]:
         payload = _decode_with_library(data)
     if type(payload) is not dict:
         raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
-    if data.count(b"{") + data.count(b"[") > _MAX_DEPTH and _is_deep(payload):
+    lists = data.count(b"[") if b"[" in data else 0  # to look for none is four times as fast as counting none
+    if data.count(b"{") + lists > _MAX_DEPTH and _is_deep(payload):
         raise unreadable("nested too deeply")
     return payload
 

@@ -24,6 +24,8 @@ class Signature:
         self.definition = definition
         self.algorithm = definition["algorithm"]
         self.keys = [key_of(secret, definition.get("secret")) for secret in dict.fromkeys(secrets)]
+        # Copying one that has taken its key up costs half as much as beginning with the key.
+        self._keyed = [hmac.new(key, digestmod=self.algorithm) for key in self.keys]
         self.is_hex = definition["encoding"] == "hex"
         self.signed = SignedMessage(definition)
 
@@ -35,22 +37,23 @@ class Signature:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
         candidates = self.signed.candidates(headers)
         message = self.signed.message(headers, body, now, request)
-        for key in self.keys:
-            expected = self._sign(key, message)
+        for keyed in self._keyed:
+            expected = self._sign(keyed, message)
             for candidate in candidates:
                 if hmac.compare_digest(expected, candidate):
                     return
         raise not_genuine("signature_wrong", f"{self.signed.name} matches none of {len(self.keys)} secrets")
 
-    def _sign(self, key: bytes, message: bytes) -> bytes:
-        digest: bytes = hmac.digest(key, message, self.algorithm)
-        return digest.hex().encode() if self.is_hex else base64.b64encode(digest)
+    def _sign(self, keyed: hmac.HMAC, message: bytes) -> bytes:
+        signing = keyed.copy()
+        signing.update(message)
+        return signing.hexdigest().encode() if self.is_hex else base64.b64encode(signing.digest())
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: Request = NO_REQUEST
     ) -> dict[str, str]:
         """The headers of a delivery made here, signed with the first secret; `headers` are its other ones."""
-        return self.signed.headers_for(body, headers, now, request, lambda message: self._sign(self.keys[0], message))
+        return self.signed.headers_for(body, headers, now, request, lambda message: self._sign(self._keyed[0], message))
 
 
 def check_secret(secret: str) -> None:
