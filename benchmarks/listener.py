@@ -246,7 +246,7 @@ def workers(bench: Bench) -> None:
             )
             pairs = [
                 tuple(load(server, bench.signed, bench.seconds, 64, cores="0,1") for server in (one, two))
-                for _ in range(bench.rounds)
+                for _ in range(max(1, bench.rounds - 1))
             ]
         costs = [statistics.median(pair[place].cost for pair in pairs) for place in (0, 1)]
         rates = [statistics.median(pair[place].rate for pair in pairs) for place in (0, 1)]
