@@ -38,7 +38,7 @@ def test_a_missing_argument_is_named() -> None:
 def test_aliases_may_use_each_other_but_not_in_circles() -> None:
     aliases = {"mine": "list --mine", "list": "issues list", "a": "b", "b": "a"}
     assert expand(aliases, ["mine"]) == ["issues", "list", "--mine"]
-    with pytest.raises(UsageError, match="stand for each other"):
+    with pytest.raises(UsageError, match="refer to each other"):
         expand(aliases, ["a"])
 
 

@@ -39,7 +39,7 @@ def sites(shell: Shell) -> Shell:
 
 def test_use_changes_one_word(sites: Shell) -> None:
     done = sites("config", "use", "dot.ted")
-    assert (done.code, done.err) == (0, "note: dot.ted is the site that commands use now\n")
+    assert (done.code, done.err) == (0, "note: now using site dot.ted\n")
     assert sites.profiles == PROFILES.replace('site = "work" ', 'site = "dot.ted" ')
 
 

@@ -77,7 +77,7 @@ def test_from_nothing_to_a_verified_site(shell: Shell, site: FakeSite) -> None:
     terminal.answer("")
     terminal.expect("Name for this site [localhost]: ")
     terminal.answer("work")
-    terminal.expect("make one at https://")
+    terminal.expect("create one at https://")
     terminal.expect("E-mail address (or user name): ")
     terminal.answer(EMAIL)
     terminal.expect("API token: ")

@@ -24,8 +24,11 @@ def imported(paths: dict[str, Any], **more: Any) -> ImportResult:
 
 BAD = [
     ({"parameters": 7}, "not as OpenAPI has it"),
-    ({"parameters": [{"$ref": "#/components/parameters/none"}]}, "leads nowhere"),
-    ({"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/X"}}}}}, "nowhere"),
+    ({"parameters": [{"$ref": "#/components/parameters/none"}]}, "cannot be resolved"),
+    (
+        {"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/X"}}}}},
+        "schemas/X' cannot be resolved",
+    ),
     ({"responses": [1]}, "not as OpenAPI has it"),
 ]
 
@@ -42,7 +45,7 @@ def test_a_bad_operation_is_left_out_and_the_others_are_taken(operation: dict[st
 def test_a_path_that_cannot_be_read_is_left_out() -> None:
     result = imported({"/good": {"get": GOOD}, "/bad": {"$ref": "other.yaml#/x"}})
     assert list(result.operations) == ["good"]
-    assert result.notes == ["/bad is left out: 'other.yaml#/x' lies in another file"]
+    assert result.notes == ["/bad is left out: 'other.yaml#/x' is in another file"]
 
 
 def test_a_schema_of_an_operation_that_is_left_out_does_not_stay_half_read() -> None:

@@ -58,7 +58,7 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_comments_are_refused_with_their_line(name: str) -> None:
     source, line = DAMAGED[name]
-    with pytest.raises(UsageError, match=rf"line {line}: .* is damaged or lacks its other half"):
+    with pytest.raises(UsageError, match=rf"line {line}: .* is damaged or incomplete"):
         to_adf(source)
 
 

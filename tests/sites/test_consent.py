@@ -92,7 +92,7 @@ def test_a_browser_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webbrowser, "open", browse)
     found, said = wait(redirect, io.StringIO(), browser=True)
     assert found == f"{redirect}?code=1&state={STATE}"
-    assert said == ["your browser opens; if it does not, open this page:\nhttps://page"]
+    assert said == ["opening your browser; if nothing happens, open this page:\nhttps://page"]
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and thread.daemon:
             thread.join(2)

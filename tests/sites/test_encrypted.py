@@ -60,7 +60,7 @@ def test_every_writing_has_a_nonce_of_its_own(store: EncryptedFile) -> None:
 def test_a_wrong_password_is_told_from_a_changed_file(store: EncryptedFile, tmp_path: Path) -> None:
     store.put("work", SECRET)
     other = EncryptedFile(str(tmp_path), "pasword", "SUITE_KEYRING_PASSWORD")
-    with pytest.raises(NotAllowed, match="the password does not open it") as caught:
+    with pytest.raises(NotAllowed, match="the password is wrong") as caught:
         other.get("work")
     assert caught.value.hint == "check SUITE_KEYRING_PASSWORD"
     before = Path(store.path).read_bytes()
@@ -163,7 +163,7 @@ def test_a_newer_version_is_named(store: EncryptedFile) -> None:
     table = json.loads(Path(store.path).read_bytes())
     table["version"] = 2
     Path(store.path).write_bytes(json.dumps(table).encode())
-    with pytest.raises(CallsheetError, match="a newer version of this program wrote it"):
+    with pytest.raises(CallsheetError, match="it was written by a newer version of this program"):
         store.get("work")
 
 

@@ -218,7 +218,7 @@ def test_a_refused_renewal_says_to_sign_in_again(signed_in: Shell, site: FakeSit
     site.refresh_tokens.clear()
     done = signed_in("op", "call", "getCurrentUser")
     assert done.code == 3
-    assert "the access could not be renewed" in done.err
+    assert "the access token could not be renewed" in done.err
     assert "hint: sign in again with `auth login`" in done.err
 
 

@@ -73,7 +73,7 @@ def test_what_ended_is_renewed_and_kept_with_all_else_that_was_known(kept: bool,
 
 def test_what_cannot_be_renewed_says_to_sign_in(tmp_path: Path) -> None:
     record = {**until(30), "refresh_token": ""}
-    with pytest.raises(NotAllowed, match="the access has ended and cannot be renewed") as caught:
+    with pytest.raises(NotAllowed, match="the access token has expired and cannot be renewed") as caught:
         valid_record(Kept(None), "work/wiki", record, never, str(tmp_path))
     assert caught.value.hint == "sign in again with `auth login`"
 
@@ -95,5 +95,5 @@ def test_a_failed_renewal_keeps_its_kind(error: CallsheetError, hint: str, tmp_p
     with pytest.raises(CallsheetError) as caught:
         valid_record(store, "work/wiki", until(30), renew, str(tmp_path))
     assert type(caught.value) is type(error)
-    assert (caught.value.message, caught.value.hint) == ("the access could not be renewed: no", hint)
+    assert (caught.value.message, caught.value.hint) == ("the access token could not be renewed: no", hint)
     assert store.record is before

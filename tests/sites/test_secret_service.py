@@ -85,7 +85,7 @@ def test_reading_agrees_with_writing_whatever_the_environment_is_later(keys: She
     assert keys.process("op", "call", "getCurrentUser", SUITE_KEYRING_PASSWORD=password).code == 0
     forced = keys.process("op", "call", "getCurrentUser", SUITE_KEYRING_PASSWORD=password, SUITE_KEYRING_BACKEND="file")
     assert forced.code == 3
-    assert "it was put into the key store" in forced.err
+    assert "it is in the key store" in forced.err
     assert "unset SUITE_KEYRING_BACKEND" in forced.err
 
 

@@ -173,7 +173,7 @@ def test_another_path_of_the_same_host_is_allowed(at: At) -> None:
         ({"SUITE_METHOD": "basc"}, UsageError, "unknown auth 'basc', did you mean 'basic'"),
         ({"SUITE_EMAIL": ""}, NotAllowed, "e-mail"),
         ({"SUITE_TOKEN": "two\nlines"}, NotAllowed, "line break"),
-        ({"SUITE_METHOD": "pat", "SUITE_TOKEN": "sécret"}, NotAllowed, "characters that no token has"),
+        ({"SUITE_METHOD": "pat", "SUITE_TOKEN": "sécret"}, NotAllowed, "characters that are not allowed in a token"),
         ({"SUITE_BASE_URL": "", "SUITE_SITE": "wrk"}, UsageError, "unknown site 'wrk', did you mean 'work'"),
     ],
 )

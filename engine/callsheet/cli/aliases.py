@@ -71,7 +71,7 @@ def expand(aliases: Mapping[str, str], args: list[str]) -> list[str]:
         seen.append(args[0])
         args = _substitute(args[0], _words(args[0], aliases[args[0]]), args[1:])
     if args and args[0] in seen and len(seen) > 1:
-        raise UsageError(f"the aliases {' and '.join(seen)} stand for each other")
+        raise UsageError(f"the aliases {' and '.join(seen)} refer to each other")
     return args
 
 

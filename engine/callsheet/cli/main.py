@@ -120,10 +120,10 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
     except UnicodeEncodeError as error:  # what was typed, or came from a file, can be sent to nobody
         near = error.object[max(0, error.start - 20) : error.end + 20]
         return _report(
-            context, UsageError(f"not a character of Unicode, U+{ord(error.object[error.start]):04X}: {near}")
+            context, UsageError(f"not a valid Unicode character, U+{ord(error.object[error.start]):04X}: {near}")
         )
     except RecursionError:  # in a file, an argument or an answer; readers that expect it name the place themselves
-        return _report(context, CallsheetError("what was given is nested too deeply"))
+        return _report(context, CallsheetError("the input is nested too deeply"))
     except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
         named = f"{error.filename}: " if error.filename else ""
         return _report(context, CallsheetError(f"{named}{error.strerror or error}"))
@@ -160,7 +160,7 @@ def _check(arguments: list[str]) -> None:
             os.fsencode(argument)
             argument.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError as error:
-            raise UsageError(f"argument {place}: half a character, U+{ord(argument[error.start]):04X}") from None
+            raise UsageError(f"argument {place}: an unpaired surrogate, U+{ord(argument[error.start]):04X}") from None
         if "\0" in argument:
             raise UsageError(f"argument {place}: a null character")
 

@@ -27,7 +27,7 @@ def command_words(
         if " ".join(words[before:end]) in commands:
             return words[before:end], words[:before] + words[end:]
     named = [word for word in words[before:] if not word.startswith("-")][:3]
-    raise DefinitionError(f"{' '.join(words)!r} names no command{did_you_mean(' '.join(named), commands)}")
+    raise DefinitionError(f"{' '.join(words)!r} is not a command{did_you_mean(' '.join(named), commands)}")
 
 
 def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Param]) -> dict[str, Any]:
@@ -96,5 +96,5 @@ def _arguments(words: Sequence[str], params: Sequence[Param]) -> dict[str, Any]:
         elif left:
             values[str(param["name"])] = left.pop(0)
     if left:
-        raise DefinitionError(f"there is no argument for {left[0]!r}")
+        raise DefinitionError(f"unexpected argument {left[0]!r}")
     return values

@@ -122,6 +122,6 @@ def _check_bounds(text: str, type_: str, param: OperationParam | Mapping[str, An
         return
     number = int(text) if type_ == "integer" else float(text)
     if "minimum" in param and number < param["minimum"]:
-        raise InvalidValue(f"{text} is below the least, {param['minimum']:g}")
+        raise InvalidValue(f"{text} is below the minimum, {param['minimum']:g}")
     if "maximum" in param and number > param["maximum"]:
-        raise InvalidValue(f"{text} is above the most, {param['maximum']:g}")
+        raise InvalidValue(f"{text} is above the maximum, {param['maximum']:g}")

@@ -291,14 +291,14 @@ class Assembly:
             with contextlib.closing(catalog):
                 route_set = await asyncio.to_thread(read_routes, catalog, self.options.selection, self.context)
         except CallsheetError as error:
-            self.log.note(f"routes not read again, the old ones stay: {'; '.join((error.message, *error.details))}")
+            self.log.note(f"routes not reloaded, keeping the old ones: {'; '.join((error.message, *error.details))}")
             return
         except Exception as error:  # noqa: BLE001 - whatever is wrong with them, the old routes stay
-            self.log.note(f"routes not read again, the old ones stay: {type(error).__name__}: {error}")
+            self.log.note(f"routes not reloaded, keeping the old ones: {type(error).__name__}: {error}")
             return
         self.retired.append(self.route_set)  # their handlers may still be running
         self.route_set, self.app.routing_table = route_set, route_set.routing_table
-        self.log.note(f"routes read again: {len(route_set.routes)}")
+        self.log.note(f"routes reloaded: {len(route_set.routes)}")
 
 
 def _accepted(scope: Scope) -> str:

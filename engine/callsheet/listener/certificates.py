@@ -40,7 +40,7 @@ def load_chain(context: ssl.SSLContext, certificate: Named, key: Named | None, h
     except _Encrypted:
         raise UsageError(
             f"{place.by}: {place.path} is encrypted",
-            hint="nobody is there to type its pass phrase: give a key without one",
+            hint="use a key without a passphrase: the server cannot ask for it",
         ) from None
     except ssl.SSLError as error:
         _explain(error, place)

@@ -44,13 +44,13 @@ class Document:
         """What a local reference points to."""
         if not reference.startswith("#"):
             raise DefinitionError(
-                f"{self.name}: {reference!r} lies in another file", hint="bundle the document into one file first"
+                f"{self.name}: {reference!r} is in another file", hint="bundle the document into one file first"
             )
         node: Any = self.tree
         for part in pointer(reference):
             found = _step(node, part)
             if found is None:
-                raise DefinitionError(f"{self.name}: {reference!r} leads nowhere: no {part!r}")
+                raise DefinitionError(f"{self.name}: {reference!r} cannot be resolved: no {part!r}")
             node = found
         return node
 

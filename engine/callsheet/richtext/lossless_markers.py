@@ -49,8 +49,8 @@ def damaged(words: str, source: str) -> UsageError:
     line = source.count("\n", 0, max(source.find(words.partition("\n")[0]), 0)) + 1
     shown = words if len(words) <= LONGEST else words[:LONGEST] + "..."
     return UsageError(
-        f"line {line}: {shown} is damaged or lacks its other half",
-        hint="put it back as it was, or take it out with what belongs to it",
+        f"line {line}: {shown} is damaged or incomplete",
+        hint="restore it, or remove it together with its other half",
     )
 
 

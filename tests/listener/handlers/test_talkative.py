@@ -37,5 +37,5 @@ def test_one_that_does_not_end_is_stopped_and_its_output_with_it(tmp_path: Path)
         before = listener.memory()
         assert listener.post(event("1")).status == 500
         assert listener.memory() - before < 16 * MEBIBYTE
-        assert "still running after 1 s" in listener.logged("500 failed")
+        assert "timed out after 1 s" in listener.logged("500 failed")
         assert listener.request("GET", "/health").status == 200

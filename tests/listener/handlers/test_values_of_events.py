@@ -134,9 +134,9 @@ def test_a_list_is_bound_to_parameters_before_any_event(tmp_path: Path) -> None:
         (["issues", "new", "--sumary", "x"], {}, "did you mean 'summary'?"),
         (["issues", "new", "--{x}=y"], {}, "no such option"),
         (["issues", "new", "--summary"], {}, "needs a value"),
-        (["{x}", "new"], {}, "names no command"),
+        (["{x}", "new"], {}, "is not a command"),
         ("issues new", {"sumary": "x"}, "did you mean 'summary'?"),
-        (["issues", "new", "extra"], {}, "no argument for 'extra'"),
+        (["issues", "new", "extra"], {}, "unexpected argument 'extra'"),
     ],
 )
 def test_a_call_that_cannot_be_made_is_refused_before_any_event(

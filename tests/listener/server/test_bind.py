@@ -41,7 +41,7 @@ def test_ports_that_there_are(port: int) -> None:
         ("host", "is not a valid address"),
         (":-1", "is not a valid address"),
         (":\u0661", "is not a valid address"),
-        ("::1", "an IPv6 address stands in brackets"),
+        ("::1", "put an IPv6 address in brackets"),
         ("unix:", "needs a path"),
     ],
 )

@@ -330,7 +330,7 @@ def test_all_interfaces_without_verification_warn(tmp_path: Path) -> None:
     public = ("--addr", "0.0.0.0:0")
     done = run(tmp_path, "listen", *public)
     assert done.returncode == 2
-    assert "nothing would prove its events genuine" in done.stderr
+    assert "it has no secret or key set to verify events with" in done.stderr
     assert "--insecure anyone who can reach this host" in done.stderr
     with listening(tmp_path, "--insecure", address=public) as listener:
         assert "warning: lms: nothing is verified, anyone who can reach this host can send events" in listener.err

@@ -139,11 +139,11 @@ def test_a_new_certificate_is_read_on_sighup_and_a_broken_one_is_not(authority: 
         open_before.connect()
         path.write_text("broken", encoding="ascii")
         listener.process.send_signal(signal.SIGHUP)
-        assert "contains no certificate" in listener.logged("the old one stays")
+        assert "contains no certificate" in listener.logged("keeping the old one")
         assert serial() == first
         path.write_bytes(authority.certificate("localhost").read_bytes())
         listener.process.send_signal(signal.SIGHUP)
-        listener.logged("certificate read again")
+        listener.logged("certificate reloaded")
         assert serial() != first
         open_before.request("GET", "/health")
         assert open_before.getresponse().status == 200

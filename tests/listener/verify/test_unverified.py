@@ -112,7 +112,7 @@ def test_a_second_source_without_its_secret_does_not_start(tmp_path: Path) -> No
     two = ("--source", "lms", "--source", "github")
     done = run(tmp_path, "listen", "--addr", ":0", *two, LMS_SECRET="x")
     assert done.returncode == 2
-    assert "source 'github': nothing would prove its events genuine" in done.stderr
+    assert "source 'github': it has no secret or key set to verify events with" in done.stderr
     assert "set GITHUB_WEBHOOK_SECRET" in done.stderr
     empty = run(tmp_path, "listen", "--addr", ":0", LMS_SECRET="")
     assert empty.returncode == 2

@@ -100,7 +100,7 @@ def test_routes_are_read_again_by_all_of_them(tmp_path: Path) -> None:
         listener.logged("ready: 2 workers")
         (tmp_path / "routes.toml").write_text(ROUTES.replace('"got"', '"other"'), encoding="utf-8")
         listener.process.send_signal(signal.SIGHUP)
-        until(lambda: listener.err.count("routes read again: 1") == 2)
+        until(lambda: listener.err.count("routes reloaded: 1") == 2)
         assert {listener.send(event(str(number))).status for number in range(10)} == {200}
     assert ids(tmp_path / "got") == Counter()
     assert ids(tmp_path / "other") == Counter({str(number): 1 for number in range(10)})

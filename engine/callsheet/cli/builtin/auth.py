@@ -77,7 +77,7 @@ def logout(context: Context, values: dict[str, Any]) -> None:
         for service in settings.get("services", {}):
             put(document, ("sites", name, "services", service, "store"), None)
         put(document, ("sites", name, "store"), None)
-    context.note(f"the credentials of site {name} are forgotten here; revoke them at the site to be sure")
+    context.note(f"deleted the credentials of site {name} from this machine; to be sure, revoke them at the site too")
 
 
 def status(context: Context, values: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ def use(context: Context, values: dict[str, Any]) -> None:
         return
     with editing(context.catalog, context.environ) as document:
         put(document, ("site",), name)
-    context.note(f"{name} is the site that commands use now")
+    context.note(f"now using site {name}")
 
 
 def list_sites(context: Context, values: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Ins
         return FileInspection(path, write=write)
     if url:
         return select_queue(url, context.catalog, environ).inspection(context.note)
-    raise UsageError("which inbox?", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
+    raise UsageError("no inbox was given", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
 
 
 def list_events(context: Context, values: dict[str, Any]) -> None:

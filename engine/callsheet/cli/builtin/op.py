@@ -24,7 +24,7 @@ def list_operations_command(context: Context, values: dict[str, Any]) -> None:
     )
     context.output(context.catalog.get("view", "operation")).items(_first(rows, values))
     if not rows:
-        context.note("no operation passes all filters")
+        context.note("no operation matches these filters")
 
 
 def _first(rows: list[dict[str, Any]], values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def search(context: Context, values: dict[str, Any]) -> None:
     text = " ".join(values["text"])
     found = search_operations(context.catalog, text, values.get("product"))
     for word, instead in found.corrected.items():
-        context.note(f"no operation has the word {word!r}; looked for {instead!r}")
+        context.note(f"no operation mentions {word!r}; searched for {instead!r}")
     if not found.rows:
         context.note(f"nothing found for {text!r}; see {context.program} op list")
     context.output(context.catalog.get("view", "operation")).items(_first(found.rows, values))

@@ -34,7 +34,7 @@ def workers_of(text: str | None) -> int:
         raise UsageError(f"--workers: {text!r} is not a number from 1 to {MOST_WORKERS}, or auto")
     count = usable_cores() if text == "auto" else int(text)
     if count > 1 and not can_have_workers():
-        raise UsageError("--workers needs Linux or macOS", hint="leave it away: one process works here")
+        raise UsageError("--workers needs Linux or macOS", hint="omit it: this system uses one process")
     return count
 
 

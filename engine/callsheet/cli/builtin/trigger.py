@@ -46,7 +46,7 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     definition = context.catalog.get("source", values["source"])
     body = _body(context, values)
     if values["count"] < 1:
-        raise UsageError(f"--count: {values['count']} events cannot be sent")
+        raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
     url = values.get("to") or DEFAULT_HOST + definition["path"]
     with _maker(context, values, definition, body, url) as make, _client() as client:
         for _ in range(values["count"]):

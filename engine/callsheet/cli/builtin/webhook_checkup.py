@@ -98,7 +98,9 @@ def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
     elif not os.path.exists(path):
         writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
         yield Row(
-            "inbox", "ok" if writable else "fail", f"{path}: " + ("will be made" if writable else "cannot be made")
+            "inbox",
+            "ok" if writable else "fail",
+            f"{path}: " + ("will be created" if writable else "cannot be created"),
         )
     else:
         yield _existing(path)
@@ -111,7 +113,7 @@ def _existing(path: str) -> Row:
         begins = file.read(len(_SQLITE))
     if begins not in (_SQLITE, b""):
         return Row("inbox", "fail", f"{path}: no inbox")
-    return Row("inbox", "ok", f"{path}: kept there, {os.path.getsize(path)} bytes so far")
+    return Row("inbox", "ok", f"{path}: exists, {os.path.getsize(path)} bytes")
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ def _read_line(context: Context) -> str:
     try:
         text = context.read_input().decode()
     except UnicodeDecodeError:
-        raise UsageError("the secret is not text in UTF-8") from None
+        raise UsageError("the secret is not valid UTF-8") from None
     lines = text.splitlines()
     if len(lines) > 1:
         raise UsageError("standard input holds several lines", hint="keep each secret under a name of its own")

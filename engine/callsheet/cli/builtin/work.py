@@ -51,7 +51,7 @@ def _queue(context: Context, values: dict[str, Any]) -> str:
     prefix = context.definition["prefix"]
     url: str | None = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
     if not url:
-        raise UsageError("which queue?", hint=f"give --queue URL, or set {prefix}_QUEUE")
+        raise UsageError("no queue was given", hint=f"give --queue URL, or set {prefix}_QUEUE")
     if not any(values.get(name) for name in WORK) and not context.catalog.ids("route"):
         raise UsageError("nothing to do with the events", hint="give --routes FILE, --handler CMD or --forward-to URL")
     return url

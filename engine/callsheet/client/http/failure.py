@@ -85,7 +85,7 @@ def refused_credential(
             return NotAllowed(
                 f"{request.method} {url}: {status}: the credential was not accepted ({name}: {found[0]})",
                 hint=_hint(401, product),
-                details=["it was answered as to a stranger" + ", and may have been carried out" * changed],
+                details=["the site answered as if nobody were signed in" + ", and may have been carried out" * changed],
                 status=status,
             )
     return None

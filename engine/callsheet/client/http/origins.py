@@ -17,7 +17,7 @@ def check_origin(url: httpx.URL, home: str) -> None:
     if _parse(url) != _parse(httpx.URL(home)):
         target = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
         raise UsageError(
-            f"this would go to {target}, and the credential belongs to {home}",
+            f"the request would go to {target}, but the credential is for {home}",
             hint="nothing was sent; the path or base URL that leads there is wrong",
         )
 

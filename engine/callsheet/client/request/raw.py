@@ -31,7 +31,9 @@ def raw_request(
     if method not in METHODS:
         raise UsageError(f"{method!r} is not a method: expected one of {', '.join(METHODS)}")
     if target.startswith("//"):
-        raise UsageError(f"{target}: starts like a host; a path has one slash in front, another host is never asked")
+        raise UsageError(
+            f"{target}: looks like a host; a path starts with one slash, and requests never go to another host"
+        )
     products = _products(catalog, site.deployment)
     if "://" in target.partition("?")[0]:
         product, service, root, target = _find_by_url(products, site, target)

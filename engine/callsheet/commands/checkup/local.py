@@ -18,7 +18,7 @@ from .row import Row, failed
 def configuration(context: Context) -> Iterator[Row]:
     path = profiles_path(context.environ)
     if not os.path.exists(path):
-        yield Row("configuration", "ok", f"no {path}: options and environment alone count")
+        yield Row("configuration", "ok", f"no {path}: only options and environment variables are used")
         return
     found = read_profiles(context.catalog, context.environ)
     sites = ", ".join(found.get("sites", {})) or "none"
@@ -44,7 +44,7 @@ def permissions(context: Context) -> Iterator[Row]:
         yield Row("permissions", "warn", f"{cache}, so what is kept there is not used", cache.remedy)
     if not problems:
         there = os.path.exists(directory)
-        yield Row("permissions", "ok", f"{directory} {'is yours alone to change' if there else 'does not exist yet'}")
+        yield Row("permissions", "ok", f"{directory} {'can be changed only by you' if there else 'does not exist yet'}")
 
 
 def _password_files(context: Context) -> list[str]:
@@ -71,7 +71,7 @@ def catalog(context: Context) -> Iterator[Row]:
         yield Row("catalog", "ok", path)
     else:
         remedy = f"make {os.path.dirname(path)} writable, or name another directory in CALLSHEET_CACHE"
-        yield Row("catalog", "warn", "compiled anew at every start: it cannot be written", remedy)
+        yield Row("catalog", "warn", "compiled again at every start, because it cannot be written", remedy)
 
 
 def key_store(context: Context) -> Iterator[Row]:

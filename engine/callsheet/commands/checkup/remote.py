@@ -77,7 +77,7 @@ def _clock(date: str | None) -> Row:
     try:
         skew = abs(parsedate_to_datetime(date or "").timestamp() - time.time())
     except ValueError:
-        return Row("clock", "skip", "the site does not tell the time")
+        return Row("clock", "skip", "the site sends no Date header")
     text = f"{skew:.0f} s apart from the site's"
     if skew > _SKEW_WARNS:
         return Row("clock", "fail" if skew > _SKEW_FAILS else "warn", text, "set this machine's clock")
@@ -133,4 +133,4 @@ def scopes(context: Context) -> Iterator[Row]:
         for reached in authority.sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
                 granted = " ".join(reached.get("scopes") or [])
-                yield Row("scopes", "ok", granted or "none told")
+                yield Row("scopes", "ok", granted or "not reported")

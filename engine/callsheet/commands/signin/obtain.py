@@ -46,7 +46,7 @@ def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: Unaut
         return NewSecret(wanted._replace(email=None), {"token": _several(answers, auth["parts"])})
     name = auth.get("secret", "secret")
     if answers.interactive and "page" in auth and not answers.option("token"):
-        context.say(f"{name}: make one at {auth['page']}")
+        context.say(f"{name}: create one at {auth['page']}")
     if how.takes_user:
         wanted = wanted._replace(email=_user(answers, wanted))
         return NewSecret(wanted, {"token": clean(answers.secret("token", name, variable="TOKEN"), f"the {name}")})

@@ -68,7 +68,7 @@ class Asker:
         found = _evaluated(probe["person"], reply.json())
         if not found:
             raise NotAllowed(
-                f"{reply.request.name} answers as it does to strangers: the site does not know this credential",
+                f"{reply.request.name} answered as if nobody were signed in: the site does not know this credential",
                 status=reply.status,
             )
         return str(found)

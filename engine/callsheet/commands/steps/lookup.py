@@ -135,7 +135,7 @@ class Lookups:
         item = next(iter(by_value.values()))
         name = _label(lookup, item)
         if not matching.exact:
-            self.context.note(f'no {lookup["title"]} is called "{word}"; taken: {name}')
+            self.context.note(f'no {lookup["title"]} is called "{word}"; using {name}')
         return Match(_id(value, lookup, word, item), name, item)
 
     def _may_guess(self, lookup: LookupDefinition) -> bool:

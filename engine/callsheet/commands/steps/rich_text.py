@@ -78,7 +78,7 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
         if not step.get("merge"):
             raise Conflict(str(step["fail"]), hint=step.get("hint"), details=_changes(before, edit))
         result = edit.merged(before, text, literal=literal, beside=beside)
-        context.note("what was changed meanwhile stays, and the text's own changes are added")
+        context.note("kept the changes made in the meantime, and added yours")
     for loss in edit.losses.list():
         context.note(loss)
     return result

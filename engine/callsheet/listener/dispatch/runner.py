@@ -59,7 +59,7 @@ class Runner:
                 await on_success(job.id)
         except Saturated:
             result.saturated = True
-            result.failed[job.id] = "no free place"
+            result.failed[job.id] = "no free slot"
         except HandlerFailed as failure:
             result.failed[job.id] = str(failure)
             self._observe(job.id, perf_counter() - started, succeeded=False)

@@ -56,7 +56,7 @@ class Program(Base):
                 await process.stop()
             self._report_output(job, await process.output())
         if not in_time:
-            raise HandlerFailed(f"still running after {self.timeout:g} s, stopped")
+            raise HandlerFailed(f"timed out after {self.timeout:g} s, stopped")
         if code := process.exit_code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 

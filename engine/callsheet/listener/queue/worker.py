@@ -126,7 +126,7 @@ class Worker:
     def _report(self, problem: str | None) -> None:
         """Once, when it begins, and once when it ends."""
         if problem != self._reported:
-            self.log.note(f"inbox: {problem or 'can be written again'}")
+            self.log.note(f"inbox: {problem or 'writable again'}")
         self._reported = problem
 
     def _run_queued(self, queued: QueuedEvent) -> None:
@@ -148,7 +148,7 @@ class Worker:
     def _parse_event(self, queued: QueuedEvent) -> Event:
         source = self.sources.get(queued.source)
         if source is None:
-            raise Rejected(500, "source", f"source {queued.source!r} is not received here")
+            raise Rejected(500, "source", f"source {queued.source!r} is not one of this listener's sources")
         event = Event(source, parse_payload(queued.text), queued.headers, queued.query, queued.data, queued.text)
         event.attempt = queued.lease.attempts
         return event
@@ -211,7 +211,7 @@ class Worker:
             else:
                 self._unsaved.discard(change)
                 if not is_ours:
-                    self.log.note(f"inbox: event {lease.key} was taken over by another process meanwhile")
+                    self.log.note(f"inbox: event {lease.key} was taken over by another process")
                 return is_ours
 
     def stop_fetching(self) -> None:

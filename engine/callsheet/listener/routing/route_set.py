@@ -102,7 +102,9 @@ def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
         if doubt is not None:  # they say which programs run
             raise UsageError(f"--routes: {doubt}", hint=doubt.remedy)
         if other := set(read(path).tables) - _ALLOWED_KINDS:
-            raise UsageError(f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events stand there")
+            raise UsageError(
+                f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events are allowed in this file"
+            )
     definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
     check(definitions, {"operation": qualified_names(definitions)}, names())
     return definitions

@@ -40,7 +40,7 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise UsageError(f"{option}: {text!r}: an IPv6 address stands in brackets", hint="example: [::1]:8080")
+        raise UsageError(f"{option}: {text!r}: put an IPv6 address in brackets", hint="example: [::1]:8080")
     if not port.isascii() or not port.isdigit() or int(port) > _MAX_PORT or (not colon and host):
         raise UsageError(
             f"{option}: {text!r} is not a valid address",
@@ -124,7 +124,7 @@ def shared_socket(family: socket.AddressFamily, name: tuple[Any, ...]) -> socket
 
 def _bind_unix(path: str) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
-        raise UsageError("--addr: there are no unix sockets on this system")
+        raise UsageError("--addr: this system does not support unix sockets")
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _remove_stale(path)

@@ -128,9 +128,9 @@ class Listener:
         try:
             self.tls = self.load_tls()
         except CallsheetError as error:
-            services.report(f"certificate not read again, the old one stays: {error.message}")
+            services.report(f"certificate not reloaded, keeping the old one: {error.message}")
         else:
-            services.report("certificate read again")
+            services.report("certificate reloaded")
 
     def stop(self) -> None:
         """Let running work finish; asked a second time, do not."""

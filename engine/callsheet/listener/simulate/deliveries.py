@@ -67,7 +67,7 @@ def _set(payload: Any, change: str) -> None:
     for step in steps:
         table = table.setdefault(step, {}) if isinstance(table, dict) else None
     if not isinstance(table, dict):
-        raise UsageError(f"--set: {path}: there is no table to put it into")
+        raise UsageError(f"--set: {path}: there is no object to set it in")
     try:
         table[last] = parse(text)
     except ValueError:

@@ -56,7 +56,7 @@ def _read(path: str) -> str:
         refuse_byte_order_mark(data, f"--secret-file: {path}")
         text = data.decode()
     except UnicodeDecodeError:
-        raise UsageError(f"--secret-file: {path}: not text in UTF-8") from None
+        raise UsageError(f"--secret-file: {path}: not valid UTF-8") from None
     if not _lines(text):
         raise UsageError(f"--secret-file: {path}: contains no secret", hint="one secret a line")
     return text

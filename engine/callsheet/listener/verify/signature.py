@@ -63,7 +63,8 @@ def check_secret(secret: str) -> None:
     refuse_byte_order_mark(secret.encode("utf-8", "surrogateescape"), "a secret")
     if secret != secret.strip():
         raise UsageError(
-            "a secret has whitespace around it", hint="copy it again without blanks or line ends: it is used as it is"
+            "a secret has leading or trailing whitespace",
+            hint="copy it again without spaces or line breaks: it is used exactly as given",
         )
 
 
@@ -78,4 +79,4 @@ def key_of(secret: str, secret_form: SecretForm | None) -> bytes:
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         return bytes.fromhex(text) if secret_form.get("encoding") == "hex" else text.encode()
     except (binascii.Error, ValueError):
-        raise UsageError(f"a secret is not in {secret_form.get('encoding')}, as its source writes them") from None
+        raise UsageError(f"a secret is not valid {secret_form.get('encoding')}") from None

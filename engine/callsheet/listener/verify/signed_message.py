@@ -84,9 +84,11 @@ class SignedMessage:
         )
         text = found[0].decode("latin-1") if found else ""
         if not text.isascii() or not text.isdigit():
-            raise not_genuine("timestamp_missing", f"no time of signing in {stamp['header']}")
+            raise not_genuine("timestamp_missing", f"no timestamp in {stamp['header']}")
         if abs(now - int(text[:18])) > self.tolerance:
-            raise not_genuine("timestamp_old", f"signed at {text[:18]}, more than {self.tolerance:g} s from now")
+            raise not_genuine(
+                "timestamp_old", f"signed at {text[:18]}, which differs from now by more than {self.tolerance:g} s"
+            )
         return text
 
 

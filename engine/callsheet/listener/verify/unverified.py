@@ -26,7 +26,7 @@ def check_proofs(sources: Sequence[Source], *, insecure: bool, is_public: bool) 
         is_meant = said is True or (trying and (said == "local" or not _defines_proof(source)))
         if not (insecure or is_meant):
             hint = _remedy(source, is_first=source is sources[0], is_public=is_public)
-            raise UsageError(f"source {source.name!r}: nothing would prove its events genuine", hint=hint)
+            raise UsageError(f"source {source.name!r}: it has no secret or key set to verify events with", hint=hint)
     return [source.name for source in without]
 
 

@@ -82,9 +82,9 @@ class Editing:
             content = merged(old, mine, [part.said() for part in self.root.parts or ()])
             refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
         except BothChangedError as error:
-            raise Conflict("the same part was changed here and there", details=self._both(error)) from None
+            raise Conflict("both sides changed the same part", details=self._both(error)) from None
         except UsageError as error:
-            raise Conflict(f"something that the text has is no longer there: {error.message}") from None
+            raise Conflict(f"the text refers to something that no longer exists: {error.message}") from None
         return self._with(content)
 
     def _both(self, error: BothChangedError) -> list[str]:

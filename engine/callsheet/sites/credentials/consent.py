@@ -100,14 +100,14 @@ def returned_url(
             reason = (error.strerror or str(error)).lower()
             raise CallsheetError(
                 f"cannot wait for the browser at {redirect}: {reason}",
-                hint="end the program that uses this port, or give --port with one that is registered for the app",
+                hint="stop the program that uses this port, or choose another registered port with --port",
             ) from None
         listener = None
     with contextlib.closing(_FirstAnswer(listener, None if browser else typed, state, say)) as answers:
         if browser:
             # In a thread: a browser that runs in the terminal only returns when it is closed.
             threading.Thread(target=_open, args=(url,), daemon=True).start()
-            say(f"your browser opens; if it does not, open this page:\n{url}")
+            say(f"opening your browser; if nothing happens, open this page:\n{url}")
         else:
             say(f"open this page in a browser:\n{url}\nthen wait here, or paste the address the browser was sent to:")
         return answers.wait(patience)

@@ -47,7 +47,7 @@ def decrypt(content: bytes, password: str) -> dict[str, Any]:
     file = _parse_file(content)
     key, check = _derive(password, **{name: file["kdf"][name] for name in ("memory", "iterations", "lanes", "salt")})
     if not compare_digest(check, file["check"]):
-        raise NotAllowed("the password does not open it")
+        raise NotAllowed("the password is wrong")
     head = {name: file["head"][name] for name in ("format", "version", "kdf", "check")}
     try:
         opened = AESGCM(key).decrypt(file["nonce"], file["data"], _canonical(head))
@@ -65,7 +65,7 @@ def _parse_file(content: bytes) -> dict[str, Any]:
         head = json.loads(content)
         newer = head["format"] == FORMAT and head["version"] > VERSION
         if newer:
-            raise CallsheetError("a newer version of this program wrote it", hint="install that version")
+            raise CallsheetError("it was written by a newer version of this program", hint="install that version")
         known = head["format"] == FORMAT and head["version"] == VERSION
         if not known or head.pop("sum") != _checksum(head) or not _is_expected_cost(head["kdf"]):
             raise CallsheetError(_CHANGED)

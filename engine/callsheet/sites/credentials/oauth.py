@@ -144,7 +144,7 @@ class Authority:
             raise _token_error(reply.status, error, redactor) from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise CallsheetError(
-                f"the authorisation server answered {reply.status}, but not with tokens as they should be",
+                f"the authorisation server answered {reply.status}without valid tokens",
                 hint="try again later",
                 status=reply.status,
             ) from None

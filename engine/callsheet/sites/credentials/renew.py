@@ -31,7 +31,9 @@ def valid_record(
         if _is_valid(latest):
             return latest
         if not (latest.get("refresh_token") or latest.get("grant")):
-            raise NotAllowed("the access has ended and cannot be renewed", hint="sign in again with `auth login`")
+            raise NotAllowed(
+                "the access token has expired and cannot be renewed", hint="sign in again with `auth login`"
+            )
         fresh = {**latest, **_renew_record(latest, renew)}
         store.put(account, fresh)
         return fresh
@@ -42,10 +44,10 @@ def _renew_record(latest: Record, renew: Callable[[Record], Record]) -> Record:
         return renew(latest)
     except NotAllowed as error:
         raise NotAllowed(
-            f"the access could not be renewed: {error.message}", hint="sign in again with `auth login`"
+            f"the access token could not be renewed: {error.message}", hint="sign in again with `auth login`"
         ) from None
     except CallsheetError as error:
-        raise type(error)(f"the access could not be renewed: {error.message}", hint=error.hint) from None
+        raise type(error)(f"the access token could not be renewed: {error.message}", hint=error.hint) from None
 
 
 def _is_valid(record: Record) -> bool:

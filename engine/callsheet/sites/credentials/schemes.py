@@ -150,7 +150,7 @@ def clean(secret: str, where: str) -> str:
     if not secret:
         raise NotAllowed(f"{where} is empty")
     if not secret.isprintable():
-        raise NotAllowed(f"{where} holds a line break or control character")
+        raise NotAllowed(f"{where} contains a line break or control character")
     return secret
 
 
@@ -158,5 +158,5 @@ def clean_token(secret: str, where: str) -> str:
     """The same for a secret that stands in a header as it is."""
     secret = clean(secret, where)
     if not secret.isascii() or " " in secret:
-        raise NotAllowed(f"{where} holds characters that no token has")
+        raise NotAllowed(f"{where} contains characters that are not allowed in a token")
     return secret

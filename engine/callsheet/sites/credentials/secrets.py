@@ -134,7 +134,7 @@ class Secrets:
         forced = self._variables.name("KEYRING_BACKEND")
         where = "the encrypted file" if recorded == FILE else "the key store"
         return NotAllowed(
-            f"no credential for site {name!r} where {forced} says; it was put into {where}",
+            f"no credential for site {name!r} in the store that {forced} selects; it is in {where}",
             hint=f"unset {forced}, or sign in again: auth login --site {self._name}",
         )
 

@@ -46,7 +46,7 @@ def test_a_worker_tells_how_it_is_reads_routes_again_and_ends_its_work(tmp_path:
         assert worker.post(event("x")).status == 404
         (tmp_path / "routes.toml").write_text(SLOW, encoding="utf-8")
         worker.process.send_signal(signal.SIGHUP)
-        worker.logged("routes read again: 1")
+        worker.logged("routes reloaded: 1")
         assert listener.post(event("2")).status == 200
         until((tmp_path / "begun").exists, "the run")
         assert b"listener_handlers_running 1.0" in worker.request("GET", "/metrics").body

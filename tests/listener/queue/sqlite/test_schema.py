@@ -60,7 +60,7 @@ def no_inboxes(folder: Path) -> dict[str, str]:
     (folder / "cut").write_bytes((folder / "other").read_bytes()[:600])
     return {
         "text": "it is not a database", "empty": "it is empty", "directory": "is a directory",
-        "other": "but no inbox", "numbered": "but no inbox", "ahead": "but no inbox", "alike": "but no inbox",
+        **dict.fromkeys(("other", "numbered", "ahead", "alike"), "but not an inbox"),
         "cut": "malformed", "absent": "no inbox at",
     }  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     for arguments, words in (
         (("list",), "LMS_INBOX"),
         (("list", "--inbox", "empty"), "empty is not an inbox"),
-        (("replay", "x", "--inbox", "other"), "other is a database, but no inbox"),
+        (("replay", "x", "--inbox", "other"), "other is a database, but not an inbox"),
     ):
         done = run(tmp_path, "inbox", *arguments)
         assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr

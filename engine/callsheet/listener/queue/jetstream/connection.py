@@ -72,7 +72,7 @@ def _explained(address: QueueAddress, error: Exception, failure: str) -> Callshe
         return NotAllowed(f"queue {address}: the nkey cannot be used: {message}")
     if _REFUSED in type(error).__name__ or _REFUSED in message:
         return NotAllowed(f"queue {address}: not allowed: {message}")
-    return NetworkError(f"queue {address}: {message}", hint="is the server running there?")
+    return NetworkError(f"queue {address}: {message}", hint="is the server running?")
 
 
 def _client(*, secure: bool) -> Any:

@@ -42,7 +42,7 @@ def credentials_of(definition: QueueDefinition, environment: QueueEnvironment) -
     try:
         return _read(data.decode(), f"{where}: {path}", path)
     except UnicodeDecodeError:
-        raise UsageError(f"{where}: {path}: not text in UTF-8") from None
+        raise UsageError(f"{where}: {path}: not valid UTF-8") from None
 
 
 def _read(text: str, where: str, path: str | None) -> dict[str, Any]:

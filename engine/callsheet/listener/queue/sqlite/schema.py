@@ -118,9 +118,9 @@ def _check_tables(connection: sqlite3.Connection, path: str, *, allow_new: bool)
     for table, columns in _TABLES.items():
         existing = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
         if not existing >= set(columns.split()):
-            raise UsageError(f"{path} is a database, but no inbox")
+            raise UsageError(f"{path} is a database, but not an inbox")
     if not 1 <= version <= VERSION:
-        raise UsageError(f"inbox {path}: of another version of this program ({version})")
+        raise UsageError(f"inbox {path}: it was written by another version of this program ({version})")
 
 
 def _connect(path: str, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
