@@ -101,10 +101,10 @@ def test_what_sign_in_asks_for(name: str, user: bool, secret: bool, consent: boo
     [
         ("basic", " \n", "the place is empty"),
         ("bearer", "", "the place is empty"),
-        ("basic", "a\nb", "the place holds a line break or control character"),
-        ("basic", "a\x07b", "the place holds a line break or control character"),
-        ("bearer", "a b", "the place holds characters that no token has"),
-        ("bearer", "aé", "the place holds characters that no token has"),
+        ("basic", "a\nb", "the place contains a line break or control character"),
+        ("basic", "a\x07b", "the place contains a line break or control character"),
+        ("bearer", "a b", "the place contains characters that are not allowed in a token"),
+        ("bearer", "aé", "the place contains characters that are not allowed in a token"),
     ],
 )
 def test_what_no_request_can_carry(name: str, text: str, problem: str) -> None:

@@ -99,7 +99,7 @@ def test_who_finds_no_place_in_time_is_told() -> None:
         return await asyncio.gather(here.run(event(), [job("a", slow)]), here.run(event(), [job("b", quick)]))
 
     first, second = run(both())
-    assert (first.succeeded, second.saturated, second.failed) == ({"a"}, True, {"b": "no free place"})
+    assert (first.succeeded, second.saturated, second.failed) == ({"a"}, True, {"b": "no free slot"})
     assert (quick.started, seen.runs, here.concurrency.running) == (0, [("a", True)], 0)
 
 

@@ -58,7 +58,7 @@ def test_what_its_end_means(line: str, problem: str, tmp_path: Path) -> None:
 
 
 def test_it_has_a_time(tmp_path: Path) -> None:
-    with pytest.raises(HandlerFailed, match=r"still running after 0\.2 s, stopped"):
+    with pytest.raises(HandlerFailed, match=r"timed out after 0\.2 s, stopped"):
         run(str(tmp_path), "sleep 30", timeout="200ms")
 
 
