@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.errors import CallsheetError, NotAllowed
+from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
 from callsheet.urls import origin
 
@@ -129,3 +129,11 @@ def test_an_address_without_a_token_changes_no_stored_identity(tmp_path: Path, c
             site = current_site("suite", options, environ, catalog)
             assert sent(site) == {"https://ro.example.org:443": site.headers("jira")["Authorization"]}
             assert decoded(site.headers("jira")["Authorization"]) == "stored@example.org:ro-secret"
+
+
+@pytest.mark.parametrize("name", ["site", "base-url"])
+def test_an_empty_option_is_not_the_site_in_use(name: str, tmp_path: Path, catalog: Catalog) -> None:
+    """As a variable of a shell that is not set makes it."""
+    (tmp_path / "profiles.toml").write_text(PROFILES)
+    with pytest.raises(UsageError, match=f"--{name} is empty"):
+        current_site("suite", {name: ""}, {"CALLSHEET_HOME": str(tmp_path), **STORED}, catalog)

@@ -120,3 +120,10 @@ def test_a_second_source_without_its_secret_does_not_start(tmp_path: Path) -> No
     with listening(tmp_path, *two, "--insecure", environ={"LMS_SECRET": "x"}) as listener:
         assert "note: github: nothing is verified" in listener.err
         assert listener.post(b"{}", {"X-GitHub-Event": "star"}, path="/github").status == 200
+
+
+@pytest.mark.parametrize("url", ["", "https://a..b/keys", "https://xn--/keys"])
+def test_an_address_of_keys_that_is_none_does_not_start(url: str, tmp_path: Path) -> None:
+    """An empty one, as of a variable that is not set, would else be no proof at all."""
+    done = run(tmp_path, "listen", "--addr", "127.0.0.1:0", "--jwks-url", url)
+    assert (done.returncode, "is not a valid address" in done.stderr) == (2, True), done.stderr

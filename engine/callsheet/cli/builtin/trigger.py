@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ...commands.context import Context
 from ...errors import (
@@ -20,6 +21,7 @@ from ...errors import (
     did_you_mean,
 )
 from ...jsontext import parse
+from ...urls import is_loopback, origin
 
 if TYPE_CHECKING:
     import httpx
@@ -47,8 +49,8 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     body = _body(context, values)
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
-    url = values.get("to") or DEFAULT_HOST + definition["path"]
-    with _maker(context, values, definition, body, url) as make, _client() as client:
+    url = DEFAULT_HOST + definition["path"] if values.get("to") is None else values["to"]
+    with _maker(context, values, definition, body, url) as make, _client(url) as client:
         for _ in range(values["count"]):
             delivery = make(uuid.uuid4().hex)
             _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
@@ -113,10 +115,13 @@ def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | 
     return found[0] if found else None
 
 
-def _client() -> httpx.Client:
+def _client(url: str) -> httpx.Client:
+    """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
     import httpx
 
-    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False)
+    origin(url)
+    local = is_loopback(urlsplit(url).hostname or "")
+    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False, trust_env=not local)
 
 
 def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patience: int) -> None:

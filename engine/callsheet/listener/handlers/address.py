@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from ...errors import DefinitionError
 from ...language.template import compile_template, to_text
+from ...urls import is_host
 from . import HandlerFailed
 
 _FIXED = re.compile(r"(https?://[^/?#\s\\]+)(?P<rest>[/?#]|\Z)", re.IGNORECASE)
@@ -31,6 +32,8 @@ class AddressTemplate:
             self.host, _ = split.hostname or "", split.port
         except ValueError as error:
             raise DefinitionError(f"handler 'forward': url: {error}") from None
+        if not is_host(self.host):
+            raise DefinitionError(f"handler 'forward': url: {self.host!r} cannot be the name of a host")
         self.shown = f"{split.scheme}://{found[1].rpartition('@')[2].rpartition('/')[2]}"
 
     def fill(self, scope: Mapping[str, Any]) -> str:

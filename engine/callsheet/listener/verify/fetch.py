@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...errors import UsageError
+from ...urls import is_host
 
 if TYPE_CHECKING:
     import httpx
@@ -28,7 +29,7 @@ def check_url(url: str, where: str) -> None:
         raise UsageError(
             f"{where}: {url!r} is not a valid address", hint="example: https://example.org/jwks.json"
         ) from None
-    if parts.scheme not in ("https", "http") or not host:
+    if parts.scheme not in ("https", "http") or not host or not is_host(host):
         raise UsageError(f"{where}: {url!r} is not a valid address", hint="example: https://example.org/jwks.json")
     if parts.scheme == "http" and not is_loopback(host):
         raise UsageError(

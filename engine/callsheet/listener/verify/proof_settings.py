@@ -61,10 +61,11 @@ class ProofSettings:
         """The key set for a source's tokens, if any is used, and what closes its connections."""
         jwt = self._catalog.get("source", name).get("jwt")
         if jwt is None:
-            if chosen:
+            if chosen is not None:
                 raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
             return None, None
-        url = chosen or (jwt.get("vendor") if jwt.get("switch") in switches else None)
+        # An empty address is a wrong one: taken for none, nothing would be verified.
+        url = chosen if chosen is not None else jwt.get("vendor") if jwt.get("switch") in switches else None
         if url is None:
             return None, None
         check_url(url, "key set")

@@ -54,6 +54,9 @@ def choose(
     `public` tells of the name of a method whether it presents no secret.
     """
     named, address = options.get("site"), options.get("base-url")
+    for name in ("site", "base-url"):
+        if options.get(name) == "":  # another site than the one that was meant would be taken
+            raise UsageError(f"--{name} is empty", hint="is the variable set that it comes from?")
     if named:
         settings = site_settings(profiles(), named)
         return ChosenSite(named, _at_path(named, settings, address) if address else settings, token=False)
