@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
+from callsheet.listener.routing import route_set
 from callsheet.listener.routing.route import RoutingTable, accepts, make_route
 from callsheet.listener.routing.route_set import Selection, read_routes
 
@@ -95,3 +96,21 @@ def test_the_types_of_a_route_are_those_of_the_sources_that_it_names(
             with pytest.raises(UsageError) as caught:
                 read_routes(catalog, wanted, context)
             assert f'{routes}:3: route "r": on.0: {problem}' in caught.value.details[0]
+
+
+def test_places_in_files_are_looked_up_only_for_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking one up reads the whole file: with a thousand routes that was a minute before anything was served."""
+    looked_up = []
+    monkeypatch.setattr(route_set, "place_of", lambda definition, path: looked_up.append(path) or "a place")
+    do = 'do = [{ handler = "append", file = "x" }]'
+    good = "".join(f'[route.r{number}]\non = ["grade_change"]\n{do}\n' for number in range(20))
+    routes = tmp_path / "routes.toml"
+    context = HandlerContext("", {}, frozenset(), lambda _: None, 1.0, lambda *_: 0)
+    with closing(open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path)})) as catalog:
+        routes.write_text(good, encoding="utf-8")
+        assert len(read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context).routes) == 20
+        assert not looked_up
+        routes.write_text(f'{good}[route.bad]\non = ["grade_change", "no_such"]\n{do}\n', encoding="utf-8")
+        with pytest.raises(UsageError, match="a place: unknown event type 'no_such'"):
+            read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context)
+        assert looked_up == [("on", 1)]

@@ -132,15 +132,15 @@ def event_types(
     }
 
 
-def check_event_types(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: str) -> None:
-    """Raises `UsageError` for a type or pattern that none of the types can be."""
+def check_event_types(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: Callable[[int], str]) -> None:
+    """Raises `UsageError` for a type or pattern that none of the types can be. `where` tells the place of a word."""
     names = [type_ for _, type_ in types]
-    for word in words:
+    for number, word in enumerate(words):
         if not any(_may_match(word, name) for name in names):
             what = "no event matches" if is_pattern(word) else "unknown event type"
             known = [name for name in names if not is_pattern(name)]
             raise UsageError(
-                f"{where}: {what} {word!r}{did_you_mean(word, known)}", hint="see `{program} webhook events`"
+                f"{where(number)}: {what} {word!r}{did_you_mean(word, known)}", hint="see `{program} webhook events`"
             )
 
 

@@ -49,7 +49,7 @@ def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext)
         "event"
     )
     types = event_types(cast("dict[str, shape.EventDefinition]", events), selection.sources)
-    check_event_types(selection.events, types, "--events")
+    check_event_types(selection.events, types, lambda _: "--events")
     routes = []
     for name, definition, folder in [
         *_defined_routes(definitions),
@@ -57,7 +57,7 @@ def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext)
         *_forward_routes(selection.forwards),
     ]:
         where = partial(_where, definitions, name)
-        check_event_types(definition.get("on", ()), _types_for(definition, types), where("on", 0))
+        check_event_types(definition.get("on", ()), _types_for(definition, types), partial(where, "on"))
         handlers = make_handlers(definition["do"], context._replace(folder=folder), partial(where, "do"))
         routes.append(make_route(name, definition, handlers))
     return RouteSet(types, routes, RoutingTable(types, routes, selection.events))
