@@ -248,6 +248,7 @@ def workers(bench: Bench) -> None:
                 tuple(load(server, bench.signed, bench.seconds, 64, cores="0,1") for server in (one, two))
                 for _ in range(max(1, bench.rounds - 1))
             ]
+        pairs = [tuple(each._replace(cost=each.cost + each.programs) for each in pair) for pair in pairs]
         costs = [statistics.median(pair[place].cost for pair in pairs) for place in (0, 1)]
         rates = [statistics.median(pair[place].rate for pair in pairs) for place in (0, 1)]
         scale = statistics.median(2 * first.cost / second.cost for first, second in pairs)
