@@ -126,8 +126,8 @@ WRONG: dict[type, Any] = {str: 7, int: "seven", float: "x", bool: "yes", dict: [
 
 
 def _wrong_type(spot: _Spot) -> Iterator[Mutant]:
-    value = spot.place.value
-    if spot.place.path:
+    value, path = spot.place.value, spot.place.path
+    if path and "enum" not in path and path[:1] != ("required",):  # lists that are judged as a whole, or hold any value
         wrong = WRONG[type(value)]
 
         def change(parent: Any, key: Any) -> None:

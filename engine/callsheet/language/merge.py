@@ -69,7 +69,8 @@ def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple
         if isinstance(value, dict) and isinstance(below, dict):
             yield from (((key, *path), near) for path, near in idle_removals(below, value))
         elif _named(value):
-            names = [item["name"] for item in below or ()] if _named(below) else []
+            items = below if isinstance(below, list) else []
+            names = [each["name"] for each in items if isinstance(each, dict) and "name" in each]
             for place, item in enumerate(value):
                 if item.get("remove") is True and item["name"] not in names:
                     yield (key, place), did_you_mean(str(item["name"]), map(str, names))

@@ -16,7 +16,7 @@ from ..template import TemplateError, expressions
 from .bodies import body_faults
 from .operations import misfit
 
-Problems = Iterator[tuple[Path, str]]
+Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
@@ -166,24 +166,25 @@ class Checker:
             yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
         yield from _unknown(names_in(rule["fail"]), names | {"who"}, (*at, "fail"))
         if "tell" in rule:
-            for path, text in self.arguments({"call": rule["tell"], **rule}, at):
-                yield (*at, "tell") if path == (*at, "call") else path, text
+            for path, *told in self.arguments({"call": rule["tell"], **rule}, at):
+                yield (*at, "tell") if path == (*at, "call") else path, *told
 
     def arguments(self, step: dict[str, Any], at: Path) -> Problems:
         """What a call gives its operation: nothing it does not take, everything it must have."""
         operation = self._table("operation", step["call"])
         if operation is None:
             return
+        about = (("operation", self.operations.get(step["call"], step["call"])),)
         given = step.get("args", {})
         known = dict.fromkeys(name for here in (operation, *variants(operation).values()) for name in _takes(here))
         for name in given:
             if name not in known:
-                yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}"
+                yield (*at, "args", name), f"{step['call']} does not take it{did_you_mean(name, known)}", about
         yield from self._values(operation, given, at)
         bodies = [here.get("body") for here in self._variants(operation) if not here.get("unavailable")]
         for key in ("body", "over", "files"):
             if key in step and bodies and not any(bodies):
-                yield (*at, key), f"{step['call']} takes no body"
+                yield (*at, key), f"{step['call']} takes no body", about
         schema = operation.get("body", {}).get("schema")
         if schema and "body" in step and "on" not in operation:
             faults = body_faults(self.definitions, {"ref": schema}, step["body"])
@@ -191,7 +192,7 @@ class Checker:
         for here in self._variants(operation):
             missing = [name for name, required in _takes(here).items() if required and name not in given]
             if missing and not here.get("unavailable"):
-                yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args"
+                yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
     def _values(self, operation: dict[str, Any], given: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""

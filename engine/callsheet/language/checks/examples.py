@@ -11,7 +11,7 @@ from ...errors import DefinitionError, did_you_mean
 from ...registry import REGISTRIES
 from ..command_line import bind_words, command_words, missing
 from ..load import Definition, Definitions
-from .problem import Finding, Findings
+from .problem import Finding, Findings, Key
 
 _ENDS = frozenset({"|", "<", ">", ">>", "&&", "||", ";"})  # what follows is the shell's
 
@@ -25,6 +25,8 @@ class CommandLines:
         self.shared = [param for program in programs for param in program.get("options", ())]
         self.paging = [param for program in programs for param in program.get("paging", ())]
         self.names = _names(definitions)
+        self.removed = [id for kind, id in definitions.removed if kind == "command"]
+        self.programs = [key for key in (*definitions, *definitions.removed) if key[0] == "program"]
 
     def fault(self, line: str, own_id: str | None) -> str | None:
         """Why a line cannot be given, or None; `own_id` is the command that it has to call."""
@@ -45,6 +47,12 @@ class CommandLines:
         faults = (_misfit(param, value) for param in own for value in _each(values.get(param["name"])))
         return next((fault for fault in faults if fault), None)
 
+    def about(self, line: str) -> tuple[Key, ...]:
+        """What may be the cause where a line is not taken: the commands that it can mean, and the program."""
+        commands = {id for name, id in self.names.items() if _starts(line, name)}
+        commands |= {id for id in self.removed if _starts(line, id)}
+        return (*(("command", id) for id in sorted(commands)), *self.programs)
+
 
 def example_findings(_: Definitions, definition: Definition, lines: CommandLines) -> Findings:
     own_id = definition.id if definition.kind == "command" else None
@@ -54,7 +62,7 @@ def example_findings(_: Definitions, definition: Definition, lines: CommandLines
         except DefinitionError as error:
             fault = error.message
         if fault:
-            yield Finding(("examples", place), f"{line!r}: {fault}")
+            yield Finding(("examples", place), f"{line!r}: {fault}", lines.about(line))
 
 
 def _names(definitions: Definitions) -> dict[str, str]:

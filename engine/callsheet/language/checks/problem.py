@@ -9,6 +9,7 @@ from ..load import DEFAULTS, Definition, Definitions, SourceFile, text_of
 from ..locate import Path, line_of, path_in
 
 Key = tuple[str, str]  # kind and id
+_SHIPPED = 1  # the built-in layers are the first two
 
 
 class Finding(NamedTuple):
@@ -49,6 +50,9 @@ def worded(problem: Problem, definitions: Definitions) -> str:
     said = f"{_name(definition.kind, definition.id)}: {_key(finding.path)}{finding.text}"
     causes = [(key, cause) for key in finding.about if (cause := _cause(definitions, key)) is not None]
     later = [(key, cause) for key, cause in causes if cause.file.layer > spot.file.layer]
+    own = definition.files[-1]
+    if spot.file.layer <= _SHIPPED < own.layer and not later:  # what was sound before an overlay of it is not any more
+        return f"{_at(_Spot(own, (definition.kind, definition.id)))}: {said}"
     if later:
         (kind, id), cause = max(later, key=lambda pair: pair[1].file.layer)
         return f"{_at(cause)}: {_name(kind, id)}: this breaks {said}"

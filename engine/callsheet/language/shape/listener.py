@@ -278,7 +278,7 @@ class HandlerDefinition(Shape, total=False):
 class RouteDefinition(Shape, total=False):
     """Which events go to which handlers."""
 
-    on: Annotated[list[str], Field(description="Types of events, or patterns with *; default: all.")]
+    on: Annotated[list[str], Field(min_length=1, description="Types of events, or patterns with *; default: all.")]
     source: Annotated[list[Annotated[str, reference("source", description="A source.")]], Field(min_length=1)]
     when: Annotated[
         Expression, seeing(*_OF_AN_EVENT), Field(description="A condition; sees what placeholders of handlers see.")
