@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from support.canary import Watch, leaking_files, leaks, watching
+from support.canary import leaking_files, leaks
 from support.fakesite import FakeSite
 from support.shell import Shell
+from support.watch import Watch, watching
 
 # On CI the same examples every time: a change is judged by what it changed. Elsewhere new ones are tried.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -40,7 +41,7 @@ def canary_watch() -> Iterator[Watch]:
 
 @pytest.fixture(autouse=True)
 def _canary(canary_watch: Watch, request: pytest.FixtureRequest) -> Iterator[None]:
-    """No test writes the canary anywhere but where it was given, starts a program with it, or leaves this machine."""
+    """No credential is written but where it was given, or an argument of a process, or leaves this machine."""
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     canary_watch.reset()
     yield
@@ -67,9 +68,10 @@ def running_site() -> Iterator[FakeSite]:
 
 
 @pytest.fixture
-def site(running_site: FakeSite) -> FakeSite:
+def site(running_site: FakeSite) -> Iterator[FakeSite]:
     running_site.reset()
-    return running_site
+    yield running_site
+    running_site.nothing_leaked()
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
 from callsheet.output.render import Layout, Renderer
 from callsheet.sites.credentials.schemes import Credential, Scheme
+from support.canary import TOKEN
 from support.server import Exchange, exchange, reply, serve
 
 SHOP = """
@@ -68,14 +69,14 @@ class Suite:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.env = {"SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "s3cret"}
+        self.env = {"SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": TOKEN}
 
     def __call__(self, *argv: str, definitions: str = "", exchanges: Iterable[Exchange] = (), stdin: str = "") -> str:
         own = self.directory / "definitions"
         own.mkdir(exist_ok=True)
         (own / "own.toml").write_text(textwrap.dedent(definitions), encoding="utf-8")
         out, err = io.StringIO(), io.StringIO()
-        with serve(exchanges) as server:
+        with serve(exchanges, trusted=True) as server:
             environ = {
                 "CALLSHEET_HOME": str(self.directory / "home"),
                 "SUITE_DEFINITIONS": str(own),
@@ -123,8 +124,8 @@ def test_an_auth_scheme(suite: Suite, outside: Any) -> None:
 
     outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket))
     auth = '[auth.ticket]\ntitle = "A ticket"\nscheme = "ticket"\nsecret = "ticket"\n'
-    suite.env = {"SUITE_METHOD": "ticket", "SUITE_TOKEN": "s3cret"}
-    answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": "Ticket s3cret"})
+    suite.env = {"SUITE_METHOD": "ticket", "SUITE_TOKEN": TOKEN}
+    answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": f"Ticket {TOKEN}"})
     assert suite("op", "call", "listThings", "-o", "json", definitions=SHOP + auth, exchanges=[answer]) == "[]\n"
 
 

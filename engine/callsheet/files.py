@@ -17,18 +17,22 @@ PRIVATE = 0o600
 _OTHERS = 0o077
 _LARGEST = 8 * 1024 * 1024  # bytes of a file of secrets
 _PATIENCE = 30.0
+_NO_WRITER = 1.0
 _NAP = 0.02
 
 
-def write_atomically(path: str, data: bytes, mode: int = PRIVATE) -> None:
+def write_atomically(path: str, data: bytes, mode: int = PRIVATE, *, follow: bool = True) -> None:
     """Put `data` in the place of the file in one step: a reader or a crash sees the old content or the new one.
 
-    A symbolic link is followed, so that a linked configuration file stays linked. Directories are made as needed.
+    A symbolic link is followed, so that a linked configuration file stays linked, unless `follow` is false. A pipe or
+    device at its end is not replaced. Directories are made as needed.
     """
-    target = os.path.realpath(path)
+    target = os.path.realpath(path) if follow else os.path.abspath(path)
     make_private_directory(os.path.dirname(target))
     fresh = f"{target}.{os.getpid()}.{time.monotonic_ns():x}"
     try:
+        if follow and os.path.exists(target):
+            refuse_irregular(target)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
             file.flush()
@@ -104,27 +108,62 @@ else:
 
 def open_regular(path: str) -> BinaryIO:
     """A file to read; raises `OSError` also for a pipe or a device, whose reader would wait or read for ever."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a directory is refused by the system
-        raise OSError(errno.EINVAL, "not a regular file", path)
+    refuse_irregular(path)
     return open(path, "rb")
 
 
+def refuse_irregular(path: str) -> None:
+    """Raise `OSError` for a pipe or a device, before something opens it that would wait or read for ever."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a directory is refused by the system
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
 def read_private(path: str, what: str) -> bytes:
-    """The content of a file that holds a secret; refused when other people can read it, or put another in its place."""
+    """The content of a file that holds a secret; refused when other people can read it, or put another in its place.
+
+    A pipe, as of a shell's `<(...)`, will do, but is not waited for endlessly; a device is refused.
+    """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if shared(status):
                 raise NotAllowed(f"{what} {path} can be read by others", hint=f"chmod 600 {_quoted(path)}")
-            if stat.S_ISREG(status.st_mode):  # a pipe, as of a shell's <(...), has no place that others could change
+            if stat.S_ISFIFO(status.st_mode):  # it has no place that others could change
+                content = _written_to(file.fileno())
+            else:
+                refuse_irregular(path)
                 refuse_changeable(path, what)
-            content = file.read(_LARGEST + 1)
+                content = file.read(_LARGEST + 1)
     except OSError as error:
         raise NotAllowed(f"cannot read {what} {path}: {error.strerror}") from None
     if len(content) > _LARGEST:
         raise NotAllowed(f"{what} {path} is larger than {_LARGEST >> 20} MiB, too large for a secret")
     return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opening a pipe waits for somebody who writes to it, unless it is told not to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _written_to(pipe: int) -> bytes:
+    """All that is written to a pipe; raises `OSError` where nobody writes or ends."""
+    content, started = bytearray(), time.monotonic()
+    while len(content) <= _LARGEST:
+        with contextlib.suppress(BlockingIOError):  # there is a writer, and nothing yet
+            piece = os.read(pipe, 65536)
+            content += piece
+            if content and not piece:
+                break
+            if piece:
+                continue
+            if time.monotonic() > started + _NO_WRITER:
+                raise OSError(errno.EPIPE, "nobody writes to this pipe")
+        if time.monotonic() > started + _PATIENCE:
+            raise OSError(errno.ETIMEDOUT, f"the pipe was not closed within {_PATIENCE:.0f} seconds")
+        time.sleep(_NAP)
+    return bytes(content)
 
 
 def shared(status: os.stat_result) -> bool:

@@ -19,7 +19,7 @@ SUITE = [sys.executable, "-m", "callsheet", "suite"]
 @pytest.mark.parametrize(("answer", "code", "sent"), [("y", 0, 1), ("n", 2, 0), ("", 2, 0)])
 def test_a_deletion_is_asked_for(answer: str, code: int, sent: int, tmp_path: Path) -> None:
     delete = exchange("DELETE", "/rest/api/3/issue/DEMO-1", reply(204), repeat=None)
-    with serve([delete]) as server:
+    with serve([delete], trusted=True) as server:
         environ = {**environment(tmp_path / "home", server.url), "NO_COLOR": "1"}
         exit_code, shown = at_terminal([*SUITE, "issues", "delete", "DEMO-1"], environ, answer)
         assert (exit_code, len(server.requests)) == (code, sent), shown
@@ -38,7 +38,7 @@ def test_long_lists_show_a_bar_where_a_person_watches(tmp_path: Path) -> None:
         )
         for at, query in ((0, ["expand=lead"]), (2, ["expand=lead", "startAt=2"]))
     ]
-    with serve(pages) as server:
+    with serve(pages, trusted=True) as server:
         environ = {**environment(tmp_path / "home", server.url), "NO_COLOR": "1", "TERM": "xterm"}
         out = tmp_path / "out"
         line = f"{sys.executable} -m callsheet suite projects list --all -o id > {out}"
@@ -52,7 +52,7 @@ def test_nothing_is_shown_beside_the_result_where_nobody_watches(tmp_path: Path)
     page = {"startAt": 0, "maxResults": 1, "total": 2, "values": [{"key": "P0"}]}
     rest = {**page, "startAt": 1, "values": [{"key": "P1"}]}
     script = [exchange("GET", "/rest/api/3/project/search", reply(json=each)) for each in (page, rest)]
-    with serve(script) as server:
+    with serve(script, trusted=True) as server:
         done = run_program(
             "suite", ["projects", "list", "--all", "-o", "id"], environment(tmp_path / "home", server.url)
         )

@@ -35,7 +35,7 @@ def test_changes_are_refused_before_anything_is_sent(argv: list[str], tmp_path: 
 
 
 def test_reading_and_dry_runs_go_on(tmp_path: Path) -> None:
-    with serve([exchange("GET", "/rest/api/3/myself", reply(json={"accountId": "r-1"}))]) as server:
+    with serve([exchange("GET", "/rest/api/3/myself", reply(json={"accountId": "r-1"}))], trusted=True) as server:
         environ = site(tmp_path / "home", server.url)
         assert run_program("suite", ["users", "me", "-o", "id"], environ).stdout == b"r-1\n"
         done = run_program("suite", ["issues", "delete", "DEMO-1", "--dry-run"], environ)

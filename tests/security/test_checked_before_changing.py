@@ -97,7 +97,7 @@ def test_a_dry_run_that_resolves_only_reads(catalog: Catalog, counting: Server, 
         tried += 1
         for name, text in case.get("files", {}).items():
             (tmp_path / name).write_bytes(text.encode("latin-1"))
-        with serve(load_exchanges(case["exchange"]), verify=False) as server:
+        with serve(load_exchanges(case["exchange"]), verify=False, trusted=True) as server:
             argv = [word.replace("{url}", server.url) for word in case["argv"]]
             environ = {**environment(tmp_path / "home", server.url), **case.get("env", {})}
             done = run_program("suite", [*argv, "--dry-run", "--resolve"], environ, case.get("stdin", ""))

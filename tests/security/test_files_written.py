@@ -179,7 +179,7 @@ def test_an_attachment_of_any_name_is_saved(tmp_path: Path) -> None:
         exchange("GET", f"/rest/api/3/attachment/content/{number}", reply(text=f"{number}"))
         for number in range(len(names))
     ]
-    with serve(script) as server:
+    with serve(script, trusted=True) as server:
         environ = environment(tmp_path / "home", server.url)
         done = run_program("suite", ["issues", "download", "DEMO-1", "--dir", str(tmp_path / "out")], environ)
     assert done.exit == 0, done.stderr

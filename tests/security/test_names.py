@@ -24,7 +24,7 @@ def sprints(*names: str) -> list[Exchange]:
 
 
 def run(tmp_path: Path, script: list[Exchange], *words: str) -> Done:
-    with serve(script, verify=False) as server:
+    with serve(script, verify=False, trusted=True) as server:
         done = run_program("suite", list(words), environment(tmp_path / "home", server.url))
         return done._replace(requests=tuple(server.requests))
 
@@ -57,7 +57,7 @@ def test_a_read_may_take_the_only_one_and_says_so(tmp_path: Path) -> None:
     script = [*sprints("Sprint 10"), exchange("GET", "/rest/agile/1.0/sprint/10", reply(json={"id": 10}))]
     done = run(tmp_path, script, "sprints", "get", "Sprint 1", "--board", "Crew")
     assert done.exit == 0, done.stderr
-    assert 'note: no sprint is called "Sprint 1"; taken: Sprint 10 (10)' in done.stderr
+    assert 'note: no sprint is called "Sprint 1"; using Sprint 10 (10)' in done.stderr
 
 
 def users(*people: dict[str, Any]) -> list[Exchange]:

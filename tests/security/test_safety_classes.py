@@ -150,7 +150,9 @@ def read_only(home: Path, url: str) -> None:
 
 
 def test_a_read_by_post_is_no_change(tmp_path: Path) -> None:
-    with serve([exchange("POST", "/rest/api/3/search/approximate-count", reply(json={"count": 1}))]) as server:
+    with serve(
+        [exchange("POST", "/rest/api/3/search/approximate-count", reply(json={"count": 1}))], trusted=True
+    ) as server:
         environ = environment(tmp_path / "home", server.url)
         read_only(tmp_path / "home", server.url)
         environ = {name: text for name, text in environ.items() if not name.startswith("SUITE_")} | {"WORK_TOKEN": "t"}

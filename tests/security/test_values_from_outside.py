@@ -31,7 +31,7 @@ def server() -> Iterator[Server]:
         exchange("POST", "/rest/api/3/issue/DEMO-1/comment", reply(201, json={"id": "1"}), repeat=None),
         exchange("GET", "/rest/api/3/user/search", reply(json=[]), repeat=None),
     ]
-    with serve(answers) as server:
+    with serve(answers, trusted=True) as server:
         yield server
 
 

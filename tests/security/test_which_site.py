@@ -12,6 +12,7 @@ from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
 from callsheet.urls import origin
+from support.canary import TOKEN
 
 PROFILES = """
 site = "ro"
@@ -43,7 +44,7 @@ HOSTS = {
 }
 SITES = ["", "ro", "other", "two"]
 ADDRESSES = ["", "https://ro.example.org/elsewhere", "https://other.example.org", "https://evil.example.org"]
-TOKENS = ["", "env-secret"]
+TOKENS = ["", TOKEN]
 METHODS = ["", "pat", "none"]
 
 
@@ -102,9 +103,9 @@ def test_every_combination(active: bool, tmp_path: Path, catalog: Catalog) -> No
         accepted += 1
         for secret, host in HOSTS.items():
             assert presented(site, secret) in ([], [host]), given
-        assert set(presented(site, "env-secret")) <= {expected_host(variables, options, active)}, given
+        assert set(presented(site, TOKEN)) <= {expected_host(variables, options, active)}, given
         if given[4]:
-            assert presented(site, "env-secret") == [], given
+            assert presented(site, TOKEN) == [], given
         if given[4] or given[0]:
             assert site.read_only, given
     assert tried == 4 * 4 * 2 * 3 * 4 * 4
@@ -113,10 +114,15 @@ def test_every_combination(active: bool, tmp_path: Path, catalog: Catalog) -> No
 
 def test_a_read_only_site_stays_read_only_under_another_path(tmp_path: Path, catalog: Catalog) -> None:
     (tmp_path / "profiles.toml").write_text(PROFILES)
-    environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_SITE": "ro", "SUITE_TOKEN": "t", "SUITE_EMAIL": "e@example.org"}
+    environ = {
+        "CALLSHEET_HOME": str(tmp_path),
+        "SUITE_SITE": "ro",
+        "SUITE_TOKEN": TOKEN,
+        "SUITE_EMAIL": "e@example.org",
+    }
     site = current_site("suite", {"base-url": "https://ro.example.org/other"}, environ, catalog)
     assert (site.read_only, site.base_url("jira")) == (True, "https://ro.example.org/other")
-    assert decoded(site.headers("jira")["Authorization"]) == "e@example.org:t"
+    assert decoded(site.headers("jira")["Authorization"]) == f"e@example.org:{TOKEN}"
 
 
 def test_an_address_without_a_token_changes_no_stored_identity(tmp_path: Path, catalog: Catalog) -> None:

@@ -18,6 +18,7 @@ from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.credentials.schemes import Secret
 from callsheet.sites.profiles.choose import ChosenSite, Variables
 from callsheet.sites.site import Site, current_site
+from support.canary import TOKEN
 
 PROFILES = """
 site = "work"
@@ -82,16 +83,16 @@ def basic(pair: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
-ENVIRONMENT = {"SUITE_BASE_URL": "https://env.example.org", "SUITE_EMAIL": "e@example.org", "SUITE_TOKEN": "env-secret"}
+ENVIRONMENT = {"SUITE_BASE_URL": "https://env.example.org", "SUITE_EMAIL": "e@example.org", "SUITE_TOKEN": TOKEN}
 
 
 def test_the_environment_alone_is_enough(at: At, home: Path) -> None:
     (home / "profiles.toml").write_text("broken = = ")
     site = at(**ENVIRONMENT)
     assert (site.name, site.deployment, site.base_url("jira")) == ("environment", "cloud", "https://env.example.org")
-    assert site.headers("jira") == basic("e@example.org:env-secret")
-    assert "env-secret" in site.secrets()
-    assert "env-secret" not in repr(site)
+    assert site.headers("jira") == basic(f"e@example.org:{TOKEN}")
+    assert TOKEN in site.secrets()
+    assert TOKEN not in repr(site)
 
 
 def test_a_profile_is_used_with_its_settings(at: At, home: Path) -> None:
@@ -113,8 +114,8 @@ def test_a_site_named_by_the_environment_beats_the_active_one(at: At) -> None:
 
 
 def test_the_environments_token_beats_the_profiles(at: At) -> None:
-    site = at(SUITE_TOKEN="env-secret", SUITE_EMAIL="e@example.org")
-    assert site.headers("jira") == basic("e@example.org:env-secret")
+    site = at(SUITE_TOKEN=TOKEN, SUITE_EMAIL="e@example.org")
+    assert site.headers("jira") == basic(f"e@example.org:{TOKEN}")
 
 
 def test_services_have_hosts_and_credentials_of_their_own(at: At) -> None:
@@ -129,7 +130,7 @@ def test_a_service_on_another_host_does_not_get_the_sites_credential(at: At) -> 
     with pytest.raises(NotAllowed, match="no credential for site 'half/confluence'"):
         at({"site": "half"}).headers("confluence")
     with pytest.raises(NotAllowed, match="no credential for site 'half/confluence'"):
-        at(SUITE_SITE="half", SUITE_TOKEN="env-secret").headers("confluence")
+        at(SUITE_SITE="half", SUITE_TOKEN=TOKEN).headers("confluence")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_another_path_of_the_same_host_is_allowed(at: At) -> None:
 def test_bad_variables_are_named(at: At, variables: dict[str, str], error: type[CallsheetError], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         at(**{**ENVIRONMENT, **variables}).headers("jira")
-    assert "env-secret" not in f"{caught.value.message} {caught.value.hint}"
+    assert TOKEN not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_http_to_this_machine_is_allowed(at: At) -> None:

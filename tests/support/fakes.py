@@ -8,6 +8,7 @@ from typing import Any
 
 from callsheet.catalog.catalog import Catalog
 from callsheet.errors import UsageError, did_you_mean
+from support.canary import TOKEN, basic
 
 
 class Definitions:
@@ -45,7 +46,7 @@ class Kept:
 class FakeSite:
     root: str = "https://site.example"
     deployment: str = "cloud"
-    authorization: str = "Basic cm9iaW46Y2FuYXJ5LXNlY3JldA=="
+    authorization: str = basic("robin")
     roots: dict[str, str] = field(default_factory=dict)
     ca_bundle: str | None = None
     client_cert: str | tuple[str, str] | None = None
@@ -64,7 +65,7 @@ class FakeSite:
         return {"Authorization": self.authorization} if self.authorization else {}
 
     def secrets(self) -> list[str]:
-        return ["canary-secret", self.authorization.partition(" ")[2]]
+        return [TOKEN, self.authorization.partition(" ")[2]]
 
 
 class FakeClock:

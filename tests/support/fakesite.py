@@ -13,14 +13,13 @@ import threading
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
-from support.canary import CANARY
+from support.canary import CANARY, CLIENT_SECRET, TOKEN
+from support.canary import basic as pair
 from support.server import Received, Scripted, Server, reply
 
-TOKEN = f"{CANARY}-api-token"
 SCOPED = f"{CANARY}-scoped-token"
 PAT = f"{CANARY}-pat"
 WIKI_PAT = f"{CANARY}-wiki-pat"
-CLIENT_SECRET = f"{CANARY}-client-secret"
 EMAIL = "robin@example.org"
 CLIENT_ID = "app-1"
 CLOUD_ID = "cloud-1"
@@ -50,10 +49,6 @@ ANSWERS: dict[str, Any] = {
     "/wiki/rest/api/user/current": {"displayName": "Robin Sample"},
     "/rest/api/user/current": {"displayName": "Robin Sample"},
 }
-
-
-def pair(user: str, secret: str) -> str:
-    return "Basic " + base64.b64encode(f"{user}:{secret}".encode()).decode()
 
 
 class FakeSite(Server):
@@ -87,6 +82,10 @@ class FakeSite(Server):
 
     def overlay(self) -> str:
         return OVERLAY.format(url=self.url)
+
+    def belongs(self, part: str, request: Received) -> bool:
+        """The authorisation server is told the application's secret, the code and the refresh token in a form."""
+        return super().belongs(part, request) or (part, request.path) == ("body", "/oauth/token")
 
     def answer(self, request: Received) -> Scripted:
         with self.lock:
@@ -194,3 +193,6 @@ class FakeSite(Server):
         if request.headers.get("authorization", "").removeprefix("Bearer ") not in self.access_tokens:
             return reply(401, json={"message": "Unauthorized"})
         return reply(json=self.sites)
+
+
+__all__ = ["CANARY", "CLIENT_SECRET", "TOKEN", "FakeSite", "pair"]

@@ -22,8 +22,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support.canary import WEBHOOK_SECRET as SECRET
+from support.canary import text_leaks
+
 PATIENCE = 30.0
-SECRET = "it is a secret"
 HEADER = "X-Lms-Signature"
 
 
@@ -124,6 +126,7 @@ class Listener:
         code = self.process.wait(PATIENCE)
         for thread in self._threads:
             thread.join(PATIENCE)
+        assert not text_leaks(self.out + self.err), f"the listener printed a secret: {self.out}{self.err}"
         return code
 
 
@@ -142,7 +145,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    done = subprocess.run(
         command(*arguments),
         capture_output=True,
         text=True,
@@ -151,6 +154,8 @@ def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedPr
         timeout=PATIENCE * 2,
         check=False,
     )
+    assert not text_leaks(done.stdout + done.stderr), f"a secret was printed: {done.stdout}{done.stderr}"
+    return done
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from support.canary import nothing_leaked
+from support.canary import PRESENTED, SITES, holding
 
 ABSENT: Any = object()
 
@@ -171,7 +171,11 @@ def load_exchanges(tables: Iterable[Mapping[str, Any]]) -> list[Exchange]:
 
 
 class Server:
-    """The script and what came; `url` is its address. The canary must not come, unless the server is `trusted`."""
+    """The script and what came; `url` is its address.
+
+    No credential of a test must come, unless the server is `trusted`: it plays the site, which gets one in the header
+    that it belongs in and nowhere else.
+    """
 
     trusted = False
 
@@ -217,10 +221,14 @@ class Server:
         assert not problems, "\n".join(problems)
 
     def nothing_leaked(self) -> None:
-        """Fail when a server that is no site of a test was sent the canary."""
-        if not self.trusted:
-            told = (repr((r.method, r.target, r.headers)).encode() + r.body for r in self.requests)
-            nothing_leaked(told, f"a stranger at {self.url}")
+        """Fail when a stranger was sent a credential, or the site one where none belongs."""
+        for request in self.requests:
+            for part in holding(request.method, request.target, request.headers, request.body):
+                assert self.belongs(part, request), f"{part} of {request.method} {request.target} holds a secret"
+
+    def belongs(self, part: str, request: Received) -> bool:
+        """Whether a credential may stand there."""
+        return (self.trusted or self.url in SITES) and part in PRESENTED
 
     def start(self) -> None:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
@@ -306,10 +314,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(
-    exchanges: Iterable[Exchange] = (), *, context: ssl.SSLContext | None = None, verify: bool = True
+    exchanges: Iterable[Exchange] = (),
+    *,
+    context: ssl.SSLContext | None = None,
+    verify: bool = True,
+    trusted: bool = False,
 ) -> Iterator[Server]:
-    """The server while the block runs; afterwards the script must have been followed (unless `verify` is false)."""
+    """The server while the block runs; afterwards the script must have been followed (unless `verify` is false).
+
+    `trusted`: it plays the site that the credentials of a test are for.
+    """
     server = Server(exchanges, context)
+    server.trusted = trusted
     server.start()
     try:
         yield server

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from callsheet.cli.main import run
-from support.canary import CANARY, GIVEN, file_leaks, leaks
+from support.canary import GIVEN, PASSWORD, file_leaks, leaks
 from support.fakesite import FakeSite
 
 
@@ -39,7 +39,7 @@ class Shell:
             "CALLSHEET_HOME": str(self.home),
             "CALLSHEET_CACHE": str(cache),
             "SUITE_DEFINITIONS": str(definitions),
-            "SUITE_KEYRING_PASSWORD": f"{CANARY}-password",
+            "SUITE_KEYRING_PASSWORD": PASSWORD,
             "HOME": str(root),
             "PATH": os.environ["PATH"],
         }

@@ -128,7 +128,7 @@ def shop(
     clock = FakeClock()
     log: list[str] = []
     notes: list[str] = []
-    with serve(exchanges, verify=verify, context=context) as server:
+    with serve(exchanges, verify=verify, context=context, trusted=True) as server:
         here = kind(**{"root": server.url, **site})
         policy = Policy(chance=lambda _low, _high: 1.0)
         client = Client(

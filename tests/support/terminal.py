@@ -8,6 +8,8 @@ import select
 import time
 from collections.abc import Mapping
 
+from support.canary import leaks
+
 
 class Screen(io.StringIO):
     """Takes text as a terminal would."""
@@ -40,6 +42,7 @@ def at_terminal(
             answered = True
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
+    assert not leaks(shown), f"a secret was shown: {shown!r}"
     return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "surrogateescape")
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.canary import CANARY, GIVEN, Watch, leaking_files, leaks, watching
+from support.canary import CANARY, GIVEN, basic, leaking_files, leaks
 from support.hostile_server import answer, by_path, gzip_bomb, hostile, json_answer, redirect
 from support.hostile_text import TEXTS, acts
 from support.server import serve
+from support.watch import Watch, watching
 
 
 @pytest.fixture
@@ -34,6 +35,8 @@ def test_the_canary_is_known_in_every_form(before: str) -> None:
     assert leaks(base64.b64encode(text.encode()))
     assert leaks(base64.urlsafe_b64encode(text.encode()))
     assert leaks(text.encode().hex().encode())
+    assert leaks("".join(f"%{byte:02X}" for byte in text.encode()).encode())
+    assert leaks(text.encode("utf-16-le"))
     assert not leaks(b"a word about canaries")
 
 
@@ -42,6 +45,7 @@ def test_a_file_that_holds_it_is_found_wherever_it_is_written(watch: Watch, tmp_
     (tmp_path / GIVEN / "token").write_text(CANARY)
     assert watch.found() == []
     (tmp_path / "a").write_text(CANARY)
+    assert watch.found() == [f"a secret was written to {tmp_path / 'a'}"]
     os.replace(tmp_path / "a", tmp_path / "b")
     assert watch.found() == [f"a secret was written to {tmp_path / 'b'}"]
     assert leaking_files(tmp_path) == [tmp_path / "b"]
@@ -53,6 +57,40 @@ def test_a_program_started_with_it_is_found(watch: Watch) -> None:
     assert len(watch.found()) == 1
 
 
+BELOW = """
+import os, subprocess, sys
+open("made", "w").write(os.environ["HELD"])
+subprocess.run([sys.executable, "-c", "", os.environ["HELD"]])
+"""
+
+
+@pytest.mark.parametrize("environ", [{"HELD": CANARY}, {**os.environ, "HELD": CANARY}], ids=["bare", "inherited"])
+def test_what_a_process_below_writes_and_starts_is_found(watch: Watch, tmp_path: Path, environ: dict[str, str]) -> None:
+    """Whatever environment it was given, and also outside of the folder of the test."""
+    subprocess.run([sys.executable, "-c", BELOW], check=True, cwd=tmp_path, env=environ)
+    started, written = watch.found()
+    assert started.startswith("a secret is an argument of a process: ")
+    assert written == f"a secret was written to {tmp_path / 'made'}"
+    (tmp_path / "made").unlink()
+
+
+@pytest.mark.parametrize(
+    ("part", "target", "headers", "body"),
+    [
+        ("address", f"/x?token={CANARY}", {}, b""),
+        ("x-token", "/x", {"X-Token": CANARY}, b""),
+        ("cookie", "/x", {"Cookie": f"session={CANARY}"}, b""),
+        ("body", "/x", {}, CANARY.encode()),
+    ],
+)
+def test_the_site_gets_it_in_one_header_only(part: str, target: str, headers: dict[str, str], body: bytes) -> None:
+    with (
+        pytest.raises(AssertionError, match=f"{part} of POST /x.* holds a secret"),
+        serve(verify=False, trusted=True) as server,
+    ):
+        httpx.post(f"{server.url}{target}", headers={**headers, "Authorization": basic("robin")}, content=body)
+
+
 def test_a_connection_that_leaves_this_machine_is_found(watch: Watch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
         probe.connect(("192.0.2.1", 9))  # a datagram socket sends nothing when it connects
@@ -62,7 +100,7 @@ def test_a_connection_that_leaves_this_machine_is_found(watch: Watch) -> None:
 def test_a_stranger_that_is_sent_it_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="received a secret"), hostile() as server:
         httpx.get(f"{server.url}/x?a={CANARY}")
-    with pytest.raises(AssertionError, match="received a secret"), serve(verify=False) as script:
+    with pytest.raises(AssertionError, match="holds a secret"), serve(verify=False) as script:
         httpx.get(f"{script.url}/x", headers={"x-token": CANARY})
 
 

@@ -98,8 +98,8 @@ class Catalog(Records):
 
     def _open(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
-        if os.path.exists(self.path) and changeable(self.path) is not None:
-            return self._compile()  # somebody else may have written it
+        if os.path.exists(self.path) and (not os.path.isfile(self.path) or changeable(self.path) is not None):
+            return self._compile()  # somebody else may have put it there
         try:
             connection = _read_only(self.path)
             row = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()

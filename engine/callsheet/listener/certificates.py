@@ -6,6 +6,7 @@ import ssl
 from typing import NamedTuple, NoReturn
 
 from ..errors import UsageError
+from ..files import open_regular
 from .byte_order_mark import refuse_byte_order_mark
 
 _OTHER_KEY = "KEY_VALUES_MISMATCH"
@@ -58,7 +59,7 @@ def _explain(error: ssl.SSLError, place: Named) -> NoReturn:
 
 def _read(file: Named) -> bytes:
     try:
-        with open(file.path, "rb") as opened:
+        with open_regular(file.path) as opened:
             data = opened.read()
     except OSError as error:
         raise UsageError(f"{file.by}: {file.path}: {error.strerror}") from None

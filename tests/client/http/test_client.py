@@ -40,7 +40,7 @@ body = { media = "application/json" }
 def test_an_operation_is_sent_and_its_answer_read_exactly() -> None:
     answer = reply(body=b'{"id": 12345678901234567890, "n": 1.10}', headers={"Content-Type": "application/json"})
     script = [exchange("GET", "/api/3/item/a%2Fb", answer, query=["fields=x", "fields=y z"])]
-    with serve(script) as server, Client(FakeSite(server.url), DEFINITIONS) as client:
+    with serve(script, trusted=True) as server, Client(FakeSite(server.url), DEFINITIONS) as client:
         request = Builder(DEFINITIONS, FakeSite(server.url), "suite").build(
             "getItem", {"id": "a/b", "fields": ["x", "y z"]}
         )
@@ -54,7 +54,7 @@ def test_an_error_body_becomes_one_message() -> None:
     answer = reply(
         404, json={"errorMessages": ["No such item."], "errors": {"id": "is bad"}}, headers={"X-Trace": "t1"}
     )
-    with serve([exchange("GET", "/api/2/item/7", answer)]) as server:
+    with serve([exchange("GET", "/api/2/item/7", answer)], trusted=True) as server:
         site = FakeSite(server.url, deployment="datacenter")
         with Client(site, DEFINITIONS) as client, pytest.raises(CallsheetError) as caught:
             client.send(Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "7"}))
@@ -67,7 +67,7 @@ def test_an_error_body_becomes_one_message() -> None:
 def test_no_cookie_is_kept_or_sent() -> None:
     """A session cookie is a credential that no site's settings name."""
     answer = reply(json={}, headers={"Set-Cookie": "session=1; Path=/"})
-    with serve([exchange("GET", "/api/3/item/1", answer, repeat=2)]) as server:
+    with serve([exchange("GET", "/api/3/item/1", answer, repeat=2)], trusted=True) as server:
         site = FakeSite(server.url)
         with Client(site, DEFINITIONS) as client:
             for _ in range(2):
@@ -76,7 +76,7 @@ def test_no_cookie_is_kept_or_sent() -> None:
 
 
 def test_an_address_that_the_library_refuses_is_an_error_of_ours() -> None:
-    with serve([]) as server:
+    with serve([], trusted=True) as server:
         site = FakeSite(server.url)
         request = Builder(DEFINITIONS, site, "suite").build("getItem", {"id": "1", "fields": ["x" * 70_000]})
         with Client(site, DEFINITIONS) as client, pytest.raises(CallsheetError, match=r"^GET .*: .*too long"):

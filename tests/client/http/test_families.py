@@ -32,7 +32,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 def test_an_error_body_of_a_shipped_product(catalog: Catalog, case: dict[str, Any]) -> None:
     call = Builder(catalog, FakeSite(), "suite").call(case["operation"])
     script = [exchange(call.method, call.path, reply(case["status"], json=case["json"]))]
-    with serve(script) as server, Client(FakeSite(server.url), catalog) as client:
+    with serve(script, trusted=True) as server, Client(FakeSite(server.url), catalog) as client:
         needed = {param["name"]: "1" for param in call.params if param.get("required")}
         request = Builder(catalog, FakeSite(server.url), "suite").build(case["operation"], needed)
         with pytest.raises(CallsheetError) as caught:

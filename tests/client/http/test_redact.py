@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from callsheet.client.http.redact import Redactor
 from callsheet.errors import CallsheetError
+from support.canary import TOKEN, basic, text_leaks
 from support.server import exchange, reply
 from support.shop import shop
 
@@ -135,20 +136,21 @@ def test_no_secret_is_harmless() -> None:
 
 
 def test_an_unreadable_answer_shows_no_secret() -> None:
-    with shop([exchange("GET", "/api/3/item/1", reply(text="you sent canary-secret"))]) as here:
-        error = here.fail("getItem", {"id": "1", "token": "canary-secret"})
+    with shop([exchange("GET", "/api/3/item/1", reply(text=f"you sent {TOKEN}"))]) as here:
+        error = here.fail("getItem", {"id": "1", "token": "hush"})
     assert error.message.endswith("/item/1?token=***: answered with text/plain where JSON was expected: you sent ***")
 
 
 def test_a_verbose_run_shows_everything_but_the_credential() -> None:
     echoed = reply(
         400,
-        json={"message": "bad canary-secret"},
-        headers={"X-Echo": "cm9iaW46Y2FuYXJ5LXNlY3JldA==", "Set-Cookie": "s=1"},
+        json={"message": f"bad {TOKEN}"},
+        headers={"X-Echo": basic("robin").removeprefix("Basic "), "Set-Cookie": "s=1"},
     )
     with shop([exchange("GET", "/api/3/item/1", echoed)]) as here:
-        error = here.fail("getItem", {"id": "1", "token": "canary-secret"})
+        error = here.fail("getItem", {"id": "1", "token": "hush"})
         log = "\n".join(here.log)
+    assert not text_leaks("\n".join([log, error.message, str(error), *error.details]))
     assert f"> GET {here.server.url}/api/3/item/1?token=***" in log
     assert ">   Authorization: Basic ***" in log
     assert "< 400 Bad Request after" in log

@@ -37,7 +37,7 @@ def test_a_private_authority_given_by_the_site(authority: Authority) -> None:
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_a_private_authority_given_by_the_environment(authority: Authority, name: str) -> None:
     with (
-        serve([exchange("GET", ITEM, reply(json={}))], context=authority.server_context()) as server,
+        serve([exchange("GET", ITEM, reply(json={}))], context=authority.server_context(), trusted=True) as server,
         Client(FakeSite(server.url), Definitions(DEFINITIONS), environ={name: str(authority.bundle)}) as client,
     ):
         assert client.send(Request("GET", server.url, ITEM)).status == 200
@@ -141,7 +141,7 @@ def test_plain_http_loads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_proxy_given_by_the_site() -> None:
     with (
-        serve([exchange("GET", "http://shop.example/api/3/item/1", reply(json={}))]) as proxy,
+        serve([exchange("GET", "http://shop.example/api/3/item/1", reply(json={}))], trusted=True) as proxy,
         shop(root="http://shop.example", proxy=proxy.url) as here,
     ):
         assert here.send("getItem", {"id": "1"}).status == 200
@@ -150,7 +150,7 @@ def test_a_proxy_given_by_the_site() -> None:
 def test_a_proxy_given_by_the_environment_and_its_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
     script = [exchange("GET", "http://shop.example/api/3/item/1", reply(json={}))]
     with (
-        serve(script) as proxy,
+        serve(script, trusted=True) as proxy,
         shop([exchange("GET", ITEM, reply(json={}))]) as near,
         shop(root="http://shop.example") as far,
     ):

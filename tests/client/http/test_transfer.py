@@ -180,7 +180,7 @@ def test_memory_stays_flat_while_files_go_down_and_up(tmp_path: Path) -> None:
         exchange("PUT", PICTURE, reply(204)),
         exchange("POST", "/api/3/item/1/files", reply(json=[])),
     ]
-    with serve(script) as server:
+    with serve(script, trusted=True) as server:
         command = [
             sys.executable,
             "-c",

@@ -229,7 +229,7 @@ def test_links_are_followed_relative_to_the_service() -> None:
         get("/site/v1/link", ["cursor=a+b", "limit=1"], {"results": [2], "_links": {"next": "?cursor=c"}}),
         get("/site/v1/link", ["cursor=c"], {"results": [3], "_links": {}}),
     ]
-    with serve(script) as server, shop(text=TEXT, root=f"{server.url}/site") as here:
+    with serve(script, trusted=True) as server, shop(text=TEXT, root=f"{server.url}/site") as here:
         found = list(walk(here, "byLink"))
     assert [page.items for page in found] == [[1], [2], [3]]
     assert [page.next for page in found] == ["a+b", "c", None]
@@ -240,7 +240,7 @@ def test_links_without_the_gateways_prefix_stay_at_the_gateway() -> None:
         get("/gate/7/v1/link", [], {"results": [1], "_links": {"next": "/v1/link?cursor=a"}}),
         get("/gate/7/v1/link", ["cursor=a"], {"results": [2]}),
     ]
-    with serve(script) as server, shop(text=TEXT, root=f"{server.url}/gate/7") as here:
+    with serve(script, trusted=True) as server, shop(text=TEXT, root=f"{server.url}/gate/7") as here:
         assert items(walk(here, "byLink")) == [1, 2]
 
 

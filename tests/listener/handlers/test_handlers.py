@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.canary import TOKEN
 from support.listening import HEADER, SECRET, event, listening, run, signature, until
 from support.server import exchange, reply, serve
 
@@ -334,7 +335,7 @@ def test_check_names_routes_that_never_match(tmp_path: Path) -> None:
 def test_an_event_becomes_a_command(tmp_path: Path) -> None:
     wanted = {"fields": {"summary": "Low grade: user 21070000000000145"}}
     created = exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}), json=wanted)
-    with serve([created]) as server:
+    with serve([created], trusted=True) as server:
         routes = """
         [route.low]
         when = "body.score < `60`"
@@ -344,7 +345,7 @@ def test_an_event_becomes_a_command(tmp_path: Path) -> None:
         run     = "op call"
         params  = { id = "createIssue", data = { fields = { summary = "Low grade: user {body.user_id}" } } }
         """
-        site = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": "r@example.org", "SUITE_TOKEN": "t"}
+        site = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": "r@example.org", "SUITE_TOKEN": TOKEN}
         with listening(tmp_path, routes=routes, environ=site) as listener:
             answer = listener.post(event(score=12, user_id=21070000000000145))
             assert answer.status == 200, listener.err

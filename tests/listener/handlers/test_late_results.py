@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.canary import TOKEN
 from support.listening import event, listening
 from support.server import exchange, reply, serve
 
@@ -23,8 +24,8 @@ params  = { id = "createIssue", data = { fields = { summary = "Low grade" } } }
 @pytest.mark.parametrize("inbox", [["--inbox", "inbox.db"], []], ids=["inbox", "no inbox"])
 def test_an_issue_is_opened_once_however_long_the_site_takes(tmp_path: Path, inbox: list[str]) -> None:
     created = exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}, delay=2.5), repeat=None)
-    with serve([created], verify=False) as server:
-        site = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": "r@example.org", "SUITE_TOKEN": "t"}
+    with serve([created], verify=False, trusted=True) as server:
+        site = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": "r@example.org", "SUITE_TOKEN": TOKEN}
         with listening(tmp_path, "--log", *inbox, routes=ROUTES, environ=site) as listener:
             statuses = [listener.post(event()).status]
             while statuses[-1] == 500 and len(statuses) < 60:  # as a sender repeats

@@ -173,7 +173,8 @@ def test_text_out_of_an_event_reads_and_writes_no_file(tmp_path: Path) -> None:
         [
             exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}), repeat=None),
             exchange("POST", "/rest/api/3/issue/EDU-1/comment", reply(201, json={"id": "1"}), repeat=None),
-        ]
+        ],
+        trusted=True,
     ) as server:
         site = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": "r@example.org", "SUITE_TOKEN": "t"}
         with listening(tmp_path, routes=ROUTES, environ=site) as listener:

@@ -81,11 +81,11 @@ def refuses_plain_http(listener: Listener) -> None:
 
 
 def triggers(listener: Listener, authority: Authority, folder: Path) -> None:
-    given = ("trigger", "grade_change", "--secret", SECRET, "--to")
+    given = ("trigger", "grade_change", "--to")
     there = f"https://localhost:{listener.port}/webhook"
-    assert run(folder, *given, there, SSL_CERT_FILE=str(authority.bundle)).returncode == 0
+    assert run(folder, *given, there, SSL_CERT_FILE=str(authority.bundle), LMS_SECRET=SECRET).returncode == 0
     for url, says in ((there, "is not trusted"), (there.replace("https", "http"), "serve https?")):
-        done = run(folder, *given, url)
+        done = run(folder, *given, url, LMS_SECRET=SECRET)
         assert done.returncode == 7, done.stderr
         assert says in done.stderr
 

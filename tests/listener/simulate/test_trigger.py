@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.canary import given_file
 from support.listening import SECRET, listening, run, until
 
 TYPES = [
@@ -55,8 +56,8 @@ def test_events_are_listed_in_order_in_every_format(tmp_path: Path) -> None:
 def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
     with listening(tmp_path, "--log", environ={"LMS_SECRET": SECRET}) as listener:
         to = ("--to", f"http://127.0.0.1:{listener.port}/webhook")
-        sent = run(tmp_path, "trigger", "grade_change", *to, "--secret", SECRET, "--set", "body.score=55.10", "--set",
-                   "body.note=a b", "--count", "3")  # fmt: skip
+        sent = run(tmp_path, "trigger", "grade_change", *to, "--secret-file", str(given_file(tmp_path, SECRET)),
+                   "--set", "body.score=55.10", "--set", "body.note=a b", "--count", "3")  # fmt: skip
         assert sent.returncode == 0, sent.stderr
         until(lambda: listener.out.count("Body: ") == 3, "three events")
         assert all(id in listener.out for id in sent.stdout.split())

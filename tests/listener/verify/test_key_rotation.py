@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.canary import given_file
 from support.keysets import jwk, key_server, private_key, token
 from support.listening import HEADER, SECRET, listening, run, signature, until
 
@@ -119,7 +120,7 @@ def test_a_restart_while_the_key_set_is_down(tmp_path: Path) -> None:
 
 def test_combined_tokens_first_then_signatures(tmp_path: Path) -> None:
     with key_server(jwk("k1")) as keys:
-        given = ("--jwks-url", keys.url, "--secret", SECRET)
+        given = ("--jwks-url", keys.url, "--secret-file", str(given_file(tmp_path, SECRET)))
         with listening(tmp_path, *given) as listener:
             body = json.dumps(CLAIMS).encode()
             assert listener.post(token(claims(1)).encode()).status == 200

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.checkup.row import Row, failed, guarded
 from ...commands.context import Context
 from ...errors import CallsheetError, named
+from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_address, urls
 from .listen import options_of, tls_loader
 from .serving import workers_of
@@ -83,7 +84,7 @@ def _validity(path: str) -> Row:
 
     from cryptography.x509 import load_pem_x509_certificates
 
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         until = load_pem_x509_certificates(file.read())[0].not_valid_after_utc
     left = (until - datetime.now(UTC)).total_seconds()
     status = "fail" if left < 0 else "warn" if left < SOON else "ok"

@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from ...errors import UsageError
+from ...files import refuse_irregular
 from ...urls import is_loopback
 from .transport import Pool
 
@@ -121,6 +122,8 @@ def ssl_context(bundle: str | None, environ: Mapping[str, str]) -> ssl.SSLContex
         import certifi
 
         file = certifi.where()
+    if file:
+        _check_regular(file, "CA bundle")
     try:
         return ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ssl.SSLError) as error:
@@ -132,8 +135,18 @@ def _add_client_certificate(context: ssl.SSLContext, certificate: str | tuple[st
     if not certificate:
         return
     names = (certificate,) if isinstance(certificate, str) else certificate
+    for name in names:
+        _check_regular(name, "client certificate")
     try:
         context.load_cert_chain(*names)
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or "not a certificate with its key"
         raise UsageError(f"client certificate {names[0]}: {str(reason).lower()}") from None
+
+
+def _check_regular(path: str, what: str) -> None:
+    """The library below would wait for a pipe's writer for ever, and reads a device without end."""
+    try:
+        refuse_irregular(path)
+    except OSError as error:
+        raise UsageError(f"{what} {path}: {str(error.strerror).lower()}") from None

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
+from ...files import open_regular
 from ..byte_order_mark import refuse_byte_order_mark
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def private_key(path: str) -> RSAPrivateKey:
     try:
         if not os.path.exists(path):
             return _new(path)
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read()
         refuse_byte_order_mark(data, f"--jwt-key: {path}")
         key = load_pem_private_key(data, None)

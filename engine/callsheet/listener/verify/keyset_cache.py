@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator
 
 from ...errors import CallsheetError
-from ...files import changeable, locked, make_private_directory
+from ...files import changeable, locked, make_private_directory, open_regular
 
 LOCK_TIMEOUT = 1.5
 
@@ -38,7 +38,7 @@ class KeySetCache:
         try:
             if changeable(self.path) is not None:
                 return None
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 cached = json.load(file)
             if cached["url"] != self.url:
                 return None

@@ -44,7 +44,7 @@ def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> dict[str, Any
     if found is None:
         found = _checked(path, catalog)
         with contextlib.suppress(CallsheetError):
-            write_atomically(cache, json.dumps({"key": key, "profiles": found}).encode())
+            write_atomically(cache, json.dumps({"key": key, "profiles": found}).encode(), follow=False)
     return found
 
 
