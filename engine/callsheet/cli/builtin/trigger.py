@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -119,9 +120,12 @@ def _client(url: str) -> httpx.Client:
     """Raises `UsageError` for what no host can be called. This machine is never reached through a proxy."""
     import httpx
 
+    from ...client.http.connect import ssl_context
+
     origin(url)
     local = is_loopback(urlsplit(url).hostname or "")
-    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False, trust_env=not local)
+    trusted = ssl_context(None, os.environ)  # which authorities are is the environment's to say, on this machine too
+    return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False, trust_env=not local, verify=trusted)
 
 
 def _send_until_known(client: httpx.Client, url: str, delivery: Delivery, patience: int) -> None:
