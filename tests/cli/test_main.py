@@ -111,7 +111,8 @@ def test_a_page_of_documentation_that_cannot_be_made_is_told(tmp_path: Path) -> 
     (own(tmp_path) / "mine.toml").write_text('[product.jira]\ndocs = "{slug(nothing)}"\n', encoding="utf-8")
     code, _, err = called(tmp_path, "--help")
     assert code == 2
-    assert 'product "jira": docs: slug(nothing)' in err
+    assert 'product "jira": docs: ' in err
+    assert "'nothing' is not known here" in err
 
 
 def test_many_problems_are_cut_short(tmp_path: Path) -> None:

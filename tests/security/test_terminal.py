@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.cli.main import run
+from callsheet.errors import DefinitionError
+from callsheet.language.check import check
+from callsheet.language.layers import Layer
+from callsheet.language.load import load
+from callsheet.registry import names
 from callsheet.terminal import escape, escape_line, styled
 from support.cases import environment
 from support.hostile_text import EVERYTHING, TEXTS, acts
@@ -26,7 +32,10 @@ from support.terminal import Screen, at_terminal
 
 # What a definition or a file name can hold: TOML and file systems take no lone surrogates, and TOML no null.
 WRITTEN = "".join(c for c in EVERYTHING if not "\ud800" <= c <= "\udfff")
-TOML = json.dumps(WRITTEN).replace("\x7f", "\\u007f")
+# Definitions with control characters, or with marks that turn the direction of text, are refused.
+REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+ACCEPTED = REFUSED.sub("", WRITTEN)
+TOML, EXAMPLE = json.dumps(ACCEPTED), json.dumps(f"evil show '{ACCEPTED}'")
 PRODUCT = f"""
 [product.evil]
 title = {TOML}
@@ -56,7 +65,7 @@ columns = [{{ name = {TOML}, value = "key" }}]
 [command."evil show"]
 help = {TOML}
 about = {TOML}
-examples = [{TOML}]
+examples = [{EXAMPLE}]
 params = [
   {{ name = "key", kind = "argument", required = true, help = {TOML} }},
   {{ name = "other", help = {TOML}, choices = [{TOML}, "evil"] }},
@@ -200,6 +209,16 @@ def test_the_hostile_definitions_are_right_ones(tmp_path: Path, definitions: Pat
     err = Screen()
     environ = {**environment(tmp_path / "home", "http://localhost:1"), "SUITE_DEFINITIONS": str(definitions)}
     assert run("suite", ["definitions", "check"], environ=environ, stdout=Screen(), stderr=err) == 0, err.getvalue()
+
+
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if REFUSED.search(text)])
+def test_definitions_that_act_are_refused_without_acting(name: str, tmp_path: Path) -> None:
+    text = json.dumps(TEXTS[name]).replace("\x7f", "\\u007f")
+    (tmp_path / "own.toml").write_text(f"[product.evil]\ntitle = {text}\n", encoding="utf-8")
+    with pytest.raises(DefinitionError) as refused:
+        check(load([Layer(str(tmp_path))]), {}, names())
+    assert "holds the control character" in refused.value.details[0]
+    assert not acts("".join(map(escape_line, refused.value.details)))
 
 
 def filled(word: str) -> str:

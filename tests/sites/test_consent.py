@@ -15,6 +15,7 @@ import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.sites.credentials.consent import returned_url
+from support.listening import until
 
 STATE = "st-1"
 
@@ -93,9 +94,7 @@ def test_a_browser_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     found, said = wait(redirect, io.StringIO(), browser=True)
     assert found == f"{redirect}?code=1&state={STATE}"
     assert said == ["opening your browser; if nothing happens, open this page:\nhttps://page"]
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and thread.daemon:
-            thread.join(2)
+    until(lambda: len(got) == 3, "the last answer")
     assert [status for status, _, _ in got] == [404, 400, 200]
     assert got[1][1:] == ("text/html", got[1][2])
     assert "Not this sign-in" in got[1][2]

@@ -19,15 +19,21 @@ LIMITS = SimpleNamespace(header_time=10.0, body_time=15.0, idle_time=60.0)
         ("HEADERS", 10.0, "408 headers_too_slow"),
         ("BODY", 15.0, "408 body_too_slow"),
         ("IDLE", 60.0, "close"),
+        ("IDLE with answers that nobody reads", 60.0, "abort"),
         ("CLOSING", 2.0, "abort"),
         ("RESPONDING", 1000.0, None),
     ],
 )
 def test_a_sender_is_parted_with_when_its_time_is_over(phase: str, limit: float, then: str | None) -> None:
     done: list[str] = []
-    transport = SimpleNamespace(close=lambda: done.append("close"), abort=lambda: done.append("abort"))
+    name, _, is_unread = phase.partition(" ")
+    transport = SimpleNamespace(
+        close=lambda: done.append("close"),
+        abort=lambda: done.append("abort"),
+        get_write_buffer_size=lambda: len(is_unread),
+    )
     here: Any = SimpleNamespace(
-        phase=getattr(protocol, phase), phase_start=5.0, limits=LIMITS, transport=transport,
+        phase=getattr(protocol, name), phase_start=5.0, limits=LIMITS, transport=transport,
         _refuse=lambda status, why, _: done.append(f"{status} {why}"),
     )  # fmt: skip
     LimitedProtocol.sweep(here, 5.0 + limit)
