@@ -182,6 +182,18 @@ def test_a_second_delivery_waits_for_the_first_and_gets_its_verdict(fails: bool)
     assert handler.started == 1
 
 
+def test_an_event_that_was_done_between_the_look_and_the_run_does_not_run_again() -> None:
+    """The answer to a delivery that must wait is a task of its own: the first one may end before that begins."""
+    here = dispatcher()
+    handler = Handler()
+    jobs = [job("r/1", handler)]
+    assert here.try_immediately(event(), jobs) is None
+    assert here.try_immediately(event(), jobs) is None
+    assert run(here.handle(event(), jobs)) == ACCEPTED
+    assert run(here.handle(event(), jobs)) == DUPLICATE
+    assert handler.started == 1
+
+
 def test_who_waits_is_told_when_the_first_is_cut_off() -> None:
     here = dispatcher()
     handler = Handler(wait=60)

@@ -28,7 +28,7 @@ def test_what_a_program_prints_is_bounded(descriptor: int, tmp_path: Path) -> No
         assert [listener.post(event(str(number))).status for number in range(1, 3)] == [200, 200]
         assert listener.memory() - before < 8 * MEBIBYTE
         # Two times what is kept of it, and what stands before each of its lines.
-        assert "r/1: begun" in listener.err
+        listener.logged("r/1: begun")
         assert len(listener.err) - logged < MEBIBYTE
 
 

@@ -32,7 +32,12 @@ class SynchronousDispatcher:
         return None
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
-        """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
+        """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict.
+
+        An event that was under way when it was looked at may be done by now: other work of the loop came in between.
+        """
+        if self.dedup.is_done(event.key, monotonic()):
+            return DUPLICATE
         attempt = self.dedup.attempt(event.key)
         if attempt.verdict is not None and not attempt.verdict.done():
             failed = await asyncio.shield(attempt.verdict)
