@@ -58,6 +58,14 @@ def test_status_fails_where_nobody_is_let_in(work: Shell, site: FakeSite) -> Non
     assert "no" in done.out
 
 
+def test_status_asks_only_what_the_site_has_an_address_for(shell: Shell, site: FakeSite) -> None:
+    site.deployment, site.site_accepts = "datacenter", {f"Bearer {PAT}"}
+    shell.write_profiles(f'[sites.dc]\ndeployment = "datacenter"\nservices.jira.base_url = "{site.url}"\n')
+    assert shell("auth", "login", "--site", "dc", "--token-stdin", stdin=PAT).code == 0
+    services = {row["base_url"] for row in shell("auth", "status", "--site", "dc", "-o", "json").json()}
+    assert services == {site.url}
+
+
 def test_a_site_with_several_addresses_asks_which(shell: Shell, site: FakeSite) -> None:
     site.deployment, site.site_accepts = "datacenter", {f"Bearer {PAT}"}
     shell.write_profiles(

@@ -172,6 +172,8 @@ def test_a_signed_address_must_be_known(tmp_path: Path) -> None:
     done = run(tmp_path, "listen", "--source", "twilio", "--addr", ":0", TWILIO_AUTH_TOKEN="12345")
     assert done.returncode == 2
     assert "--public-url" in done.stderr
+    done = run(tmp_path, "listen", "--source", "discord", "--addr", ":0", DISCORD_PUBLIC_KEY="zz")
+    assert (done.returncode, done.stderr) == (2, "error: source 'discord': a secret is not valid hex\n")
     for text in ("hooks.example.com", "ftp://x", "https://", "https://x?a=1"):
         done = run(tmp_path, "listen", "--public-url", text, "--addr", ":0")
         assert done.returncode == 2

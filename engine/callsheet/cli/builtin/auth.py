@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 
+from ...commands.checkup.remote import addressed
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
@@ -85,7 +86,9 @@ def status(context: Context, values: dict[str, Any]) -> None:
     del values
     site = context.site()
     with closing(Asker(context.catalog, site, context.program, context.environ)) as asker:
-        verdicts = list(asker.probe_all())
+        verdicts = list(asker.probe_all(set(addressed(context, site)) or None))
+    if not verdicts:
+        context.note("no product of this site says how to ask who is signed in: give one a `probe` in its definition")
     rows = []
     for verdict in verdicts:
         service = context.catalog.get("product", verdict.product).get("service", verdict.product)

@@ -45,7 +45,10 @@ class ProofSettings:
             raise UsageError(f"source {name!r} has no shared secret or public key, so there is no use for one")
         secrets = collect_secrets(*given, shared.get("env"), self._environ, self._prefix) if shared is not None else []
         challenges = [self._challenge(each) for each in definition.get("challenge", ())]
-        source = Source(name, definition, secrets, keys, challenges, public_url)
+        try:
+            source = Source(name, definition, secrets, keys, challenges, public_url)
+        except UsageError as error:  # of its secrets, which it does not show
+            raise UsageError(f"source {name!r}: {error.message}", hint=error.hint) from None
         if source.signs_url and secrets and not (public_url or signs_nothing):
             hint = "give --public-url https://HOST: what its sender calls, without the path"
             raise UsageError(f"source {name!r}: its signatures cover the address that is called", hint=hint)
