@@ -203,7 +203,7 @@ def all_tokens(bench: Bench) -> None:
     (bench.folder / "jwks.json").write_bytes(key_set(key))
     # Signing is slow, so there are few tokens: remember fewer, so that each is new when its turn comes again.
     (bench.folder / "definitions").mkdir()
-    few = f"[listener.webhook]\nremember = {TOKENS // 2}\n"
+    few = f"[listener.webhook]\ndedup_size = {TOKENS // 2}\n"
     (bench.folder / "definitions" / "few.toml").write_text(few, encoding="utf-8")
     port = free_port()
     command = (sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "-d", str(bench.folder))

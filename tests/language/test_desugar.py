@@ -53,7 +53,7 @@ def test_what_prints_pages_takes_the_options_of_a_list(operations: Any, called: 
     assert [param["name"] for param in table["params"]] == ["project", "all", "max"]
 
 
-@pytest.mark.parametrize("taken", [{"name": "max"}, {"name": "most", "also": ["max"]}])
+@pytest.mark.parametrize("taken", [{"name": "max"}, {"name": "most", "aliases": ["max"]}])
 def test_an_option_of_its_own_takes_the_place_of_a_general_one(taken: dict[str, Any]) -> None:
     table = completed({"call": "listItems", "params": [taken]}, **PAGED)
     assert table["params"] == [taken, ALL]

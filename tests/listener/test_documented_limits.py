@@ -40,20 +40,20 @@ def is_(value: float) -> Callable[[Mapping[str, Any]], float]:
 
 
 PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
-    ("listener", r"Headers must be complete within (\d+) s", own("header_time")),
-    ("listener", r"a body within (\d+) s", own("body_time")),
-    ("listener", r"an idle connection is closed after (\d+) s", own("idle_time")),
+    ("listener", r"Headers must be complete within (\d+) s", own("header_timeout")),
+    ("listener", r"a body within (\d+) s", own("body_timeout")),
+    ("listener", r"an idle connection is closed after (\d+) s", own("idle_timeout")),
     ("listener", r"Headers may have\s+(\d+) KiB", own("max_header", 1024)),
-    ("listener", r"(\d+) connections may be open", own("connections")),
+    ("listener", r"(\d+) connections may be open", own("max_connections")),
     ("listener", r"has the set fetched at once, at most once in (\d+) s", is_(keyset.COOLDOWN)),
     ("listener", r"`timeout` \((\d+) s\)", own("timeout")),
-    ("listener", r"let running handlers finish for up to (\d+) s", own("drain_time")),
-    ("delivery", r"the last (\S+) for a\s+day", own("remember")),
+    ("listener", r"let running handlers finish for up to (\d+) s", own("drain_timeout")),
+    ("delivery", r"the last (\S+) for a\s+day", own("dedup_size")),
     ("delivery", r"A handler has (\d+) s", own("timeout")),
-    ("delivery", r"waits at most (\d+) s for a place", own("wait")),
-    ("delivery", r"senders get 503 within (\d+) s", own("put_wait")),
+    ("delivery", r"waits at most (\d+) s for a place", own("queue_timeout")),
+    ("delivery", r"senders get 503 within (\d+) s", own("put_timeout")),
     ("delivery", r"to (\d+) s, then after twice that", own("backoff")),
-    ("delivery", r"up to an hour; after (\d+) attempts the event is dead", own("attempts")),
+    ("delivery", r"up to an hour; after (\d+) attempts the event is dead", own("max_attempts")),
     ("delivery", r"renews its claim every (\d+) s", is_(sqlite_queue.HEARTBEAT)),
     ("delivery", r"stopped for longer than (\d+) s", is_(sqlite_queue.LEASE)),
     ("delivery", r"by the next, after at most (\d+) s", is_(sqlite_queue.LEASE + sqlite_queue.HEARTBEAT)),
@@ -71,8 +71,8 @@ def test_a_number_in_the_documentation_holds(
 
 def test_limits_that_the_documentation_says_in_words(definition: Mapping[str, Any]) -> None:
     assert process.TERMINATE_TIMEOUT == 1.0, "another second to end"
-    assert seconds(definition["window"]) == 24 * 3600, "for a day"
-    assert seconds(definition["backoff_most"]) == 3600, "up to an hour"
+    assert seconds(definition["dedup_window"]) == 24 * 3600, "for a day"
+    assert seconds(definition["backoff_max"]) == 3600, "up to an hour"
 
 
 def test_a_failed_run_waits_twice_as_long_each_time_up_to_a_bound() -> None:

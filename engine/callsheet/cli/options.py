@@ -139,7 +139,7 @@ def argument_name(param: Param) -> str:
 
 def _option(param: Param, context: Context, prefix: str) -> click.Option:
     name, flag = param["name"], param.get("kind") == "flag"
-    spelled = [f"--{name}", *(f"--{other}" for other in param.get("also", ()))]
+    spelled = [f"--{name}", *(f"--{other}" for other in param.get("aliases", ()))]
     if "short" in param:
         spelled.insert(0, f"-{param['short']}")
     settings: dict[str, Any] = {"is_flag": True, "default": None} if flag else {"type": _type(param)}

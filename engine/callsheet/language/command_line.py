@@ -73,7 +73,7 @@ def _split_option(word: str, params: Mapping[str, Param]) -> tuple[str, str, str
     """`--name=value` or `-nvalue` → the parameter's name, whether a value came with it, and the value."""
     if word.startswith("--"):
         name, sign, value = word[2:].partition("=")
-        also = {other: str(param["name"]) for param in params.values() for other in param.get("also", ())}
+        also = {other: str(param["name"]) for param in params.values() for other in param.get("aliases", ())}
         name = name if name in params else also.get(name, name)
     else:
         short = {param["short"]: str(param["name"]) for param in params.values() if "short" in param}

@@ -18,7 +18,9 @@ def complete_commands(definitions: Definitions) -> None:
             table["on"] = {word: _different(table, word) for word in table.get("on", {})}
             table.update(_stepped(table))
             if _pages(definitions, table):
-                taken = {name for param in table.get("params", ()) for name in (param["name"], *param.get("also", ()))}
+                taken = {
+                    name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))
+                }
                 table["pages"] = True
                 table["params"] = [*table.get("params", ()), *_free(paging, taken)]
 

@@ -96,7 +96,7 @@ class Assembly:
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
         self.route_set = read_routes(catalog, options.selection, self.context)
         self.concurrency = ConcurrencyLimit(
-            self.definition["concurrency"], None if self.has_queue else self.definition["queue"]
+            self.definition["concurrency"], None if self.has_queue else self.definition["queue_size"]
         )
         restart = partial(signal.raise_signal, signal.SIGTERM) if assignment is not None else None
         self.overdue = OverdueRuns(lambda: self.route_set, self.log.note, restart)
@@ -122,10 +122,12 @@ class Assembly:
 
     def _app(self) -> App:
         runner = Runner(
-            self.concurrency, None if self.has_queue else seconds(self.definition["wait"]), self.metrics.observe_handler
+            self.concurrency,
+            None if self.has_queue else seconds(self.definition["queue_timeout"]),
+            self.metrics.observe_handler,
         )
         dispatcher: Any = SynchronousDispatcher(
-            Deduplicator(self.definition["remember"], seconds(self.definition["window"])), runner
+            Deduplicator(self.definition["dedup_size"], seconds(self.definition["dedup_window"])), runner
         )
         if self.has_queue:
             dispatcher = self._intake(runner)
@@ -150,8 +152,8 @@ class Assembly:
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
             return chosen.queue(self.log.note, consumes=self.options.works)
-        window = seconds(self.definition["window"])
-        return FileQueue(str(self.options.inbox), window, self.definition["attempts"], self.log.note)
+        window = seconds(self.definition["dedup_window"])
+        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note)
 
     def _intake(self, runner: Runner) -> Intake:
         from .queue.intake import Intake
@@ -162,11 +164,11 @@ class Assembly:
         self.closers.append(self.inbox.close)
         if self.options.inbox or self.options.works:
             backoff = Backoff(
-                definition["attempts"], seconds(definition["backoff"]), seconds(definition["backoff_most"])
+                definition["max_attempts"], seconds(definition["backoff"]), seconds(definition["backoff_max"])
             )
             by_name = {source.name: source for source in self.sources}
             self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff)
-        return Intake(self.inbox, self.worker, seconds(definition["put_wait"]))
+        return Intake(self.inbox, self.worker, seconds(definition["put_timeout"]))
 
     def _pages(self) -> dict[str, Page]:
         paths = self.definition["paths"]
@@ -219,20 +221,20 @@ class Assembly:
 
     def limits(self) -> Limits:
         definition = self.definition
-        limits = connection_limits(definition["connections"], definition["concurrency"])
+        limits = connection_limits(definition["max_connections"], definition["concurrency"])
         if limits.limit is not None:
             self.log.note(
                 f"{limits.limit} open files are allowed (ulimit -n): {limits.connections} connections are served,"
-                f" not {definition['connections']}"
+                f" not {definition['max_connections']}"
             )
         return Limits(
             self.options.max_body or definition["max_body"],
             definition["max_header"],
             limits.connections,
             limits.spare,
-            seconds(definition["header_time"]),
-            seconds(definition["body_time"]),
-            seconds(definition["idle_time"]),
+            seconds(definition["header_timeout"]),
+            seconds(definition["body_timeout"]),
+            seconds(definition["idle_timeout"]),
             self._on_refused,
             self.app.try_immediately,
             self.app.respond,

@@ -126,7 +126,7 @@ def test_endless_output_is_capped_and_a_background_child_is_not_waited_for(tmp_p
 def test_caps_hold_and_what_finds_no_place_is_told_to_come_back(tmp_path: Path) -> None:
     script(tmp_path, "count", "echo + >> log; while test ! -e go; do sleep 0.05; done; echo - >> log")
     routes = '[route.r]\nconcurrency = 3\ndo = [{ handler = "exec", run = ["./count"], timeout = "30s" }]\n'
-    limits = '[listener.webhook]\nwait = "1s"\nqueue = 4\n'
+    limits = '[listener.webhook]\nqueue_timeout = "1s"\nqueue_size = 4\n'
     with listening(tmp_path, routes=routes, definitions=limits) as listener, ThreadPoolExecutor(30) as pool:
         answers = [pool.submit(listener.post, event(str(number))) for number in range(30)]
         until(lambda: sum(answer.done() for answer in answers) == 27, "the refusals")

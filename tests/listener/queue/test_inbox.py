@@ -22,7 +22,7 @@ from support.listening import Listener, event, listening, run, until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
-QUICK = '[listener.webhook]\nbackoff = "200ms"\nattempts = 3\n'
+QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n'
 
 
 def ids(path: Path) -> collections.Counter[str]:
@@ -149,7 +149,7 @@ def test_a_drained_process_gives_back_what_it_could_not_finish(tmp_path: Path) -
     slow.write_text("#!/bin/sh\necho x >> started\ntest -e second || sleep 60\n", encoding="utf-8")
     slow.chmod(0o755)
     routes = '[route.r]\ndo = [{ handler = "exec", run = ["./slow"], timeout = "2m" }]\n'
-    given = '[listener.webhook]\ndrain_time = "300ms"\n'
+    given = '[listener.webhook]\ndrain_timeout = "300ms"\n'
     with listening(tmp_path, "--inbox", "in.db", routes=routes, definitions=given) as listener:
         assert listener.post(event("k")).status == 200
         until((tmp_path / "started").exists, "the start")
@@ -178,7 +178,7 @@ def held(tmp_path: Path) -> Iterator[Listener]:
     (tmp_path / "noted").write_text(NOTED, encoding="utf-8")
     (tmp_path / "noted").chmod(0o755)
     routes = '[route.r]\ndo = [{ handler = "exec", run = ["./noted"] }]\n'
-    given = '[listener.webhook]\nbackoff = "200ms"\nattempts = 30\n'
+    given = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 30\n'
     with listening(tmp_path, "--inbox", "in.db", routes=routes, definitions=given) as listener:
         for name in ("a", "b", "c", "d", "bad1", "bad2"):
             assert listener.post(event(name)).status == 200

@@ -10,7 +10,7 @@ import pytest
 from callsheet.listener.server import protocol
 from callsheet.listener.server.protocol import LimitedProtocol
 
-LIMITS = SimpleNamespace(header_time=10.0, body_time=15.0, idle_time=60.0)
+LIMITS = SimpleNamespace(header_timeout=10.0, body_timeout=15.0, idle_timeout=60.0)
 
 
 @pytest.mark.parametrize(

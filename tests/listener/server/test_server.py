@@ -20,7 +20,7 @@ from support.places import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and sockets of POSIX")
 
-SHORT = '[listener.webhook]\nheader_time = "1s"\nbody_time = "1s"\nidle_time = "1s"\nconnections = 20\n'
+SHORT = '[listener.webhook]\nheader_timeout = "1s"\nbody_timeout = "1s"\nidle_timeout = "1s"\nmax_connections = 20\n'
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ class Transport:
 
 
 class Limits:
-    idle_time = 60.0
+    idle_timeout = 60.0
 
 
 @pytest.mark.parametrize(

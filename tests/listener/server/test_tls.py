@@ -90,7 +90,7 @@ def triggers(listener: Listener, authority: Authority, folder: Path) -> None:
         assert says in done.stderr
 
 
-SHORT = '[listener.webhook]\nheader_time = "1s"\nconnections = 10\n'
+SHORT = '[listener.webhook]\nheader_timeout = "1s"\nmax_connections = 10\n'
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

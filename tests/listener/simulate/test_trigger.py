@@ -48,6 +48,8 @@ def test_events_are_listed_in_order_in_every_format(tmp_path: Path) -> None:
         "assignment_created,Assignment",
     ]
     assert [line.split()[0] for line in run(tmp_path, "events").stdout.splitlines()] == ["TYPE", *TYPES]
+    summaries = run(tmp_path, "events", "--columns", "SUMMARY", "-o", "csv").stdout.splitlines()
+    assert "user {user_id} got {grade} on assignment {assignment_id}" in summaries
     assert len(run(tmp_path, "events", "-o", "ndjson").stdout.splitlines()) == 19
     assert "type: grade_change" in run(tmp_path, "events", "-o", "yaml").stdout
 

@@ -30,7 +30,7 @@ def test_an_id_is_the_key_and_a_text_is_no_number() -> None:
 
 def test_without_an_id_the_content_is_the_key_but_for_what_changes_by_itself() -> None:
     def key(data: bytes, **definition: Any) -> str:
-        return event(data, volatile=["iat"], **definition).key
+        return event(data, dedup_ignore=["iat"], **definition).key
 
     same = [key(b'{"type": "t", "a": 1, "iat": 1}'), key(b'{"iat": 2, "a": 1,  "type": "t"}')]
     assert same[0] == same[1]

@@ -14,7 +14,12 @@ def events(context: Context, values: dict[str, Any]) -> None:
     for name in sources:
         context.catalog.get("source", name)
     rows = [
-        {"type": event.get("type", name), "category": event["category"], "source": event["source"]}
+        {
+            "type": event.get("type", name),
+            "category": event["category"],
+            "source": event["source"],
+            "summary": event.get("summary"),
+        }
         for name, event in context.catalog.all("event").items()
         if event["source"] in sources
     ]

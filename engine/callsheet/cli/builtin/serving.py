@@ -120,8 +120,8 @@ def serve(
     from ...listener.server.server import Listener, run
 
     async def serving() -> None:
-        drain_time = seconds(assembly.definition["drain_time"])
-        server = Listener(assembly.app, assembly.limits(), drain_time, sockets, load_tls)
+        drain_timeout = seconds(assembly.definition["drain_timeout"])
+        server = Listener(assembly.app, assembly.limits(), drain_timeout, sockets, load_tls)
         if part is not None:
             loop = asyncio.get_running_loop()
             part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))

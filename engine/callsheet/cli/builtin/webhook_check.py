@@ -84,6 +84,6 @@ def _repeated_too_late(context: Context, values: dict[str, Any], window: float) 
     from ...durations import seconds
 
     for name in values["source"]:
-        repeats = context.catalog.get("source", name).get("repeats")
-        if repeats is not None and seconds(repeats) > window:
-            yield f"{name} repeats a delivery for {repeats}, and after {window:g} s such a one is handled again"
+        retry_window = context.catalog.get("source", name).get("retry_window")
+        if retry_window is not None and seconds(retry_window) > window:
+            yield f"{name} repeats a delivery for {retry_window}, and after {window:g} s such a one is handled again"

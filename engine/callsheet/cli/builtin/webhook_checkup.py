@@ -203,6 +203,6 @@ def _limits(assembly: Assembly) -> Iterator[Row]:
         "limits",
         "ok",
         f"refused: bodies over {limits.max_body} bytes (413), headers over {limits.max_header} (431), more than"
-        f" {limits.connections} connections (503), headers after {limits.header_time:g} s and bodies after"
-        f" {limits.body_time:g} s (408), encoded bodies (415)",
+        f" {limits.connections} connections (503), headers after {limits.header_timeout:g} s and bodies after"
+        f" {limits.body_timeout:g} s (408), encoded bodies (415)",
     )

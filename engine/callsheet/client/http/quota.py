@@ -76,13 +76,13 @@ def read_quota(headers: Mapping[str, str], quota: Quota, now: float) -> QuotaSta
         return headers.get(name.lower()) if name else None
 
     reset = header(quota.get("reset"))
-    fill, interval = number(header(quota.get("fill"))), number(header(quota.get("interval")))
+    refill, interval = number(header(quota.get("refill"))), number(header(quota.get("interval")))
     return QuotaState(
         limit=number(header(quota.get("limit"))),
         remaining=number(header(quota.get("remaining"))),
         reset=moment(reset, now) if reset else None,
-        refill=interval / fill if fill and interval else None,
-        near=(header(quota.get("near")) or "").strip().lower() == "true",
+        refill=interval / refill if refill and interval else None,
+        near=(header(quota.get("near_limit")) or "").strip().lower() == "true",
         reason=header(quota.get("reason")),
         wait=retry_after(headers, now),
     )

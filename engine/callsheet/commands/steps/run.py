@@ -12,11 +12,11 @@ from ...language.safety import CHANGES
 from ...language.template import TemplateError, evaluate, fill, to_text
 from ..execute import Extent, extent_of, refuse_when_read_only
 from .batch import groups, run_in_batches
+from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
 from .print_result import show, show_part
-from .reread import on_conflict
 from .rich_text import edited
 from .scope import convert_values, identifier, resolve_values, scope_of
 from .unknown import Unknown
@@ -198,7 +198,7 @@ class Run:
         try:
             return self.dispatcher.answer(step["call"], request, extent)
         except Conflict as error:
-            if "reread" not in step:
+            if "on_conflict" not in step:
                 raise
             return on_conflict(self, step, scope, error)
 
@@ -211,9 +211,9 @@ class Run:
         return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
 
     def _extent(self, step: StepDefinition, scope: Scope, *, final: bool) -> Extent:
-        if "most" in step:
-            most = self.fill(step["most"], scope)
-            return Extent(most=most) if most is not None else ONE_PAGE
+        if "limit" in step:
+            limit = self.fill(step["limit"], scope)
+            return Extent(most=limit) if limit is not None else ONE_PAGE
         return self.extent if final and "items" not in self.command else ONE_PAGE
 
     def _streams(self, step: StepDefinition) -> bool:

@@ -24,7 +24,7 @@ STEP_VERBS = ("call", "edit", "fail")
 # What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
 RESERVED = frozenset({"given", "named", "site", "output", "columns"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
-_PLACEHOLDERS = ("args", "body", "over", "files", "save", "most", "edit", "hint", "fail", "tolerate")
+_PLACEHOLDERS = ("args", "body", "over", "files", "save", "limit", "edit", "hint", "fail", "tolerate")
 
 
 def identifier(name: str) -> str:
@@ -156,18 +156,17 @@ class Checker:
                     f"{items!r} is one value, not a list: the parameter needs `multiple`",
                 )
             yield from _unknown(names_in(step["batch"]["done"]), names | {"done", "total"}, (*at, "batch", "done"))
-        if "reread" in step:
-            yield from self._reread(step["reread"], names, (*at, "reread"), bound)
+        if "on_conflict" in step:
+            yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "call" in step:
             yield from self.arguments(step, at)
 
-    def _reread(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
+    def _on_conflict(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
             yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
         yield from _unknown(names_in(rule["fail"]), names | {"who"}, (*at, "fail"))
-        if "tell" in rule:
-            for path, *told in self.arguments({"call": rule["tell"], **rule}, at):
-                yield (*at, "tell") if path == (*at, "call") else path, *told
+        if "call" in rule:
+            yield from self.arguments(rule, at)
 
     def arguments(self, step: dict[str, Any], at: Path) -> Problems:
         """What a call gives its operation: nothing it does not take, everything it must have."""

@@ -153,4 +153,4 @@ def _options_of_programs(definitions: Definitions) -> dict[str, Key]:
 
 def _names(param: Mapping[str, Any]) -> list[str]:
     short = [param["short"]] if "short" in param else []
-    return [param["name"], *short, *param.get("also", ())]
+    return [param["name"], *short, *param.get("aliases", ())]

@@ -25,7 +25,7 @@ class Param(Shape, total=False):
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
-    also: Annotated[list[Name], Field(description="Further names of the option.")]
+    aliases: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: str
     help: str
     lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
@@ -153,7 +153,9 @@ class CommandDefinition(CommandHere, total=False):
     help: Required[str]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
-    mends: Annotated[bool, Field(description="Also runs where a person's own definitions are broken, without them.")]
+    safe_mode: Annotated[
+        bool, Field(description="Also runs where a person's own definitions are broken, without them.")
+    ]
     builtin: Annotated[str, reference("engine:builtin", description="The engine's function that runs it.")]
     items: Annotated[Expression, Field(description="It prints this list out of an answer that comes whole.")]
     result: Annotated[Value, Field(description="Printed in the place of the last answer.")]
@@ -170,7 +172,7 @@ class CommandDefinition(CommandHere, total=False):
     on: Annotated[dict[str, CommandHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
-_CALL_ONLY = ("args", "body", "over", "files", "save", "most", "value", "batch", "reread")
+_CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict")
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
     *("lookup", "setting", "convert", "front", "assign", "complete"),
@@ -185,7 +187,7 @@ RULES: Rules = {
             ("flag",),
             without=_OF_A_VALUE,
         ),
-        Rule("kind", ("argument",), without=("short", "also", "overrides")),
+        Rule("kind", ("argument",), without=("short", "aliases", "overrides")),
         Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
         Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
         Rule("choices", without=("choices_of", "convert", "assign")),

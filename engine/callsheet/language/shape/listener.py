@@ -35,21 +35,21 @@ class ListenerDefinition(Shape, total=False):
     paths: Required[Paths]
     max_body: Required[Annotated[int, Field(ge=1, description="Largest body, in bytes.")]]
     max_header: Required[Annotated[int, Field(ge=1024, description="Largest request line and headers, in bytes.")]]
-    connections: Required[Annotated[int, Field(ge=1, description="Connections open at the same time.")]]
-    header_time: Required[Annotated[Duration, Field(description="To send the request line and headers.")]]
-    body_time: Required[Annotated[Duration, Field(description="To send the body.")]]
-    idle_time: Required[Annotated[Duration, Field(description="Between two requests of a connection.")]]
-    drain_time: Required[Annotated[Duration, Field(description="For running work, once asked to stop.")]]
+    max_connections: Required[Annotated[int, Field(ge=1, description="Connections open at the same time.")]]
+    header_timeout: Required[Annotated[Duration, Field(description="To send the request line and headers.")]]
+    body_timeout: Required[Annotated[Duration, Field(description="To send the body.")]]
+    idle_timeout: Required[Annotated[Duration, Field(description="Between two requests of a connection.")]]
+    drain_timeout: Required[Annotated[Duration, Field(description="For running work, once asked to stop.")]]
     concurrency: Required[Annotated[int, Field(ge=1, description="Handlers running at the same time.")]]
-    queue: Required[Annotated[int, Field(ge=0, description="Runs that may wait for their turn.")]]
-    wait: Required[Annotated[Duration, Field(description="Longest wait for a turn; a 503 afterwards.")]]
-    put_wait: Required[Annotated[Duration, Field(description="Longest wait for an inbox; a 503 afterwards.")]]
+    queue_size: Required[Annotated[int, Field(ge=0, description="Runs that may wait for their turn.")]]
+    queue_timeout: Required[Annotated[Duration, Field(description="Longest wait for a turn; a 503 afterwards.")]]
+    put_timeout: Required[Annotated[Duration, Field(description="Longest wait for an inbox; a 503 afterwards.")]]
     timeout: Required[Annotated[Duration, Field(description="Time limit of a handler that states none.")]]
-    remember: Required[Annotated[int, Field(ge=1, description="Ids of handled events kept in memory.")]]
-    window: Required[Annotated[Duration, Field(description="How long a handled event is known as such.")]]
-    attempts: Required[Annotated[int, Field(ge=1, description="Runs from an inbox before an event is given up.")]]
+    dedup_size: Required[Annotated[int, Field(ge=1, description="Ids of handled events kept in memory.")]]
+    dedup_window: Required[Annotated[Duration, Field(description="How long a handled event is known as such.")]]
+    max_attempts: Required[Annotated[int, Field(ge=1, description="Runs from an inbox before an event is given up.")]]
     backoff: Required[Annotated[Duration, Field(description="Before the second run from an inbox; doubles.")]]
-    backoff_most: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
+    backoff_max: Required[Annotated[Duration, Field(description="The longest wait between two runs.")]]
 
 
 OwnFile = Annotated[
@@ -75,12 +75,12 @@ class QueueDefinition(Shape, total=False):
     max_bytes: Required[Annotated[int, Field(ge=1024, description="What waits may take so much room, in bytes.")]]
     max_events: Annotated[int, Field(ge=1, description="So many events may wait.")]
     max_running: Required[Annotated[int, Field(ge=1, description="So many may run or wait for a repetition.")]]
-    window: Required[Annotated[Duration, Field(description="How long a repeated delivery is known as such.")]]
+    dedup_window: Required[Annotated[Duration, Field(description="How long a repeated delivery is known as such.")]]
     lease: Required[
         Annotated[Duration, Field(description="After it, an event of a worker that fell silent runs again.")]
     ]
     state_age: Required[Annotated[Duration, Field(description="How long is kept what a failed event did already.")]]
-    connect_time: Required[Annotated[Duration, Field(description="Longest wait for a connection.")]]
+    connect_timeout: Required[Annotated[Duration, Field(description="Longest wait for a connection.")]]
     credentials: Annotated[
         OwnFile, Field(description="What signs in: a .creds file, the seed of an nkey, USER:PASSWORD or a token.")
     ]
@@ -194,7 +194,7 @@ class SourceDefinition(Shape, total=False):
     id: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
     time: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
     body: Annotated[Expression, seeing(*_OF_A_DELIVERY)]
-    volatile: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
+    dedup_ignore: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
     public_key: PublicKey
     token: PlainToken
@@ -213,7 +213,9 @@ class SourceDefinition(Shape, total=False):
             "local: only where nothing is configured and no other host can connect."
         ),
     ]
-    repeats: Annotated[Duration, Field(description="How long the sender repeats a delivery that was not answered.")]
+    retry_window: Annotated[
+        Duration, Field(description="How long the sender repeats a delivery that was not answered.")
+    ]
     sample: Annotated[
         Value, seeing(*_OF_A_SAMPLE), Field(description="A delivery made here; sees id, type, time, body.")
     ]
@@ -228,7 +230,7 @@ class EventDefinition(Shape, total=False):
     source: Required[Annotated[str, reference("source", description="Where it comes from.")]]
     type: Annotated[str, Field(description="What the source calls it, or a pattern with *; default: the id.")]
     category: Required[str]
-    says: Annotated[Template, Field(description="One line about an event; sees its body.")]
+    summary: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
         Expression,
         seeing(*_OF_AN_EVENT),

@@ -29,8 +29,8 @@ class Quota(Shape, total=False):
     reset: Annotated[
         HeaderName, Field(description="Header: when the window ends (ISO 8601, epoch seconds, or seconds).")
     ]
-    near: Annotated[HeaderName, Field(description="Header: `true` when little is left.")]
-    fill: Annotated[HeaderName, Field(description="Header: requests given back per interval.")]
+    near_limit: Annotated[HeaderName, Field(description="Header: `true` when little is left.")]
+    refill: Annotated[HeaderName, Field(description="Header: requests given back per interval.")]
     interval: Annotated[HeaderName, Field(description="Header: seconds of an interval.")]
     reason: Annotated[HeaderName, Field(description="Header: which limit was met.")]
     stop: Annotated[list[str], Field(description="Reasons for which waiting is useless: stop and say when it resets.")]

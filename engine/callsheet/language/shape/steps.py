@@ -92,18 +92,18 @@ class Assignment(Shape, total=False):
     cases: Required[list[Case]]
 
 
-class Reread(Shape, total=False):
+class OnConflict(Shape, total=False):
     """What happens when a change is refused because the thing is no longer what was read.
 
-    The step that read it runs again. When `same` is then what it was, the change is sent once more on top of the new
-    state; otherwise the command fails with `fail`, which sees the new state, and `who` if `tell` found it.
+    The step that read it runs again. When `unchanged` is then what it was, the change is sent once more on top of the
+    new state; otherwise the command fails with `fail`, which sees the new state, and `who` if `call` found it.
     """
 
     step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
-    same: Required[Annotated[Expression, Field(description="Of what was read: what must not have changed.")]]
-    tell: Annotated[OperationId, Field(description="Operation that names who changed it.")]
+    unchanged: Required[Annotated[Expression, Field(description="Of what was read: what must not have changed.")]]
+    call: Annotated[OperationId, Field(description="Operation that names who changed it.")]
     args: Args
-    who: Annotated[Expression, Field(description="The name in the answer of `tell`.")]
+    who: Annotated[Expression, Field(description="The name in the answer of `call`.")]
     fail: Required[Template]
 
 
@@ -134,10 +134,10 @@ class Action(Shape, total=False):
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
     files: Annotated[Value, Field(description="Paths of files to send.")]
     save: Annotated[Template, Field(description="Write the answer's bytes to this file.")]
-    most: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
+    limit: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
     batch: Batch
-    reread: Reread
+    on_conflict: OnConflict
 
 
 class Edit(Shape, total=False):
@@ -169,7 +169,7 @@ class StepDefinition(Bound, Action, total=False):
     code: Code
 
 
-_CALL_ONLY = ("args", "body", "over", "files", "save", "most", "value", "batch", "reread", "tolerate")
+_CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "tolerate")
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
@@ -178,11 +178,11 @@ RULES: Rules = {
         Rule("as", needs=("call", "edit")),
         Rule("hint", needs=("fail",)),
         Rule("code", needs=("fail",)),
-        Rule("save", without=("value", "most", "reread")),
-        Rule("reread", without=("batch",)),
+        Rule("save", without=("value", "limit", "on_conflict")),
+        Rule("on_conflict", without=("batch",)),
     ),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
-    "Reread": (Rule("who", needs=("tell",)), Rule("args", needs=("tell",))),
+    "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
 }
 
 KINDS: dict[str, Any] = {"lookup": LookupDefinition, "assignment": Assignment}

@@ -23,8 +23,8 @@ class Attempt:
 class Deduplicator:
     """Bounded in number and time. `now` is any clock that only goes forward, in seconds."""
 
-    def __init__(self, remember: int, window: float) -> None:
-        self.remember = remember
+    def __init__(self, size: int, window: float) -> None:
+        self.size = size
         self.window = window
         self._done: set[str] = set()
         self._order: deque[tuple[float, str]] = deque()
@@ -42,7 +42,7 @@ class Deduplicator:
             self._done.add(key)
             self._order.append((now, key))
         self._attempts.pop(key, None)
-        if len(self._order) > self.remember:
+        if len(self._order) > self.size:
             self._done.discard(self._order.popleft()[1])
 
     def _expire(self, now: float) -> None:
@@ -59,7 +59,7 @@ class Deduplicator:
         return attempt
 
     def _evict_failed(self) -> None:
-        while len(self._attempts) > self.remember:
+        while len(self._attempts) > self.size:
             key, attempt = next(iter(self._attempts.items()))
             if attempt.verdict is not None and not attempt.verdict.done():
                 self._attempts.move_to_end(key)

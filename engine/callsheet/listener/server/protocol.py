@@ -38,9 +38,9 @@ class Limits(NamedTuple):
     max_header: int
     connections: int
     spare: int
-    header_time: float
-    body_time: float
-    idle_time: float
+    header_timeout: float
+    body_timeout: float
+    idle_timeout: float
     on_refused: Callable[[int, str, str], None]
     try_immediately: Callable[[dict[str, Any], bytes], responses.Response | None]
     respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
@@ -265,7 +265,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.pipeline.clear()
         if earlier is not None:  # the answer it waits for comes first, and is the last
             earlier.keep_alive = False
-            self.phase_start += self.limits.idle_time
+            self.phase_start += self.limits.idle_timeout
             return
         if own is None or not own.response_started:
             self.transport.write(response)
@@ -291,11 +291,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.phase == CLOSING:
             if elapsed > LINGER_TIMEOUT:
                 self.transport.abort()
-        elif self.phase == HEADERS and elapsed > self.limits.header_time:
+        elif self.phase == HEADERS and elapsed > self.limits.header_timeout:
             self._refuse(408, "headers_too_slow", _TOO_SLOW)
-        elif self.phase == BODY and elapsed > self.limits.body_time:
+        elif self.phase == BODY and elapsed > self.limits.body_timeout:
             self._refuse(408, "body_too_slow", _TOO_SLOW)
-        elif self.phase == IDLE and elapsed > self.limits.idle_time:
+        elif self.phase == IDLE and elapsed > self.limits.idle_timeout:
             if self.transport.get_write_buffer_size():  # closing would wait for a sender that reads nothing
                 self.transport.abort()
             else:

@@ -56,7 +56,7 @@ class Listener:
         self,
         app: App,
         limits: Limits,
-        drain_time: float,
+        drain_timeout: float,
         sockets: Sequence[socket.socket],
         load_tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class Listener:
         config.load()
         self.app = app
         self.config = config
-        self.drain_time = drain_time
+        self.drain_timeout = drain_timeout
         self.sockets = sockets
         self.load_tls = load_tls
         self.tls = load_tls() if load_tls else None
@@ -153,7 +153,7 @@ class Listener:
     async def _drain(self, services: Services) -> None:
         services.stop_fetching()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.drain_time):
+            async with asyncio.timeout(self.drain_timeout):
                 while not self.force_exit.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
                     await asyncio.sleep(POLL_INTERVAL)
 

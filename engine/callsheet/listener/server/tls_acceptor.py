@@ -70,7 +70,7 @@ class TlsAcceptor:
                 lambda: protocol,
                 accepted,
                 ssl=self._context(),
-                ssl_handshake_timeout=self._limits.header_time,
+                ssl_handshake_timeout=self._limits.header_timeout,
             )
         except OSError:  # no TLS, one that this side does not speak, or too slow
             self._limits.on_refused(400, "not_tls", client)

@@ -32,7 +32,7 @@ class EventSource(Protocol):
     """What an event asks of the source that it came from."""
 
     name: str
-    volatile: frozenset[str]
+    dedup_ignore: frozenset[str]
     registered: frozenset[str]
     needs_headers: bool
     type_is_signed: bool
@@ -78,10 +78,10 @@ class Event:
         if self.id is not None and source.id_is_signed:
             kind = "i" if isinstance(self.id, int) else "s"
             key = f"{prefix}/{kind}{self.id}"
-        elif not source.id_is_signed and not source.volatile and self.text is self.data:
+        elif not source.id_is_signed and not source.dedup_ignore and self.text is self.data:
             key = f"{prefix}/b{_digest(self.data)}"
         else:
-            rest = {name: value for name, value in self._payload.items() if name not in source.volatile}
+            rest = {name: value for name, value in self._payload.items() if name not in source.dedup_ignore}
             key = f"{prefix}/h{_digest(json.dumps(rest, sort_keys=True, separators=(',', ':')).encode())}"
         return key if key.isascii() else key.encode("utf-8", "backslashreplace").decode()
 

@@ -45,7 +45,7 @@ class Source:
         self.name = name
         self.definition = definition
         self.path = definition["path"]
-        self.volatile = frozenset(definition.get("volatile", ()))
+        self.dedup_ignore = frozenset(definition.get("dedup_ignore", ()))
         self.registered = frozenset(definition.get("jwt", {}).get("registered", _REGISTERED))
         self.keys = keys
         self.tokens = TokenVerifier(definition["jwt"]) if keys is not None else None

@@ -24,7 +24,7 @@ from support.nats import Crew, Server, nats_server, needs_server, ready
 pytestmark = [needs_server, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
 
 APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
-QUICK = '[listener.webhook]\nbackoff = "200ms"\nattempts = 3\n[queue.jetstream]\nlease = "3s"\n'
+QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n[queue.jetstream]\nlease = "3s"\n'
 
 
 def ids(path: Path) -> collections.Counter[str]:

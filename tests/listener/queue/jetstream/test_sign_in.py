@@ -18,7 +18,7 @@ from support.tls import Authority
 
 PASSWORD = "hunter2: and more"
 DEFINITION: dict[str, Any] = {
-    "schemes": ["nats", "tls"], "subject": "callsheet", "window": "1h", "replicas": 1, "connect_time": "5s",
+    "schemes": ["nats", "tls"], "subject": "callsheet", "dedup_window": "1h", "replicas": 1, "connect_timeout": "5s",
 }  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def facts(server: Server, scheme: str = "nats", environ: dict[str, str] | None =
 
 def refusal(server: Server, scheme: str = "nats", environ: dict[str, str] | None = None, **more: Any) -> CallsheetError:
     with pytest.raises(CallsheetError) as refused:
-        facts(server, scheme, environ, **more, connect_time="500ms")
+        facts(server, scheme, environ, **more, connect_timeout="500ms")
     return refused.value
 
 

@@ -24,7 +24,7 @@ class Access(NamedTuple):
     address: QueueAddress
     credentials: Mapping[str, Any]
     tls: ssl.SSLContext | None
-    connect_time: str
+    connect_timeout: str
 
 
 async def connect(access: Access, note: Callable[[str], None]) -> Any:
@@ -43,7 +43,7 @@ async def connect(access: Access, note: Callable[[str], None]) -> Any:
     async def on_reconnected() -> None:
         note(f"queue: connected to {access.address} again")
 
-    timeout = seconds(access.connect_time)
+    timeout = seconds(access.connect_timeout)
     try:
         # The library would go on for ever with the first attempt too.
         async with asyncio.timeout(timeout):

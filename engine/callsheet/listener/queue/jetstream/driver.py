@@ -25,7 +25,7 @@ class JetStream:
         """Credentials and certificates are read here, before anything is done."""
         address = parse_queue(url, definition["schemes"], environment.prefix)
         credentials = credentials_of(definition, environment)
-        return Access(address, credentials, tls_context(definition, address.scheme), definition["connect_time"])
+        return Access(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
 
     def queue(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool

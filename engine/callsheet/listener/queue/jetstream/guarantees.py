@@ -36,7 +36,7 @@ async def _inspect(access: Access, definition: QueueDefinition, note: Callable[[
         if info is None:
             facts.append("the stream is not there yet; the first `webhook listen` or `webhook work` makes it")
             unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))
-            return Guarantees(facts, unsure, [], seconds(definition["window"]))
+            return Guarantees(facts, unsure, [], seconds(definition["dedup_window"]))
         consumers = await checked(jetstream.consumers_info(names.stream))
         dead = await stream_info(jetstream, names.dead_stream)
         of_dead = [f"{names.dead_stream}: {text}" for text in (losses(dead.config) if dead is not None else ())]
@@ -77,7 +77,7 @@ def _foreign(config: Any, names: Names) -> Iterator[str]:
 def _stream_warnings(config: Any, definition: QueueDefinition) -> Iterator[str]:
     if config.retention != "workqueue":
         yield f"its retention is {config.retention}, not workqueue: handled events stay in it"
-    if (config.duplicate_window or 0) < seconds(definition["window"]):
+    if (config.duplicate_window or 0) < seconds(definition["dedup_window"]):
         yield f"a delivery that is repeated later than {config.duplicate_window or 0:g} s is handled again"
 
 

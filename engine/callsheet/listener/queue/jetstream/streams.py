@@ -46,7 +46,7 @@ def _stream(definition: QueueDefinition) -> dict[str, Any]:
         "max_bytes": definition["max_bytes"],
         "max_msgs": definition.get("max_events", _UNLIMITED),
         "num_replicas": definition["replicas"],
-        "duplicate_window": seconds(definition["window"]),
+        "duplicate_window": seconds(definition["dedup_window"]),
     }
 
 

@@ -9,7 +9,7 @@ from ...language.template import evaluate, fill
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import Reread, StepDefinition
+    from ...language.shape.steps import OnConflict, StepDefinition
     from .dispatcher import Dispatcher
 
 
@@ -26,13 +26,13 @@ class RunningCommand(Protocol):
 
 def on_conflict(run: RunningCommand, step: StepDefinition, scope: dict[str, Any], error: Conflict) -> Any:
     """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
-    rule = step["reread"]
+    rule = step["on_conflict"]
     source = next(other for other in run.steps if _binds(other, rule["step"]))
     before = scope.get(rule["step"])
     fresh = run.act(source, scope, final=False)
     bound = {rule["step"]: fresh} if not isinstance(source["as"], dict) else _parts(source["as"], fresh)
     now = {**scope, **bound}
-    if evaluate(rule["same"], before) != evaluate(rule["same"], now[rule["step"]]):
+    if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
         raise Conflict(
             str(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
             hint="read it again, then repeat the change; nothing was changed",
@@ -52,12 +52,12 @@ def _parts(names: dict[str, str], answer: Any) -> dict[str, Any]:
     return {name: evaluate(part, answer) for name, part in names.items()}
 
 
-def _who(run: RunningCommand, rule: Reread, scope: dict[str, Any]) -> Any:
+def _who(run: RunningCommand, rule: OnConflict, scope: dict[str, Any]) -> Any:
     """A name for the one who changed it; null where the service does not tell."""
-    if "tell" not in rule:
+    if "call" not in rule:
         return None
     try:
-        request = run.dispatcher.build(rule["tell"], fill(rule.get("args", {}), scope) or {})
-        return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["tell"], request))
+        request = run.dispatcher.build(rule["call"], fill(rule.get("args", {}), scope) or {})
+        return evaluate(rule.get("who", "@"), run.dispatcher.answer(rule["call"], request))
     except CallsheetError:
         return None
