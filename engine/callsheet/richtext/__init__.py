@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from .rules import Rules
+    from .markdown.relative import Beside
+    from .rules import Definitions, Rules
     from .tree import Losses, Node
 
-Options = Mapping[str, Any]
+
+class Options(TypedDict, total=False):
+    """How Markdown is read; see `convert`."""
+
+    soft_break: Literal["space", "break"]
+    cards: bool
+    literal: bool
+    beside: Beside | None
 
 
 class Converted(NamedTuple):
@@ -28,7 +36,7 @@ def convert(
     from_format: str,
     to_format: str,
     *,
-    nodes: Mapping[str, Any],
+    nodes: Definitions,
     lossless: bool = False,
     options: Options | None = None,
 ) -> Converted:
@@ -43,9 +51,10 @@ def convert(
     from .tree import Losses
 
     read, write = _reader(from_format), _writer(to_format)
-    rules, losses = _rules(nodes, literal=bool((options or {}).get("literal"))), Losses()
+    options = options or {}
+    rules, losses = _rules(nodes, literal=options.get("literal", False)), Losses()
     with _without_collector():
-        tree = read(source, rules, losses, {**(options or {}), "target": to_format})
+        tree = read(source, rules, losses, options, to_format)
         if from_format == "markdown":
             _rename(tree, rules, to_format)
         if (from_format, to_format) == ("storage", "adf"):
@@ -57,9 +66,9 @@ def _rename(tree: Node, rules: Rules, to_format: str) -> None:
     """Puts what people call things in Markdown, such as languages of code, into the words of a format."""
     from .tree import walk
 
-    named = {kind: formats[to_format] for kind, formats in rules.with_key("names").items() if to_format in formats}
-    for node in walk(tree) if named else ():
-        for attr, names in named.get(node.kind, {}).items():
+    kinds = rules.names(to_format)
+    for node in walk(tree) if kinds else ():
+        for attr, names in kinds.get(node.kind, {}).items():
             value = node.attrs.get(attr)
             if isinstance(value, str):
                 node.attrs[attr] = names.get(value.lower(), value)
@@ -83,20 +92,20 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def to_adf(markdown: str, nodes: Mapping[str, Any]) -> Any:
+def to_adf(markdown: str, nodes: Definitions) -> Any:
     """Markdown as a document; every input gives a valid one."""
     return convert(markdown, "markdown", "adf", nodes=nodes).value
 
 
-def from_adf(document: Any, nodes: Mapping[str, Any]) -> str:
+def from_adf(document: Any, nodes: Definitions) -> str:
     """A document as readable Markdown."""
     return str(convert(document, "adf", "markdown", nodes=nodes).value)
 
 
-_last: tuple[Mapping[str, Any], Rules] | None = None
+_last: tuple[Definitions, Rules] | None = None
 
 
-def _rules(nodes: Mapping[str, Any], *, literal: bool = False) -> Rules:
+def _rules(nodes: Definitions, *, literal: bool = False) -> Rules:
     """The definitions made ready; those of the last call again where they are the same."""
     global _last  # noqa: PLW0603 -- one entry is all that a batch needs
     from .rules import Rules
@@ -111,11 +120,11 @@ def _rules(nodes: Mapping[str, Any], *, literal: bool = False) -> Rules:
 # --- formats ---
 
 
-def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) -> Node:
+def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, target: str) -> Node:
     from .lossless_markers import refuse_references
     from .markdown.blocks import read
 
-    target, beside = options.get("target"), options.get("beside")
+    beside = options.get("beside")
     tree = read(
         source,
         rules,
@@ -130,7 +139,7 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options) 
     return tree
 
 
-def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options) -> Node:
+def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
     from .adf import read
 
     return read(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
@@ -149,13 +158,13 @@ def _json(source: str | bytes) -> Any:
         raise UsageError(f"not JSON: {place}{getattr(error, 'msg', error)}") from None
 
 
-def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
+def _read_storage(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
     from .storage.read import read
 
     return read(source, rules, losses)
 
 
-def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options) -> Node:
+def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
     from .wiki.read import read
 
     return read(source, rules, losses)
@@ -186,14 +195,18 @@ def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> st
     return write(tree, rules, losses)
 
 
+if TYPE_CHECKING:
+    Reader = Callable[[Any, Rules, Losses, Options, str], Node]
+    Writer = Callable[[Node, Rules, Losses, bool], Any]
+
 ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue
-READERS: dict[str, Callable[[Any, Rules, Losses, Options], Node]] = {
+READERS: dict[str, Reader] = {
     "markdown": _read_markdown,
     "adf": _read_adf,
     "storage": _read_storage,
     "wiki": _read_wiki,
 }
-WRITERS: dict[str, Callable[[Node, Rules, Losses, bool], Any]] = {
+WRITERS: dict[str, Writer] = {
     "markdown": _write_markdown,
     "adf": _write_adf,
     "storage": _write_storage,
@@ -201,13 +214,13 @@ WRITERS: dict[str, Callable[[Node, Rules, Losses, bool], Any]] = {
 }
 
 
-def _reader(name: str) -> Callable[[Any, Rules, Losses, Options], Node]:
+def _reader(name: str) -> Reader:
     if name not in READERS:
         raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, READERS)}")
     return READERS[name]
 
 
-def _writer(name: str) -> Callable[[Node, Rules, Losses, bool], Any]:
+def _writer(name: str) -> Writer:
     if name not in WRITERS:
         raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, WRITERS)}")
     return WRITERS[name]

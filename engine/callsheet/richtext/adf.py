@@ -5,15 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Required, TypedDict
 from urllib.parse import quote, unquote
 
 from ..errors import UsageError
 from .rules import NodeForm, Rules
-from .tree import MAX_DEPTH, Losses, Mark, Node, text
+from .tree import MAX_DEPTH, Attrs, Losses, Mark, Node, text
 
-Json = dict[str, Any]
 SPELLING = "spelling"
+Raw = Mapping[str, Any]  # an object of a document as it was received: no value in it is sure
+
+
+class DocumentMark(TypedDict, total=False):
+    """A mark of the document format."""
+
+    type: Required[str]
+    attrs: Attrs
+
+
+class DocumentNode(TypedDict, total=False):
+    """A node of the document format. The root has a `version`; text has `text` and `marks`, others have `content`."""
+
+    version: int
+    type: Required[str]
+    attrs: Attrs
+    content: list[DocumentNode]
+    text: str
+    marks: list[DocumentMark]
 
 
 @cache
@@ -36,7 +54,7 @@ class Reader:
         self.rules = rules
         self.losses = losses
 
-    def children(self, raw: Json, depth: int) -> list[Node]:
+    def children(self, raw: Raw, depth: int) -> list[Node]:
         content = raw.get("content")
         if not isinstance(content, list):
             return []
@@ -61,12 +79,12 @@ class Reader:
             attrs = attrs | said
         return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
 
-    def _unknown(self, raw: Json, depth: int) -> list[Node]:
+    def _unknown(self, raw: Raw, depth: int) -> list[Node]:
         self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
         words = raw["text"] if isinstance(raw.get("text"), str) else _first_text(raw.get("attrs"))
         return [*([text(words, self.marks(raw))] if words else []), *self.children(raw, depth)]
 
-    def form(self, raw: Json, *, mark: bool) -> NodeForm | None:
+    def form(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
         if len(forms) == 1 and not forms[0].fixed:
@@ -76,8 +94,8 @@ class Reader:
         fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
         return next((form for form in fitting if _complete(form, attrs)), fitting[-1] if fitting else None)
 
-    def attrs(self, form: NodeForm, raw: Any) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def attrs(self, form: NodeForm, raw: Any) -> Attrs:
+        result: Attrs = {}
         if not raw and not form.address:
             return result
         for name, value in raw.items() if isinstance(raw, dict) else ():
@@ -91,7 +109,7 @@ class Reader:
             result["url"] = form.address.format(**{part: quote(result.pop(part, ""), safe="") for part in parts})
         return result
 
-    def marks(self, raw: Json) -> tuple[Mark, ...]:
+    def marks(self, raw: Raw) -> tuple[Mark, ...]:
         found = raw.get("marks")
         if not found:
             return ()
@@ -105,7 +123,7 @@ class Reader:
         return tuple(result)
 
 
-def spelling(raw: Json, form: NodeForm) -> Json:
+def spelling(raw: Raw, form: NodeForm) -> Attrs:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
     said = []
     if raw.get("attrs") == {} and form.fields:
@@ -117,7 +135,7 @@ def spelling(raw: Json, form: NodeForm) -> Json:
     return {SPELLING: said} if said else {}
 
 
-def spelt(result: Json, node: Node, form: NodeForm) -> Json:
+def spelt(result: DocumentNode, node: Node, form: NodeForm) -> DocumentNode:
     """The node with its own way to say nothing."""
     said = node.attrs.get(SPELLING)
     for name in said if isinstance(said, list) else ():
@@ -130,7 +148,7 @@ def spelt(result: Json, node: Node, form: NodeForm) -> Json:
     return result
 
 
-def _complete(form: NodeForm, attrs: Mapping[str, Any]) -> bool:
+def _complete(form: NodeForm, attrs: Raw) -> bool:
     return isinstance(attrs, dict) and all(
         field.outer in attrs and field.valid(attrs[field.outer]) for field in form.demands
     )
@@ -169,12 +187,12 @@ class Writer:
         self.consume = consume
         self.counts: dict[str, int] = {}
 
-    def document(self, root: Node) -> Json:
+    def document(self, root: Node) -> DocumentNode:
         return {"version": 1, "type": "doc", "content": [self.node(child) for child in root.content]}
 
-    def node(self, node: Node) -> Json:
+    def node(self, node: Node) -> DocumentNode:
         if node.kind == "text":
-            result: Json = {"type": "text", "text": node.text}
+            result: DocumentNode = {"type": "text", "text": node.text}
         else:
             form, attrs = self.form_of(node)
             if node.kept and not node.attrs.keys() - {SPELLING} and form.table.get("bare"):
@@ -188,31 +206,31 @@ class Writer:
             result["marks"] = [self.mark(mark) for mark in node.marks]
         return spelt(result, node, self.rules.forms[node.kind][0]) if SPELLING in node.attrs else result
 
-    def _children(self, node: Node) -> list[Json]:
+    def _children(self, node: Node) -> list[DocumentNode]:
         children = node.content
         if self.consume:
             node.content = []
         return [self.node(child) for child in children]
 
-    def _counted(self, kind: str, attrs: Json) -> Json:
+    def _counted(self, kind: str, attrs: Attrs) -> Attrs:
         for name, value in attrs.items():
             if isinstance(value, str) and value.endswith("{count}"):
                 self.counts[kind] = self.counts.get(kind, 0) + 1
                 attrs[name] = value.replace("{count}", str(self.counts[kind]))
         return attrs
 
-    def mark(self, mark: Mark) -> Json:
+    def mark(self, mark: Mark) -> DocumentMark:
         form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
         return {"type": form.type, "attrs": attrs} if attrs else {"type": form.type}
 
-    def form_of(self, node: Node) -> tuple[NodeForm, Json]:
+    def form_of(self, node: Node) -> tuple[NodeForm, Attrs]:
         return form_of(self.rules, node.kind, node.attrs) or (self.rules.forms[node.kind][0], {})
 
 
-def form_of(rules: Rules, kind: str, attrs: Mapping[str, Any]) -> tuple[NodeForm, Json] | None:
+def form_of(rules: Rules, kind: str, attrs: Attrs) -> tuple[NodeForm, Attrs] | None:
     """The first form that can say these attributes, and how; None when none can."""
     for form in rules.forms.get(kind, ()):
-        given: Mapping[str, Any] = attrs
+        given = attrs
         if form.address:
             match = address_pattern(form.address).fullmatch(str(attrs.get("url", "")))
             if not match:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
+
+from .tree import Attrs
+
+if TYPE_CHECKING:
+    from ..language.shape import richtext as shape
 
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -43,18 +48,21 @@ CODECS: dict[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
 
 
 class Field:
-    """One attribute: `outer` is its name in the format, `name` its neutral name."""
+    """One attribute: `outer` is its name in the format, `name` its neutral name.
 
-    def __init__(self, outer: str, spec: str | Mapping[str, Any], *, named: bool) -> None:
-        rule: Mapping[str, Any] = {"as" if named else "type": spec} if isinstance(spec, str) else spec
+    Where all that is said of it is one word, that is its type, or with `renamed` its neutral name.
+    """
+
+    def __init__(self, outer: str, spec: str | shape.Attribute, *, renamed: bool) -> None:
+        rule = _rule(spec, renamed=renamed) if isinstance(spec, str) else spec
         self.outer = outer
-        self.name: str = rule.get("as", outer)
+        self.name = rule.get("as", outer)
         self.rule = rule
         self.default = rule.get("default")
         self.needed = rule.get("required", False) or self.default is not None
         self.types = TYPES[rule.get("type", "string")]
         self.pattern = re.compile(rule["pattern"]) if "pattern" in rule else None
-        self.values: Mapping[str, Any] | None = rule.get("values")
+        self.values = rule.get("values")
 
     def valid(self, value: Any) -> bool:
         """Whether the format takes this value."""
@@ -70,7 +78,11 @@ class Field:
             return len(value) >= rule.get("least", 0) and all(isinstance(item, items) for item in value)
         if isinstance(value, dict):
             return not rule.get("keys") or set(value) == set(rule["keys"])
-        return bool(rule.get("minimum", value) <= value <= rule.get("maximum", value))
+        return self._in_range(value)
+
+    def _in_range(self, value: Any) -> bool:
+        least, most = self.rule.get("minimum"), self.rule.get("maximum")
+        return (least is None or least <= value) and (most is None or value <= most)
 
     def _valid_text(self, value: str) -> bool:
         rule = self.rule
@@ -80,14 +92,14 @@ class Field:
             return False
         return self.pattern is None or bool(self.pattern.fullmatch(value))
 
-    def read(self, value: Any) -> dict[str, Any]:
+    def read(self, value: Any) -> Attrs:
         """Neutral attributes for a value of the format; the value itself stays where the way back is not exact."""
         inner = self._inner(value)
         if inner is None:
             return {self.outer: value}
         return {self.name: inner} if self._outer(inner) == value else {self.name: inner, self.outer: value}
 
-    def write(self, attrs: Mapping[str, Any]) -> Any:
+    def write(self, attrs: Attrs) -> Any:
         """The value in the format, or None."""
         if self.outer != self.name and self.outer in attrs and self.valid(attrs[self.outer]):
             return attrs[self.outer]
@@ -113,8 +125,13 @@ class Field:
         return value
 
 
-def fields(specs: Mapping[str, Any], *, named: bool = False) -> list[Field]:
-    return [Field(outer, spec, named=named) for outer, spec in specs.items()]
+def _rule(word: str, *, renamed: bool) -> shape.Attribute:
+    rule: Any = {"as" if renamed else "type": word}
+    return cast("shape.Attribute", rule)
+
+
+def fields(specs: shape.Attributes, *, renamed: bool = False) -> list[Field]:
+    return [Field(outer, spec, renamed=renamed) for outer, spec in specs.items()]
 
 
 def as_number(value: str) -> int | float | None:

@@ -23,11 +23,11 @@ import html
 import json
 import re
 from collections.abc import Container
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from ..errors import UsageError
 from .rules import Rules
-from .tree import Mark, Node, walk
+from .tree import Attrs, Mark, Node, walk
 
 WORD = "callsheet"
 COMMENT = re.compile(rf"<!-- {WORD} (\{{[^\n]*\}}) -->\s*")
@@ -38,6 +38,17 @@ OURS = re.compile(rf"<!--\s*/?\s*{WORD}\b|<span[^>]*\sdata-{WORD}\b")
 LABEL = r"[^\s<>\"&{}](?:[^<>\"&{}\n]*[^\s<>\"&{}])? [0-9a-f]{8}"
 REFERENCE = re.compile(rf"<!-- {WORD} ({LABEL})( /)? -->\s*")
 NOT_IN_LABEL = re.compile(r"[<>\"&{}\s]+|-{2,}")
+
+
+class Carried(TypedDict, total=False):
+    """A node as JSON; `open` where what it holds follows as Markdown, up to the end."""
+
+    kind: Required[str]
+    attrs: Attrs
+    text: str
+    marks: list[list[Any]]
+    content: list[Carried]
+    open: int
 
 
 class DamagedError(ValueError):
@@ -95,7 +106,7 @@ def span(value: Any, words: str) -> str:
     return f'<span data-{WORD}="{packed(value).replace(chr(34), "&quot;")}">{words}</span>'
 
 
-def unpacked(words: str) -> dict[str, Any] | None:
+def unpacked(words: str) -> Attrs | None:
     try:
         value = json.loads(words)
     except (ValueError, RecursionError):
@@ -103,19 +114,19 @@ def unpacked(words: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def from_comment(words: str) -> dict[str, Any] | None:
+def from_comment(words: str) -> Attrs | None:
     match = COMMENT.fullmatch(words)
     return unpacked(match[1]) if match else None
 
 
-def from_span(tag: str) -> dict[str, Any] | None:
+def from_span(tag: str) -> Attrs | None:
     match = SPAN.fullmatch(tag)
     return unpacked(html.unescape(match[1])) if match else None
 
 
-def flat(node: Node) -> dict[str, Any]:
+def flat(node: Node) -> Carried:
     """A node as JSON, without what it has not."""
-    result: dict[str, Any] = {"kind": node.kind}
+    result: Carried = {"kind": node.kind}
     if node.attrs:
         result["attrs"] = node.attrs
     if node.text:

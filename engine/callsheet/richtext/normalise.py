@@ -28,14 +28,14 @@ class Fitter:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
-        self._rows: dict[str, str] = rules.with_key("row")
+        self._rows = rules.rows
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
 
     def root(self, root: Node) -> Node:
         content = [
             node for child in _wrapped(root, self.rules) for node in self.place(child, root) if not isinstance(node, Up)
         ]
-        return root.having(content or [Node(self.rules.get(root.kind, "empty"))])
+        return root.having(content or [Node(self.rules.of(root.kind)["empty"])])
 
     def place(self, child: Node, parent: Node, *, raised: bool = False) -> list[Node]:
         """The nodes that stand for `child` in `parent`; those that must go further up are `Up`."""
@@ -44,9 +44,9 @@ class Fitter:
             return self._settled(child, parent)
         if not raised and (wrapper := self._wrapper(child, parent)):
             return self.place(Node(wrapper, content=[child]), parent)
-        for attempt in rules.get(child.kind, "unfit", ()):
+        for attempt in rules.of(child.kind).get("unfit", ()):
             if attempt == "split":
-                if rules.get(parent.kind, "splits") or rules.get(parent.kind, "ends"):
+                if rules.of(parent.kind).get("splits") or rules.of(parent.kind).get("ends"):
                     return [_up(child)]
             elif attempt in FLATTEN:
                 self._note(child, parent)
@@ -78,7 +78,7 @@ class Fitter:
 
     def _wrapper(self, child: Node, parent: Node) -> str | None:
         """The kind that `parent` is made of, when its definition says so and it can hold the child."""
-        kind: str | None = self.rules.get(parent.kind, "empty")
+        kind = self.rules.of(parent.kind).get("empty")
         holds = self.rules.holds.get(kind or "", frozenset())
         if kind is None or kind in {parent.kind, child.kind}:
             return None
@@ -89,13 +89,8 @@ class Fitter:
         """The node as another kind: around it where that kind holds it, in its place otherwise."""
         if child.kind in self.rules.holds.get(kind, ()):
             return Node(kind, content=[child])
-        sign = self._sign(child)
+        sign = self.rules.sign(child.kind, child.attrs)
         return Node(kind, dict(child.attrs), [*([text(sign + " ")] if sign else []), *child.content], "", child.marks)
-
-    def _sign(self, node: Node) -> str:
-        """What stands for the state of an item of a special list in an ordinary one."""
-        signs: dict[str, dict[str, Any]] = self.rules.get(node.kind, "bullets", {})
-        return next((sign for sign, attrs in signs.items() if attrs.items() <= node.attrs.items()), "")
 
     # --- a node that may stand where it is ---
 
@@ -128,7 +123,7 @@ class Fitter:
                         pieces.append(self._finished(node.having(current), first=not pieces))
                         current = []
                     pieces.append(part if isinstance(part, Up) else _up(part))
-                    ended = ended or bool(self.rules.get(node.kind, "ends"))
+                    ended = ended or bool(self.rules.of(node.kind).get("ends"))
                 else:
                     current.append(part)
         if current or not pieces:
@@ -174,7 +169,7 @@ class Fitter:
         form = self.rules.forms[node.kind][0]
         if node.content and node.content[0].kind in self.rules.inline:
             return node if node.kept else _holding(node, spaces_out(merged(node.content)))
-        empty = None if node.kept and form.table.get("hollow") else self.rules.get(node.kind, "empty")
+        empty = None if node.kept and form.table.get("hollow") else self.rules.of(node.kind).get("empty")
         missing = form.starts and not (node.content and node.content[0].kind in form.starts) and not node.kept
         if empty and (not node.content or missing) and (first or not node.content or missing):
             return node.having([*self._settled(Node(empty), node), *node.content])
@@ -203,7 +198,7 @@ class Fitter:
         dropped = [mark for mark, keep in zip(node.marks, self._marks[key], strict=True) if not keep]
         for mark in dropped:
             self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
-            if node.kind in self.rules.get(mark.kind, "insists", ()):
+            if node.kind in self.rules.of(mark.kind).get("insists", ()):
                 return self.with_marks(text(says(node, self.rules), node.marks), parent)
         return Node(node.kind, node.attrs, node.content, node.text, kept, node.kept)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .rules import Rules
-from .tree import Node, walk
+from .tree import Attrs, Node, walk
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
@@ -18,13 +18,13 @@ def says(node: Node, rules: Rules) -> str:
         return node.text
     if node.kind == "break":
         return "\n"
-    template = rules.get(node.kind, "says")
+    template = rules.of(node.kind).get("says")
     if template is None:
         return "".join(says(child, rules) for child in node.content)
     return PLACEHOLDER.sub(lambda match: _first(node.attrs, match[1].split("|")), template)
 
 
-def _first(attrs: Mapping[str, Any], names: list[str]) -> str:
+def _first(attrs: Attrs, names: list[str]) -> str:
     for name in names:
         value: Any = attrs
         for part in name.split("."):

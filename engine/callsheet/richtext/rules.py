@@ -4,60 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from .fields import Field, fields
+from .tree import Attrs
 
-Definition = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ..language.shape import richtext as shape
 
-_WORDS = ("text", "link", "alone")  # what makes a construct out of words, such as a mention: not in text from elsewhere
+    Definitions = Mapping[str, shape.NodeDefinition]
 
 
 class NodeForm:
     """One way a kind is said in the document format."""
 
-    def __init__(self, kind: str, table: Mapping[str, Any]) -> None:
+    def __init__(self, kind: str, table: shape.DocumentForm) -> None:
         self.kind = kind
-        self.type: str = table["type"]
+        self.type = table["type"]
         self.table = table
-        self.fixed: Mapping[str, Any] = table.get("fixed", {})
+        self.fixed: Attrs = table.get("fixed", {})
         self.fields: list[Field] = fields(table.get("attrs", {}))
         self.known = {field.outer: field for field in self.fields}
         self.demands = [field for field in self.fields if field.needed and field.default is None]
         self.has_attrs = "attrs" in table
         self.marks = frozenset(table.get("marks", ()))
         self.starts = frozenset(table.get("starts", ()))
-        self.least: int = table.get("least", 0)
-        self.most: int = table.get("most", 0)
-        self.address: str | None = table.get("address")
-        self.one: list[str] = table.get("one", [])
+        self.least = table.get("least", 0)
+        self.most = table.get("most", 0)
+        self.address = table.get("address")
 
 
-def resolved(nodes: Mapping[str, Definition]) -> dict[str, dict[str, Any]]:
+def resolved(nodes: Definitions) -> dict[str, shape.NodeDefinition]:
     """Definitions with `like` carried out: what is not said is as in the other one."""
-    result: dict[str, dict[str, Any]] = {}
+    result: dict[str, shape.NodeDefinition] = {}
     for kind, table in nodes.items():
-        base = dict(nodes[table["like"]]) if "like" in table else {}
-        form = {**base["adf"], **table["adf"]} if base and "adf" in table else table.get("adf")
-        result[kind] = {**base, **table, **({"adf": form} if form else {})}
+        base = nodes[table["like"]] if "like" in table else None
+        if base is None:
+            result[kind] = table
+            continue
+        merged = cast("shape.NodeDefinition", {**base, **table})
+        own, other = table.get("adf"), base.get("adf")
+        if isinstance(own, dict) and isinstance(other, dict):
+            merged["adf"] = cast("shape.DocumentForm", {**other, **own})
+        result[kind] = merged
     return result
 
 
 class Rules:
-    """What the definitions say, in the shapes that readers and writers ask for."""
+    """What the definitions say, in the shapes that readers and writers ask for.
 
-    def __init__(self, nodes: Mapping[str, Definition], *, literal: bool = False) -> None:
+    In `literal` text, which is not a person's own, no words of Markdown make a mention, a macro or the like.
+    """
+
+    def __init__(self, nodes: Definitions, *, literal: bool = False) -> None:
         self.nodes = resolved(nodes)
         self.literal = literal
-        self.groups = {kind: table["group"] for kind, table in self.nodes.items()}
+        self._worded: Definitions = {} if literal else self.nodes
+        self.groups: dict[str, str] = {kind: table["group"] for kind, table in self.nodes.items()}
         self.inline = frozenset(kind for kind, group in self.groups.items() if group == "inline")
         self.marks = frozenset(kind for kind, group in self.groups.items() if group == "mark")
 
     def group(self, kind: str) -> str:
-        return str(self.groups.get(kind, "block"))
+        return self.groups.get(kind, "block")
 
-    def get(self, kind: str, key: str, default: Any = None) -> Any:
-        return self.nodes.get(kind, {}).get(key, default)
+    def of(self, kind: str) -> shape.NodeDefinition:
+        """The definition of a kind; an empty one for a kind that has none."""
+        return self.nodes.get(kind) or {}
+
+    # --- the document format ---
 
     @cached_property
     def forms(self) -> dict[str, list[NodeForm]]:
@@ -85,9 +99,9 @@ class Rules:
         return {kind: self._spelt(form for form in forms) for kind, forms in self.forms.items()}
 
     def _spelt(self, forms: Iterable[NodeForm]) -> frozenset[str]:
-        named = {name for form in forms for name in form.table.get("holds", ())}
+        names = {name for form in forms for name in form.table.get("holds", ())}
         return frozenset(
-            named - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in named else set())
+            names - {"inline"} | ((self.inline & self.forms.keys()) - {"image"} if "inline" in names else set())
         )
 
     @cached_property
@@ -107,14 +121,83 @@ class Rules:
     @cached_property
     def excluded(self) -> dict[str, frozenset[str]]:
         """Mark → marks that cannot stand with it."""
-        return {kind: frozenset(self.nodes[kind].get("excludes", ())) for kind in self.marks}
+        return {kind: frozenset(self.of(kind).get("excludes", ())) for kind in self.marks}
 
-    def with_key(self, key: str) -> dict[str, Any]:
-        """Kind → what its definition says under `key`, for those that say it."""
-        if self.literal and key in _WORDS:
-            return {}
-        return {kind: table[key] for kind, table in self.nodes.items() if key in table}
+    # --- Markdown ---
 
-    def rows(self, format_name: str) -> list[tuple[str, dict[str, Any]]]:
-        """(kind, form) of every form in a format, in the order of the definitions."""
-        return [(kind, form) for kind, table in self.nodes.items() for form in table.get(format_name, ())]
+    @cached_property
+    def alerts(self) -> dict[str, dict[str, Attrs]]:
+        """Kind → word of its alerts → attributes."""
+        return {kind: said["alerts"] for kind, said in self.nodes.items() if "alerts" in said}
+
+    @cached_property
+    def markers(self) -> dict[str, dict[str, Attrs]]:
+        """Kind of a special item → what it starts with → attributes."""
+        return {kind: said["markers"] for kind, said in self.nodes.items() if "markers" in said}
+
+    @cached_property
+    def listed(self) -> dict[str, str]:
+        """Kind of a list with special items → their kind."""
+        return {kind: said["items"] for kind, said in self.nodes.items() if "items" in said}
+
+    @cached_property
+    def tags(self) -> dict[str, list[shape.HtmlForm]]:
+        """Kind → the HTML that says it."""
+        said = {kind: found["html"] for kind, found in self.nodes.items() if "html" in found}
+        every = {kind: forms if isinstance(forms, list) else [forms] for kind, forms in said.items()}
+        return {k: [{"tag": one} if isinstance(one, str) else one for one in forms] for k, forms in every.items()}
+
+    @cached_property
+    def links(self) -> dict[str, shape.LinkForm]:
+        """Kind → how it is written as a link."""
+        return {kind: said["link"] for kind, said in self._worded.items() if "link" in said}
+
+    @cached_property
+    def texts(self) -> dict[str, list[str]]:
+        """Kind → templates of the words that say it."""
+        return {kind: said["text"] for kind, said in self._worded.items() if "text" in said}
+
+    @cached_property
+    def alone(self) -> dict[str, list[str]]:
+        """Kind → words that say it where they are a whole paragraph."""
+        return {kind: said["alone"] for kind, said in self._worded.items() if "alone" in said}
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """Kind → what becomes of several linked ones that are a whole paragraph."""
+        return {kind: said["row"] for kind, said in self.nodes.items() if "row" in said}
+
+    def names(self, format_name: str) -> dict[str, dict[str, dict[str, str]]]:
+        """Kind → attribute → value in Markdown → what a format calls it."""
+        said = {kind: found["names"] for kind, found in self.nodes.items() if "names" in found}
+        return {kind: formats[format_name] for kind, formats in said.items() if format_name in formats}
+
+    def sign(self, kind: str, attrs: Attrs) -> str:
+        """What stands for the state of a special item in an ordinary one; empty where nothing does."""
+        signs = self.of(kind).get("bullets", {})
+        return next((sign for sign, said in signs.items() if said.items() <= attrs.items()), "")
+
+    # --- the wiki's formats ---
+
+    def storage_forms(self) -> list[tuple[str, shape.StorageForm]]:
+        """(kind, form) of every form in storage XHTML, in the order of the definitions."""
+        return [(kind, form) for kind, said in self.nodes.items() for form in said.get("storage", ())]
+
+    def wiki_forms(self) -> list[tuple[str, shape.WikiForm]]:
+        """(kind, form) of every form in wiki markup, in the order of the definitions."""
+        return [(kind, form) for kind, said in self.nodes.items() for form in said.get("wiki", ())]
+
+    @cached_property
+    def frame(self) -> shape.MacroFrame:
+        """What every macro of storage XHTML is made of."""
+        return self.of("macro").get("frame") or cast("shape.MacroFrame", {})
+
+    @cached_property
+    def onto(self) -> dict[str, dict[str, str]]:
+        """Kind → its attribute → that of the node in it."""
+        return {kind: said["onto"] for kind, said in self.nodes.items() if "onto" in said}
+
+    @cached_property
+    def styles(self) -> dict[str, shape.Styled]:
+        """Mark on blocks → the declaration that says it in storage XHTML."""
+        return {kind: said["style"] for kind, said in self.nodes.items() if "style" in said}

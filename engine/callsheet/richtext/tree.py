@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from dataclasses import field as slot
 from typing import Any, NamedTuple
 
+Attrs = dict[str, Any]  # neutral name -> a JSON value; it may come from anybody, so nothing is sure of the value
 MAX_DEPTH = 100  # nodes above one another; what is deeper is read as content of the deepest
 
 
 class Mark(NamedTuple):
     kind: str
-    attrs: dict[str, Any]
+    attrs: Attrs
 
 
 @dataclass(slots=True)
 class Node:
     kind: str
-    attrs: dict[str, Any] = slot(default_factory=dict)
+    attrs: Attrs = slot(default_factory=dict)
     content: list[Node] = slot(default_factory=list)
     text: str = ""
     marks: tuple[Mark, ...] = ()

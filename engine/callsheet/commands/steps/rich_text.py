@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, Conflict, UsageError
-from ...richtext import convert
+from ...richtext import Options, convert
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def front_matter(text: str) -> dict[str, Any]:
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
-    options = {
+    options: Options = {
         "literal": source == "markdown" and context.is_literal(text),
         "beside": getattr(text, "beside", None),
     }

@@ -101,7 +101,7 @@ class StorageForm(Shape, total=False):
     """An element or macro of storage XHTML."""
 
     element: str
-    macro: Annotated[str, Field(description="The macro's name, in the frame that the kind `macro` describes.")]
+    macro: Annotated[str, Field(description="The macro's name, in the `frame` of the kind `macro`.")]
     set: Annotated[dict[str, Any], Field(description="Neutral attributes that this form stands for.")]
     fixed: Annotated[dict[str, str], Field(description="Attributes or parameters that tell this form from others.")]
     attrs: Attributes
@@ -118,10 +118,16 @@ class StorageForm(Shape, total=False):
     columns: Columns
     skip: Annotated[list[str], Field(description="Elements between it and its children that say nothing.")]
     says: Annotated[str, Field(description="The neutral attribute that is its text.")]
-    name: Annotated[str, Field(description="Of the frame: the attribute with the macro's or parameter's name.")]
-    parameter: Annotated[str, Field(description="Of the frame: the element of a parameter.")]
-    rich: Annotated[str, Field(description="Of the frame: the element of a body of blocks.")]
-    plain: Annotated[str, Field(description="Of the frame: the element of a body of text.")]
+
+
+class MacroFrame(Shape, total=False):
+    """The elements that every macro of storage XHTML is made of."""
+
+    element: Required[str]
+    name: Required[Annotated[str, Field(description="The attribute with the macro's or parameter's name.")]]
+    parameter: Required[Annotated[str, Field(description="The element of a parameter.")]]
+    rich: Required[Annotated[str, Field(description="The element of a body of blocks.")]]
+    plain: Required[Annotated[str, Field(description="The element of a body of text.")]]
 
 
 class ExtensionForm(Shape, total=False):
@@ -242,6 +248,7 @@ class NodeDefinition(Shape, total=False):
     style: Annotated[Styled, Field(description="Of a mark on blocks: how storage XHTML says it.")]
     divided: Divided
     onto: Annotated[dict[str, str], Field(description="Its attribute → that of the node in it, in storage XHTML.")]
+    frame: MacroFrame
     extension: ExtensionForm
     document: DocumentFrame
     adf: DocumentForm | list[DocumentForm]

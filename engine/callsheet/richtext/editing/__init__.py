@@ -7,8 +7,7 @@ text, under a name that the document is asked for (see `lossless_markers`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump
@@ -28,11 +27,14 @@ from .storage_edit import StorageEdit
 from .storage_parts import StorageParts
 from .verify import clean, settle
 
+if TYPE_CHECKING:
+    from ..rules import Definitions
+
 
 class Editing:
     """One document of a format, `storage` or `adf`; `section` is the heading of the part that is meant."""
 
-    def __init__(self, source: Any, format: str, nodes: Mapping[str, Any], section: str | None = None) -> None:
+    def __init__(self, source: Any, format: str, nodes: Definitions, section: str | None = None) -> None:
         self.source = source
         self.format = format
         self.nodes = nodes

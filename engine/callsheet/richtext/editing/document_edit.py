@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ..adf import Writer, form_of
+from ..adf import Raw, Writer, form_of
 from ..normalise import Fitter, Up
 from ..rules import Rules
 from ..tree import Losses, Node, text
 from .align import increasing
 from .blocks import Merger, MisfitError
-from .document_parts import DocumentParts, Json, wrapped
+from .document_parts import DocumentParts, wrapped
 from .parts import FRAMED, Part, Token, Wrapper, shape, tokens_of
 from .words import Output, merged
 
 
 class DocumentEdit:
-    def __init__(self, parts: DocumentParts, losses: Losses, references: dict[str, Any], count: int) -> None:
+    def __init__(self, parts: DocumentParts, losses: Losses, references: Mapping[str, Any], count: int) -> None:
         self.rules: Rules = parts.rules
         self.parts = parts
         self.reader = parts.reader
@@ -26,7 +27,7 @@ class DocumentEdit:
         self.writer.counts = dict.fromkeys(self.rules.nodes, count)
         self.merger = Merger(self.rules, self)
 
-    def edited(self, root: Part, nodes: list[Node]) -> Json:
+    def edited(self, root: Part, nodes: list[Node]) -> Raw:
         content = self.merger.blocks(root, nodes)
         return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
 
@@ -47,7 +48,7 @@ class DocumentEdit:
         return self.around(part, node, inner)
 
     def around(self, part: Part, node: Node, inner: list[Any]) -> list[Any]:
-        raw: Json = part.source
+        raw: Raw = part.source
         if part.label or (node.kind == part.kind and node.attrs == part.attrs):
             return [{**raw, "content": inner}]
         form = self.reader.form(raw, mark=False)
@@ -161,7 +162,7 @@ class DocumentEdit:
             raise MisfitError
         return [self.writer.node(one) for one in placed], None
 
-    def _text(self, words: str, output: Output, parent: Node) -> Json:
+    def _text(self, words: str, output: Output, parent: Node) -> Raw:
         marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
         read = text(words, self.reader.marks({"marks": marks}))
         fitted = self.fitter.with_marks(read, Node(parent.kind))
@@ -187,7 +188,7 @@ class DocumentEdit:
         return {**raw, "attrs": found[1]} if found else raw
 
 
-def respelt(content: list[Json], words: str) -> list[Json]:
+def respelt(content: list[Raw], words: str) -> list[Raw]:
     """Runs of plain text with other words in them: only those that differ are new."""
     start, end = 0, len(content)
     while start < end and words.startswith(content[start].get("text", "")):
@@ -200,7 +201,7 @@ def respelt(content: list[Json], words: str) -> list[Json]:
     return [*content[:start], *([{**first, "text": words}] if words else []), *content[end:]]
 
 
-def _only(raw: Json) -> Json:
+def _only(raw: Raw) -> Raw:
     return {"text": raw["text"]}
 
 

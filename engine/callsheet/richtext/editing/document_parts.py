@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..adf import Reader
+from ..adf import Raw, Reader
 from ..lossless_markers import label
 from ..plain_text import says
 from ..rules import NodeForm, Rules
-from ..tree import MAX_DEPTH, Losses, Mark, Node
+from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
 from .parts import FRAMED, TOKEN, Part, Piece, Token, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
-Json = dict[str, Any]
 LINES = ("paragraph", "heading", "task", "decision")
 NAMED = ("layout", "column", "bodied", "syncbody")  # what holds blocks and has no construct in Markdown
 SHOWN = ("extensionKey", "text", "url", "title", "shortName", "name", "resourceId", "id")
@@ -26,11 +25,11 @@ class DocumentParts:
         self.reader = Reader(rules, Losses())
         self._wrappers: dict[str, Wrapper] = {}
 
-    def root(self, document: Json) -> Part:
+    def root(self, document: Raw) -> Part:
         """Raises UsageError when it is no document."""
         return Part("doc", {}, document, self._blocks(document, 1))
 
-    def _blocks(self, raw: Json, depth: int) -> list[Part]:
+    def _blocks(self, raw: Raw, depth: int) -> list[Part]:
         return [part for child in _content(raw) for part in self._block(child, depth)]
 
     def _block(self, raw: Any, depth: int) -> list[Part]:
@@ -53,14 +52,14 @@ class DocumentParts:
             return [self._reference(raw)]
         return [self._container(raw, form, said, depth)]
 
-    def _container(self, raw: Json, form: NodeForm, said: Json, depth: int) -> Part:
+    def _container(self, raw: Raw, form: NodeForm, said: Attrs, depth: int) -> Part:
         parts = self._blocks(raw, depth + 1)
         if form.kind in NAMED or (form.kind == "panel" and not said):
             own = {key: value for key, value in raw.items() if key != "content"}
             return Part(form.kind, {}, raw, parts, label=label(self._name(raw), _key(own)))
         return Part(form.kind, said, raw, parts)
 
-    def _figure(self, raw: Json) -> Part:
+    def _figure(self, raw: Raw) -> Part:
         """An image, which stands in a paragraph of its own in Markdown."""
         found = self.reader.node(raw, 1)
         image = next((child for child in found[0].content if child.kind == "image"), None) if found else None
@@ -107,7 +106,7 @@ class DocumentParts:
                 found += self._atom(raw, form, stack)
         return settled(found)
 
-    def _stack(self, raw: Json) -> tuple[Wrapper, ...]:
+    def _stack(self, raw: Raw) -> tuple[Wrapper, ...]:
         found = raw.get("marks")
         return tuple(self._wrapper(mark) for mark in (found if isinstance(found, list) else ()))
 
@@ -134,14 +133,14 @@ class DocumentParts:
         return tokens
 
 
-def wrapped(raw: Json, reader: Reader) -> Json | None:
+def wrapped(raw: Raw, reader: Reader) -> Raw | None:
     """The paragraph that holds the words of an item, which should hold them itself."""
     content = _content(raw)
     form = reader.form(content[0], mark=False) if len(content) == 1 and isinstance(content[0], dict) else None
     return content[0] if form is not None and form.kind == "paragraph" else None
 
 
-def _content(raw: Json) -> list[Any]:
+def _content(raw: Raw) -> list[Any]:
     found = raw.get("content")
     return found if isinstance(found, list) else []
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tree import Mark, Node, merged, text
+from ..tree import Attrs, Mark, Node, merged, text
 
 TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
@@ -83,7 +83,7 @@ class Part:
     """A block: `parts` where it holds blocks, `line` where it holds words, `words` where it is plain text."""
 
     kind: str
-    attrs: dict[str, Any]
+    attrs: Attrs
     source: Any
     parts: list[Part] | None = None
     line: list[Token] | None = None

@@ -9,10 +9,10 @@ from xml.sax.saxutils import quoteattr
 from ..fields import Field
 from ..storage.forms import StorageForm
 from ..storage.xml import NOT_XML, Element, escaped
-from ..tree import Mark
+from ..tree import Attrs, Mark
 
 
-def patched(source: str, element: Element, form: StorageForm, changed: dict[str, Any], end: int) -> str | None:
+def patched(source: str, element: Element, form: StorageForm, changed: Attrs, end: int) -> str | None:
     """The source of an element up to `end` with other values; None where one of them has no place there."""
     splices: list[tuple[int, int, str]] = []
     for name, value in changed.items():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..markdown.blocks import BlockReader
 from ..markdown.unsupported import LANGUAGE, SAID
 from ..markdown.write import BlockWriter
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, text
+from ..tree import Attrs, Losses, Mark, Node, text
 
 LONG = 10**8  # numbers of items stay below it
 LINKED = ("href", "title")
@@ -21,7 +19,7 @@ class Sayable:
         self.writer = BlockWriter(rules, Losses(), lossless=False)
         self._marks: dict[str, Mark | None] = {}
         self._nodes: dict[str, list[Node] | None] = {}
-        self.alerts = rules.with_key("alerts")
+        self.alerts = rules.alerts
 
     def mark(self, mark: Mark) -> Mark | None:
         """The mark as it reads back; None where Markdown has none for it."""
@@ -67,15 +65,15 @@ class Sayable:
         back = self._back([said])
         return back if len(back) == 1 and back[0].text == said.text else None
 
-    def _tries(self, node: Node) -> list[dict[str, Any]]:
+    def _tries(self, node: Node) -> list[Attrs]:
         """The sets of attributes that a construct of Markdown could say."""
         if node.kind == "image":
             return [{name: node.attrs[name] for name in ("url", "alt") if node.attrs.get(name)}]
-        link = self.rules.get(node.kind, "link", {})
+        link = self.rules.of(node.kind).get("link", {})
         sets = [[link["attr"], link["label"]]] if link and node.attrs.get(link["label"]) else []
         sets += [one.fields for one in self.writer.spans.reader.patterns.templates if one.kind == node.kind]
         sets += [[link["attr"]]] if link else []
-        html = self.rules.get(node.kind, "html")
+        html = self.rules.of(node.kind).get("html")
         tagged = html.get("attrs", {}) if isinstance(html, dict) else {}
         sets += (
             [[said if isinstance(said, str) else said.get("as", name) for name, said in tagged.items()]]
@@ -98,12 +96,12 @@ class Sayable:
         words = self.writer.blocks(nodes)
         return "***" + words[3:] if words.startswith("---\n") else words  # no front matter
 
-    def attrs(self, kind: str, attrs: dict[str, Any]) -> dict[str, Any]:
+    def attrs(self, kind: str, attrs: Attrs) -> Attrs:
         """The attributes of a block that Markdown's construct for it says, as they read back."""
         if kind == "panel":
             return dict(self.alert(kind, attrs) or {})
         if kind == "decision":
-            return dict(next(iter(self.rules.get(kind, "markers", {"": {}}).values())))
+            return dict(next(iter(self.rules.of(kind).get("markers", {"": {}}).values())))
         said = {name: attrs[name] for name in SAID.get(kind, ()) if attrs.get(name) is not None}
         if kind == "numbers" and not (isinstance(said.get("start", 1), int) and 1 < said.get("start", 1) < LONG):
             said.pop("start", None)
@@ -116,7 +114,7 @@ class Sayable:
         )
         return {name: value for name, value in said.items() if name not in one}
 
-    def alert(self, kind: str, attrs: dict[str, Any]) -> dict[str, Any] | None:
+    def alert(self, kind: str, attrs: Attrs) -> Attrs | None:
         """The attributes of the alert that says this panel."""
         return next((a for a in self.alerts.get(kind, {}).values() if a.items() <= attrs.items()), None)
 

@@ -159,7 +159,7 @@ class StorageEdit:
         """A node of which Markdown now says something else: its words, which may have marks, or its attributes."""
         node = token.node or Node("text")
         source = str(old.pieces[0].source)
-        words: str | None = node.attrs.get(self.rules.get(node.kind, "link", {}).get("label", ""))
+        words: str | None = node.attrs.get(self.rules.of(node.kind).get("link", {}).get("label", ""))
         if node.kind == "figure":
             words, node = caption_of(node), node.content[0]
         if old.label and words:

@@ -57,7 +57,7 @@ class StorageParts:
         self.sayable = sayable
         self.words = StorageWords(source, rules, sayable)
         self.forms = self.words.forms
-        self.items = rules.with_key("items")
+        self.items = rules.listed
         self._block: dict[int, bool] = {}
 
     def root(self) -> Part:
@@ -147,10 +147,8 @@ class StorageParts:
 
     def _body(self, element: Element, form: StorageForm | None) -> Element | None:
         if form is None or form.macro is not None:
-            body = (form.table.get("body") if form else None) or "rich"
-            return element.child(self.forms.frame[body])
-        name = form.table.get("body")
-        return element.child(name) if name and name != "plain" else element
+            return element.child((form.body if form else None) or self.forms.frame["rich"])
+        return element.child(form.body) if form.body else element
 
     def _line(self, element: Element, form: StorageForm) -> list[Part]:
         lead, line = self.words.line(element.children)

@@ -10,7 +10,7 @@ from ..lossless_markers import label
 from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words, escaped
-from ..tree import Mark, Node
+from ..tree import Attrs, Mark, Node
 from .parts import FRAMED, Piece, Token, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
@@ -104,7 +104,7 @@ class StorageWords:
             if "label" in form.table:
                 body = next((b for name in form.table["label"].values() if (b := element.child(name))), None)
                 words = " ".join(body.text().split()) if body else ""
-                named = self.rules.get(form.kind, "link", {}).get("label", "label")
+                named = self.rules.of(form.kind).get("link", {}).get("label", "label")
                 attrs = {k: v for k, v in attrs.items() if k != named} | ({named: words} if words else {})
             node = Node(form.kind, attrs)
             body = self._caption(element) if node.kind == "image" else body
@@ -148,7 +148,7 @@ def words_in(element: Element) -> bool:
 
 def marks_of(stack: tuple[Wrapper, ...]) -> tuple[Any, ...]:
     """The marks that Markdown says, each kind once."""
-    found: dict[str, Any] = {}
+    found: Attrs = {}
     for wrapper in stack:
         if wrapper.mark is not None:
             found.setdefault(wrapper.mark.kind, wrapper.mark)

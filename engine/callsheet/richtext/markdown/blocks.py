@@ -59,15 +59,13 @@ class BlockReader:
         self.parser = Parser()
         self.inline = InlineReader(self.parser, rules, Patterns(rules, cards=cards), soft_break=soft_break)
         self.assembler = Assembler(rules, self.inline.tags, self.inner)
-        self.alerts = {
-            name: (kind, attrs) for kind, named in rules.with_key("alerts").items() for name, attrs in named.items()
-        }
+        self.alerts = {name: (kind, attrs) for kind, named in rules.alerts.items() for name, attrs in named.items()}
         self.collapsible = self.inline.tags.kind("details") or "quote"
-        self.outlines = {word.lower(): kind for kind, words in rules.with_key("alone").items() for word in words}
-        markers = rules.with_key("markers")
+        self.outlines = {word.lower(): kind for kind, words in rules.alone.items() for word in words}
+        markers = rules.markers
         self.markers = {sign: (kind, attrs) for kind, signs in markers.items() for sign, attrs in signs.items()}
         self._marker = re.compile(f"(?:{'|'.join(map(re.escape, self.markers)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
-        self.lists = {items: kind for kind, items in rules.with_key("items").items()}
+        self.lists = {items: kind for kind, items in rules.listed.items()}
         self._nested = 0
         self._notes: dict[str, Node] = {}
         self._finishers: dict[str, Callable[[Node], list[Node]]] = {
@@ -221,8 +219,7 @@ class BlockReader:
     def _signed(self, item: Node) -> None:
         """Puts the sign of a special item back into an ordinary one, as a character of its own where there is one."""
         kind, attrs = self.markers[item.text]
-        signs = self.rules.get(kind, "bullets", {})
-        sign = next((sign for sign, said in signs.items() if said == attrs), item.text)
+        sign = self.rules.sign(kind, attrs) or item.text
         item.text = ""
         if not item.content or item.content[0].kind != "paragraph":
             item.content.insert(0, Node("paragraph"))

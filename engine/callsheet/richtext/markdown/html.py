@@ -19,7 +19,7 @@ from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, Element
 from .inline import tidied
-from .tags import Attrs, Tags
+from .tags import Given, Tags
 
 MOST = 30  # elements in one another; what is deeper has no element of its own
 SPACE = re.compile(r"[ \t\n\r\f]+")
@@ -105,7 +105,7 @@ class _Builder(HTMLParser):
         if self.hidden:
             return
         self._close_before(tag)
-        given: Attrs = dict(attrs)
+        given: Given = dict(attrs)
         kind = self.tags.kind(tag)
         if tag in SHOWN_BY_ADDRESS:
             self._by_address(given)
@@ -171,7 +171,7 @@ class _Builder(HTMLParser):
                 found.setdefault(mark.kind, mark)
         return tuple(found.values())
 
-    def _element(self, tag: str, kind: str | None, given: Attrs) -> Element:
+    def _element(self, tag: str, kind: str | None, given: Given) -> Element:
         marks = self.tags.of_marks(tag, given)
         block = {mark.kind for mark in marks if self.tags.on_blocks(mark)}
         around = tuple(mark for mark in marks if mark.kind in block)
@@ -192,7 +192,7 @@ class _Builder(HTMLParser):
         if len(self.stack) < MOST:
             self.stack.append(element)
 
-    def _leaf(self, tag: str, kind: str | None, given: Attrs) -> None:
+    def _leaf(self, tag: str, kind: str | None, given: Given) -> None:
         if kind is None:
             return
         attrs = self.tags.known[tag].attrs(given)
@@ -203,7 +203,7 @@ class _Builder(HTMLParser):
         else:
             self._block(Node(kind, attrs))
 
-    def _by_address(self, given: Attrs) -> None:
+    def _by_address(self, given: Given) -> None:
         address = (given.get("src") or "").strip()
         if address.startswith(("http://", "https://")):
             self._holder().content.append(text(address, (*self._marks(), Mark("link", {"href": address}))))
@@ -296,7 +296,7 @@ class _Builder(HTMLParser):
     def _parts(self, node: Node, element: Element, holds: frozenset[str]) -> list[Node]:
         """The children of a list or table: its parts, and whatever else says something."""
         content = self._blocks(element)
-        if self.rules.group(self.rules.get(node.kind, "empty") or "") != "part":
+        if self.rules.group(self.rules.of(node.kind).get("empty") or "") != "part":
             return content
         return [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
 

@@ -37,7 +37,7 @@ class InlineReader:
         self.patterns = patterns
         self.soft_break = soft_break
         self.tags = Tags(rules)
-        self._links = rules.with_key("link")
+        self._links = rules.links
         self.schemes = tuple(said["scheme"] for said in self._links.values())
         signs = "".join(map(re.escape, patterns.signs))
         line = "" if soft_break == "space" else r"\n"

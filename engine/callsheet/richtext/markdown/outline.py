@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 
-from ..tree import Node, text
+from ..tree import Attrs, Node, text
 from .parser import Parser
 
 OPEN = {
@@ -68,7 +67,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
     parser.blocks(source, take)
 
 
-def _attrs(token: Token) -> dict[str, Any]:
+def _attrs(token: Token) -> Attrs:
     kind = token.type
     if kind == "heading_open":
         return {"level": int(token.tag[1])}

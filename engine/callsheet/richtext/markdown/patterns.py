@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from ..rules import Rules
-from ..tree import Mark, Node, text
+from ..tree import Attrs, Mark, Node, text
 
 URL = r"(?<![\w/])https?://[^\s<>\"\\^`{|}]{1,2000}"
 TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
@@ -18,7 +17,7 @@ FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 class Template:
     """A pattern with fields, `{{` and `}}` standing for braces: read with a regular expression, written by filling."""
 
-    def __init__(self, kind: str, template: str, patterns: dict[str, str], known: dict[str, Any]) -> None:
+    def __init__(self, kind: str, template: str, patterns: dict[str, str], known: Mapping[str, str]) -> None:
         self.kind = kind
         self.known = known
         self.fields: list[str] = []
@@ -36,18 +35,18 @@ class Template:
             end = match.end()
         return "".join(parts) + re.escape(self._template[end:])
 
-    def read(self, words: str) -> dict[str, Any] | None:
+    def read(self, words: str) -> Attrs | None:
         match = self._whole.fullmatch(words)
         return self.attrs(match.groups()) if match else None
 
-    def attrs(self, values: tuple[str | None, ...]) -> dict[str, Any] | None:
-        found: dict[str, Any] = {name: value for name, value in zip(self.fields, values, strict=True) if value}
+    def attrs(self, values: tuple[str | None, ...]) -> Attrs | None:
+        found: Attrs = {name: value for name, value in zip(self.fields, values, strict=True) if value}
         if self.known:
-            name = found.get(self.fields[0])
+            name = found.get(self.fields[0], "")
             return {**found, "text": self.known[name]} if name in self.known else None
         return found
 
-    def write(self, attrs: dict[str, Any]) -> str | None:
+    def write(self, attrs: Attrs) -> str | None:
         """The words for these attributes, or None where they would not be read back."""
         if not all(isinstance(attrs.get(name), str) for name in self.fields):
             return None
@@ -60,9 +59,9 @@ class Patterns:
     def __init__(self, rules: Rules, *, cards: bool = False) -> None:
         self.cards = cards
         self.templates: list[Template] = []
-        for kind, found in rules.with_key("text").items():
-            known = rules.get(kind, "known", {})
-            self.templates += [Template(kind, one, rules.get(kind, "patterns", {}), known) for one in found]
+        for kind, found in rules.texts.items():
+            known = rules.of(kind).get("known", {})
+            self.templates += [Template(kind, one, rules.of(kind).get("patterns", {}), known) for one in found]
         self._regex = re.compile("|".join([f"({URL})", *(f"({one.regex})" for one in self.templates)]))
         self._groups: dict[int, Template] = {}
         number = 2
@@ -111,7 +110,7 @@ class Patterns:
             url
         )
 
-    def write(self, kind: str, attrs: dict[str, Any]) -> tuple[str, list[str]] | None:
+    def write(self, kind: str, attrs: Attrs) -> tuple[str, list[str]] | None:
         """The words for a node and the attributes they say, by the first template that can."""
         for template in self.templates:
             if template.kind == kind and (words := template.write(attrs)) is not None:

@@ -61,7 +61,7 @@ def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside:
 
 def _page_kind(rules: Rules, target: str | None) -> str | None:
     """The kind of a link to a page, where the format has one."""
-    links = rules.with_key("link")
+    links = rules.links
     return next((k for k, said in links.items() if said["scheme"] == PAGE and target in rules.nodes[k]), None)
 
 
@@ -78,7 +78,7 @@ def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, b
             continue
         if len(node.marks) > 1:
             losses.add("the words of a link to a page are plain")
-        said = rules.get(page.kind, "link")["label"]
+        said = rules.links[page.kind]["label"]
         if before == link:
             result[-1].attrs[said] += node.text
         else:

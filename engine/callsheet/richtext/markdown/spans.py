@@ -33,9 +33,9 @@ class SpanWriter:
         self.reader = reader
         self.losses = losses
         self.lossless = lossless
-        said = rules.with_key("html")
-        self.tags = {kind: tags[0] for kind, tags in said.items() if rules.group(kind) == "mark" and _named(tags)}
-        self.links = rules.with_key("link")
+        own = {kind: forms[0] for kind, forms in rules.tags.items() if rules.group(kind) == "mark"}
+        self.tags = {kind: form["tag"] for kind, form in own.items() if form.keys() == {"tag"}}
+        self.links = rules.links
 
     def write(self, content: list[Node], *, single: bool = False) -> str:
         """One paragraph's content; `single` where it must stay on one line."""
@@ -88,8 +88,8 @@ class SpanWriter:
             return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
             said = self.reader.patterns.write(node.kind, node.attrs)
-            form = self.links.get(node.kind, {})
-            self._tell(node, {*(said[1] if said else ()), form.get("attr"), form.get("label"), "text"})
+            form = self.links.get(node.kind)
+            self._tell(node, {*(said[1] if said else ()), *((form["attr"], form["label"]) if form else ()), "text"})
             return [Node(node.kind, node.attrs, [], "", ())]
         self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
@@ -97,7 +97,7 @@ class SpanWriter:
             marks = (*marks, Mark("link", {"href": words}))
         return [text(words, marks)] if words else list(node.content)
 
-    def _tell(self, node: Node, said: set[Any]) -> None:
+    def _tell(self, node: Node, said: set[str]) -> None:
         for image in node.content:
             self._tell(image, said)
         for name in node.attrs:
@@ -202,11 +202,6 @@ def _is_plain(node: Node) -> bool:
         and bool(node.text)
         and bool(PLAIN.fullmatch(node.text))
     )
-
-
-def _named(said: Any) -> bool:
-    """Whether a mark has a tag of its own that says all of it."""
-    return isinstance(said, list) and isinstance(said[0], str)
 
 
 def code_span(words: str) -> str:

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from markdown_it.common.normalize_url import normalizeLink, validateLink
 
 from ..fields import Field, fields
 from ..rules import Rules
-from ..tree import Mark
+from ..tree import Attrs, Mark
 from .elements import ELEMENTS
+
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 ADDRESSES = frozenset({"href", "src"})
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 HEX3 = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])")
 RGB = re.compile(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 
-Attrs = Mapping[str, str | None]
+Given = Mapping[str, str | None]  # the attributes of a tag; None for one without a value
 
 
 class Tag:
     """One kind that a tag says, and how its attributes are read."""
 
-    def __init__(self, kind: str, table: Mapping[str, Any]) -> None:
+    def __init__(self, kind: str, table: shape.HtmlForm) -> None:
         self.kind = kind
-        self.set: Mapping[str, Any] = table.get("set", {})
-        self.fields: list[Field] = fields(table.get("attrs", {}), named=True)
+        self.set: Attrs = table.get("set", {})
+        self.fields: list[Field] = fields(table.get("attrs", {}), renamed=True)
 
-    def attrs(self, given: Attrs) -> dict[str, Any] | None:
+    def attrs(self, given: Given) -> Attrs | None:
         """The neutral attributes; None where one that must be there is not, or is an address that may not be linked."""
         result = dict(self.set)
         for field in self.fields:
@@ -49,10 +52,10 @@ class Tag:
 class Declaration:
     """A mark that a property of CSS, or an attribute of the same meaning, says on any tag."""
 
-    def __init__(self, kind: str, table: Mapping[str, Any], rules: Rules) -> None:
+    def __init__(self, kind: str, table: shape.HtmlForm, rules: Rules) -> None:
         self.kind = kind
-        self.name: str | None = table.get("as")
-        self.values: Mapping[str, Any] = table.get("values", {})
+        self.name = table.get("as")
+        self.values = table.get("values", {})
         known = rules.forms[kind][0].known if kind in rules.forms else {}
         self.field = next((field for field in known.values() if field.name == self.name), None)
 
@@ -81,12 +84,12 @@ class Tags:
         self.known: dict[str, Tag] = {}
         self._styles: dict[str, list[Declaration]] = {}
         self._attrs: dict[str, list[Declaration]] = {}
-        for kind, said in rules.with_key("html").items():
-            for one in said if isinstance(said, list) else [said]:
-                self._learn(kind, {"tag": one} if isinstance(one, str) else one)
+        for kind, forms in rules.tags.items():
+            for form in forms:
+                self._learn(kind, form)
         self._declared = frozenset({"style", *self._attrs})
 
-    def _learn(self, kind: str, table: Mapping[str, Any]) -> None:
+    def _learn(self, kind: str, table: shape.HtmlForm) -> None:
         if "tag" in table:
             self.known.setdefault(table["tag"], Tag(kind, table))
         if "style" in table:
@@ -101,7 +104,7 @@ class Tags:
         tag = self.known.get(name)
         return tag.kind if tag else None
 
-    def of_marks(self, name: str, given: Attrs) -> tuple[Mark, ...]:
+    def of_marks(self, name: str, given: Given) -> tuple[Mark, ...]:
         """The marks of what an element encloses."""
         tag = self.known.get(name)
         attrs = tag.attrs(given) if tag and tag.kind in self.rules.marks else None
@@ -112,7 +115,7 @@ class Tags:
         """Whether a mark stands on paragraphs, not on the words in them."""
         return any(mark.kind in form.marks for form in self.rules.forms.get("paragraph", ()))
 
-    def declared(self, given: Attrs) -> Iterator[Mark]:
+    def declared(self, given: Given) -> Iterator[Mark]:
         for name in self._declared.intersection(given):
             if name == "style":
                 for declaration in (given["style"] or "").split(";"):
@@ -128,5 +131,5 @@ def _address(value: str) -> str | None:
     return normalizeLink(words) if validateLink(words) else None
 
 
-def _marks(found: Any, value: str) -> Iterator[Mark]:
+def _marks(found: Iterable[Declaration], value: str) -> Iterator[Mark]:
     return (mark for one in found if (mark := one.mark(value)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container
 
 from ..adf import SPELLING
 from ..rules import Rules
-from ..tree import Node
+from ..tree import Attrs, Node
 
 MOST = 999_999_999  # nine digits number an item
 LANGUAGE = re.compile(r"[^\s`~]+")
@@ -29,7 +28,7 @@ SAID: dict[str, frozenset[str]] = {
 }
 
 
-def unsaid(node: Node) -> dict[str, Any]:
+def unsaid(node: Node) -> Attrs:
     """The attributes that the node's construct does not say."""
     said = SAID.get(node.kind, frozenset())
     attrs = {name: value for name, value in node.attrs.items() if name not in said}
@@ -43,7 +42,7 @@ def unsaid(node: Node) -> dict[str, Any]:
     return attrs
 
 
-def must_be_carried(node: Node, rules: Rules, constructs: Mapping[str, Any]) -> bool:
+def must_be_carried(node: Node, rules: Rules, constructs: Container[str]) -> bool:
     """Whether the node or one of its parts has no construct, or details that cannot stand before it."""
     if rules.group(node.kind) == "inline":
         return False

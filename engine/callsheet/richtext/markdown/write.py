@@ -1,7 +1,7 @@
 """The neutral tree written as Markdown: blocks.
 
 Readable Markdown says what Markdown has a construct for and announces the rest; in lossless mode the rest is carried
-(see `carry`), and every block is read back to make sure.
+(see `lossless_markers`), and every block is read back to make sure.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from typing import Any
 
 from .. import lossless_markers
 from ..adf import SPELLING
 from ..normalise import fit
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Losses, Node, text, walk
+from ..tree import Attrs, Losses, Node, text, walk
 from .blocks import BlockReader
 from .spans import SpanWriter
 from .tables import html_table, plain_table
@@ -38,9 +37,9 @@ class BlockWriter:
         self.lossless = lossless
         self.reader = BlockReader(rules, Losses())
         self.spans = SpanWriter(rules, self.reader.inline, losses, lossless=lossless)
-        self.alerts = rules.with_key("alerts")
-        self.markers = rules.with_key("markers")
-        self.items = rules.with_key("items")
+        self.alerts = rules.alerts
+        self.markers = rules.markers
+        self.items = rules.listed
         self._writers: dict[str, Callable[[Node], str]] = {
             "paragraph": self._paragraph,
             "heading": self._heading,
@@ -57,7 +56,7 @@ class BlockWriter:
             "image": self._figure,
             "reference": self._reference,
             **dict.fromkeys(self.items, self._list),
-            **dict.fromkeys(rules.with_key("alone"), self._alone),
+            **dict.fromkeys(rules.alone, self._alone),
         }
 
     def document(self, root: Node) -> str:
@@ -119,7 +118,7 @@ class BlockWriter:
             return lossless_markers.comment(lossless_markers.flat(Node("doc", left, marks=node.marks))) + "\n\n" + words
         return words
 
-    def _tell(self, node: Node, left: dict[str, Any]) -> None:
+    def _tell(self, node: Node, left: Attrs) -> None:
         if not self.lossless:
             for name in left:
                 self.losses.add(f"{node.kind}: {name} cannot be said in Markdown")
@@ -169,7 +168,9 @@ class BlockWriter:
         if name is None:
             self.losses.add(f"a panel of type {node.attrs.get('type')!r} became another one")
             near = [
-                one["to"] for one in self.rules.get(node.kind, "alike", ()) if one["from"].items() <= node.attrs.items()
+                one["to"]
+                for one in self.rules.of(node.kind).get("alike", ())
+                if one["from"].items() <= node.attrs.items()
             ]
             name = self._alert(Node(node.kind, near[0])) if near else next(iter(self.alerts[node.kind]))
         inner = self.blocks(node.content) if node.content != [Node("paragraph")] else ""
@@ -198,7 +199,7 @@ class BlockWriter:
 
     def _alone(self, node: Node) -> str:
         """A node that words in a paragraph of their own say."""
-        return str(self.rules.get(node.kind, "alone")[0])
+        return self.rules.alone[node.kind][0]
 
     def _figure(self, node: Node) -> str:
         if node.kind == "image":

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..adf import Reader, form_of
 from ..fields import Field, as_number
 from ..rules import NodeForm, Rules
-from ..tree import Losses, Node
+from ..tree import Attrs, Losses, Node
 from .forms import BESIDE, kept
 from .xml import Element, escaped, tag, written
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
+
 FRAMED = "framed"  # what a node is that could have an element of its own
 HUMP = re.compile(r"(?<!^)([A-Z])")
 HYPHEN = re.compile(r"(?<=[^-])-([a-z])")
@@ -33,7 +35,7 @@ class DocumentNodes:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.frame: dict[str, Any] = rules.get("macro", "document", {})
+        self.frame: shape.DocumentFrame = rules.of("macro").get("document") or cast("shape.DocumentFrame", {})
         self.kinds = frozenset(self.frame.get("kinds", ()))
         self._reader = Reader(rules, Losses())
 
@@ -50,7 +52,7 @@ class DocumentNodes:
         found = self._read(nodes[0], blocks) if len(nodes) == 1 else None
         if found is None:
             return None
-        more: Json = {} if found.kind in self.kinds else {FRAMED: True}
+        more: Attrs = {} if found.kind in self.kinds else {FRAMED: True}
         if others := "".join(written(child) for child in element.elements() if child is not nodes[0]):
             more[BESIDE] = others
         found.attrs |= more
@@ -74,8 +76,8 @@ class DocumentNodes:
                 content.append(inner)
         return Node(form.kind, self._reader.attrs(form, given), content)
 
-    def _attrs(self, element: Element, form: NodeForm) -> Json:
-        found: Json = {}
+    def _attrs(self, element: Element, form: NodeForm) -> Attrs:
+        found: Attrs = {}
         for child in element.elements():
             if child.name == self.frame["attribute"]:
                 name = humped(child.attrs.get("key", ""))

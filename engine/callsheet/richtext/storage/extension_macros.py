@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..rules import Rules
-from ..tree import Node
+from ..tree import Attrs, Node
 from .xml import cdata, escaped, tag
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 
-def as_macro(node: Node, rules: Rules, frame: dict[str, Any], inner: str) -> str | None:
+def as_macro(node: Node, rules: Rules, inner: str) -> str | None:
     """The macro that an extension is; None for one of another type. `inner` is what it holds, written."""
-    table = rules.get("macro", "extension")
+    table = rules.of("macro").get("extension")
     if not table or node.attrs.get("extensionType") != table["type"]:
         return None
     own = node.attrs.get("parameters")
     own = own if isinstance(own, dict) else {}
     values = {str(key): _value(value, table) for key, value in _table(own, table["params"]).items()}
     body = values.pop(table["body"], None)
-    about = _table(own, table["meta"])
+    frame, about = rules.frame, _table(own, table["meta"])
     attrs = {frame["name"]: str(node.attrs.get("extensionKey", ""))}
     attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
     words = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in values.items())
@@ -29,12 +30,12 @@ def as_macro(node: Node, rules: Rules, frame: dict[str, Any], inner: str) -> str
     return tag(frame["element"], attrs, words)
 
 
-def _table(own: Json, name: str) -> Json:
+def _table(own: Attrs, name: str) -> Attrs:
     found = own.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _value(value: Any, table: Json) -> str:
+def _value(value: Any, table: shape.ExtensionForm) -> str:
     """A parameter's value, which most documents have in a table of its own."""
     found = value.get(table["value"]) if isinstance(value, dict) else value
     return "" if found is None else str(found)

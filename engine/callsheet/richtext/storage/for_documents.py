@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..fields import as_number
 from ..rules import Rules
@@ -12,10 +12,13 @@ from .macro_extensions import Extensions
 from .sizes import divide, widen
 from .xml import Element
 
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
+
 
 def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
-    styles, frames = rules.with_key("style"), rules.with_key("onto")
+    styles, frames = rules.styles, rules.onto
     for node in walk(root):
         if frames and node.kind not in frames:
             node.content = [_framed(child, rules, frames) for child in node.content]
@@ -24,10 +27,11 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
             divide(node, rules)
-        for form in rules.get(node.kind, "storage", ()):
+        for form in rules.of(node.kind).get("storage", ()):
             if "columns" in form:
                 widen(node, form["columns"])
-    return Extensions(rules, losses).within(root) if rules.get("macro", "extension") else root
+    extension = rules.of("macro").get("extension")
+    return Extensions(extension, rules, losses).within(root) if extension else root
 
 
 def _count(node: Node, rules: Rules) -> None:
@@ -46,12 +50,12 @@ def _framed(node: Node, rules: Rules, frames: dict[str, dict[str, str]]) -> Node
         return node
     for kind, onto in frames.items():
         said = {name: attributes[outer] for name, outer in onto.items() if outer in attributes}
-        if said and kind in rules.get(node.kind, "unfit", ()):
+        if said and kind in rules.of(node.kind).get("unfit", ()):
             return Node(kind, said, [node])
     return node
 
 
-def _styled(style: Any, kind: str, rules: Rules, styles: dict[str, Any]) -> list[Mark]:
+def _styled(style: Any, kind: str, rules: Rules, styles: dict[str, shape.Styled]) -> list[Mark]:
     """The marks of a block that its style says."""
     if not isinstance(style, str) or kind not in rules.forms:
         return []

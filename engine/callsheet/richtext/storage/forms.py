@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..fields import Field, as_number, fields
 from ..rules import Rules
-from ..tree import Node
+from ..tree import Attrs, Node
 from .xml import Element, well_formed, written
+
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 INSIDE, BESIDE, RICH = "inside", "beside", "rich"  # neutral names of elements that are kept as they are
 
@@ -17,21 +20,27 @@ INSIDE, BESIDE, RICH = "inside", "beside", "rich"  # neutral names of elements t
 class StorageForm:
     """One element or macro, with where its attributes, parameters, fields and body are."""
 
-    def __init__(self, kind: str, table: dict[str, Any], frame: dict[str, str]) -> None:
+    def __init__(self, kind: str, table: shape.StorageForm, frame: shape.MacroFrame) -> None:
         self.kind = kind
         self.table = table
         self.frame = frame
-        self.macro: str | None = table.get("macro")
+        self.macro = table.get("macro")
         self.element: str = frame["element"] if self.macro else table["element"]
-        self.fixed: dict[str, str] = table.get("fixed", {})
-        self.set: dict[str, Any] = table.get("set", {})
-        self.attrs = fields(table.get("attrs", {}), named=True)
-        self.params = fields(table.get("params", {}), named=True)
-        self.fields = fields(table.get("fields", {}), named=True)
-        self.styles = fields(table.get("styles", {}), named=True)
-        self.inner: str | None = table.get("inner")
-        self.inner_attrs = fields(table.get("inner_attrs", {}), named=True)
+        self.fixed = table.get("fixed", {})
+        self.set: Attrs = table.get("set", {})
+        self.attrs = fields(table.get("attrs", {}), renamed=True)
+        self.params = fields(table.get("params", {}), renamed=True)
+        self.fields = fields(table.get("fields", {}), renamed=True)
+        self.styles = fields(table.get("styles", {}), renamed=True)
+        self.inner = table.get("inner")
+        self.inner_attrs = fields(table.get("inner_attrs", {}), renamed=True)
         self.plain = table.get("body") == "plain"
+        self.body = self._body(table.get("body"))  # the child element that holds the content
+
+    def _body(self, body: str | None) -> str | None:
+        if self.macro is None:
+            return None if body == "plain" else body
+        return {"plain": self.frame["plain"], "rich": self.frame["rich"]}.get(body or "")
 
     # --- reading ---
 
@@ -53,7 +62,7 @@ class StorageForm:
         name, parameter = self.frame["name"], self.frame["parameter"]
         return {child.attrs.get(name, ""): child.text() for child in element.elements() if child.name == parameter}
 
-    def read(self, element: Element) -> dict[str, Any]:
+    def read(self, element: Element) -> Attrs:
         """The neutral attributes; what no field names stands under `attributes` and `params`."""
         result = dict(self.set)
         if self.macro is not None:
@@ -86,18 +95,18 @@ class StorageForm:
         needed = [field for field in (*self.attrs, *self.inner_attrs) if field.needed]
         return self.set.items() <= node.attrs.items() and all(_write(field, node.attrs) is not None for field in needed)
 
-    def said(self, among: list[Field], attrs: dict[str, Any]) -> dict[str, str]:
+    def said(self, among: list[Field], attrs: Attrs) -> dict[str, str]:
         found = {field.outer: _write(field, attrs) for field in among}
         return {name: value for name, value in found.items() if value is not None}
 
 
-def _keep(name: str, elements: list[Element], result: dict[str, Any]) -> None:
+def _keep(name: str, elements: list[Element], result: Attrs) -> None:
     """Elements that no field says, kept as they are."""
     if words := "".join(written(child) for child in elements):
         result[name] = words
 
 
-def kept(attrs: dict[str, Any], name: str) -> str:
+def kept(attrs: Attrs, name: str) -> str:
     """What was kept, where it is still well-formed."""
     words = attrs.get(name)
     return words if isinstance(words, str) and well_formed(words) else ""
@@ -109,7 +118,7 @@ def _has(field: Field, attrs: dict[str, str]) -> bool:
     )
 
 
-def _read(among: list[Field], given: dict[str, str], result: dict[str, Any]) -> None:
+def _read(among: list[Field], given: dict[str, str], result: Attrs) -> None:
     for field in among:
         if field.outer in given:
             words = given[field.outer]
@@ -119,7 +128,7 @@ def _read(among: list[Field], given: dict[str, str], result: dict[str, Any]) -> 
                 result.update({k: v for k, v in found.items() if k not in result})
 
 
-def _write(field: Field, attrs: dict[str, Any]) -> str | None:
+def _write(field: Field, attrs: Attrs) -> str | None:
     value = attrs.get(field.name)
     if value is None or isinstance(value, (dict, list)):
         return field.default
@@ -147,11 +156,10 @@ def _color(value: str) -> str:
 class StorageForms:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.frame: dict[str, Any] = next(iter(rules.get("macro", "storage", [{}])), {})
+        self.frame = rules.frame
         self.by_kind: dict[str, list[StorageForm]] = {}
-        for kind, table in rules.rows("storage"):
-            if kind != "macro":
-                self.by_kind.setdefault(kind, []).append(StorageForm(kind, table, self.frame))
+        for kind, table in rules.storage_forms():
+            self.by_kind.setdefault(kind, []).append(StorageForm(kind, table, self.frame))
 
     @cached_property
     def by_element(self) -> dict[str, list[StorageForm]]:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..rules import Rules
-from ..tree import Losses, Node
+from ..tree import Attrs, Losses, Node
 from .forms import StorageForm
 from .write import StorageWriter
 from .xml import Element, parse
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 
 class Extensions:
     """Puts extensions in the place of macros that the document format has no node for."""
 
-    def __init__(self, rules: Rules, losses: Losses) -> None:
+    def __init__(self, table: shape.ExtensionForm, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
-        self.table: dict[str, Any] = rules.get("macro", "extension")
+        self.table = table
         self.writer = StorageWriter(rules, losses)
-        self.frame = self.writer.forms.frame
+        self.frame = rules.frame
         unsaid = [kind for kind in self.writer.forms.by_kind if kind not in rules.forms]
         self.macros = frozenset(["macro", *(kind for kind in unsaid if self._macro(kind))])
 
@@ -44,9 +45,9 @@ class Extensions:
         kind = self.table["bodied" if rich else "inline" if inline else "block"]
         return Node(kind, self._attrs(element), node.content if kind == self.table["bodied"] else [], "", node.marks)
 
-    def _attrs(self, element: Element) -> Json:
+    def _attrs(self, element: Element) -> Attrs:
         name, parameter = self.frame["name"], self.frame["parameter"]
-        params: Json = {}
+        params: Attrs = {}
         for child in element.elements():
             if child.name == parameter:
                 params[child.attrs.get(name, "")] = {self.table["value"]: child.text()}
@@ -56,6 +57,6 @@ class Extensions:
             params[self.table["body"]] = {self.table["value"]: body.text()}
         value, said = self.table["value"], self.table["about"]
         about = {key: {value: element.attrs[attr]} for attr, key in said.items() if attr in element.attrs}
-        own: Json = {self.table["params"]: params} | ({self.table["meta"]: about} if about else {})
+        own: Attrs = {self.table["params"]: params} | ({self.table["meta"]: about} if about else {})
         key = element.attrs.get(name, "")
         return {"extensionType": self.table["type"], "extensionKey": key, "parameters": own}

@@ -26,7 +26,7 @@ class StorageReader:
         self.losses = losses
         self.forms = StorageForms(rules)
         self.framed = DocumentNodes(rules)
-        self.items = rules.with_key("items")
+        self.items = rules.listed
 
     def blocks(self, element: Element, kind: str) -> list[Node]:
         """The children as what `kind` holds: runs of inline content in paragraphs where it holds blocks."""
@@ -118,10 +118,8 @@ class StorageReader:
 
     def _body(self, element: Element, form: StorageForm) -> Element | None:
         if form.macro is not None:
-            kind = form.table.get("body")
-            return element.child(self.forms.frame[kind]) if kind else None
-        name = form.table.get("body")
-        return element if name in (None, "plain") else element.child(name) or element
+            return element.child(form.body) if form.body else None
+        return element if form.body is None else element.child(form.body) or element
 
     def _unknown(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         frame = self.forms.frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..fields import as_number
 from ..rules import Rules
@@ -10,21 +10,22 @@ from ..tree import Node
 from .forms import BESIDE, kept, style_of
 from .xml import parse, tag
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 
 def divide(node: Node, rules: Rules) -> None:
     """Gives the parts of a node the sizes that its own attribute stands for."""
-    rule: Json = rules.get(node.kind, "divided", {})
-    sizes = rule.get("values", {}).get(node.attrs.get("attributes", {}).get(rule.get("attr")))
-    if sizes and len(sizes) == len(node.content):
+    rule = rules.of(node.kind).get("divided")
+    sizes = rule["values"].get(node.attrs.get("attributes", {}).get(rule["attr"])) if rule else None
+    if rule and sizes and len(sizes) == len(node.content):
         for part, size in zip(node.content, sizes, strict=True):
             part.attrs.setdefault(rule["by"], size)
 
 
 def divided(node: Node, rules: Rules) -> dict[str, str]:
     """The attribute that says the sizes of a node's parts: the nearest there is for as many."""
-    rule: Json = rules.get(node.kind, "divided", {})
+    rule = rules.of(node.kind).get("divided")
     if not rule or rule["attr"] in node.attrs.get("attributes", {}):
         return {}
     own = [part.attrs.get(rule["by"]) for part in node.content]
@@ -36,7 +37,7 @@ def divided(node: Node, rules: Rules) -> dict[str, str]:
     return {rule["attr"]: min(known, key=lambda name: sum(abs(a - b) for a, b in zip(known[name], given, strict=True)))}
 
 
-def widen(table: Node, rule: Json) -> None:
+def widen(table: Node, rule: shape.Columns) -> None:
     """Gives the cells of a table the widths that its own elements say, where each row has every column."""
     group = parse(words).child(rule["group"]) if (words := kept(table.attrs, BESIDE)) else None
     columns = [style_of(child).get(rule["style"], "") for child in group.elements()] if group else []
@@ -51,7 +52,7 @@ def widen(table: Node, rule: Json) -> None:
             place += span
 
 
-def widths(table: Node, rule: Json) -> str:
+def widths(table: Node, rule: shape.Columns) -> str:
     """The elements that say the widths of a table's columns, as its first row that tells them all has them."""
     if BESIDE in table.attrs:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, text
+from ..tree import Attrs, Losses, Mark, Node, text
 from .document_nodes import DocumentNodes
 from .extension_macros import as_macro
 from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
@@ -26,8 +26,8 @@ class StorageWriter:
         self.losses = losses
         self.forms = StorageForms(rules)
         self.framed = DocumentNodes(rules)
-        self.styles = rules.with_key("style")
-        self.items = rules.with_key("items")
+        self.styles = rules.styles
+        self.items = rules.listed
         self.count = 0
 
     def content(self, node: Node) -> str:
@@ -197,7 +197,7 @@ class StorageWriter:
         """A kind without a form here: as the kind its definition turns it into, its content, or its words."""
         if node.kind in ("figure", "gallery"):
             return self._figures(node)
-        for attempt in self.rules.get(node.kind, "unfit", ()):
+        for attempt in self.rules.of(node.kind).get("unfit", ()):
             if attempt in self.forms.by_kind and attempt != "paragraph":
                 return self._turned(node, attempt)
         if node.content:
@@ -215,14 +215,11 @@ class StorageWriter:
         """A node of the document format as a macro where it is one, or in the frame of such nodes."""
         if not self.framed.frames(node):
             return None
-        macro = as_macro(node, self.rules, self.forms.frame, self.content(node))
+        macro = as_macro(node, self.rules, self.content(node))
         return self.framed.written(node, self.content) if macro is None else macro
 
     def _turned(self, node: Node, kind: str) -> str:
-        sign = next(
-            (s for s, attrs in self.rules.get(node.kind, "bullets", {}).items() if attrs.items() <= node.attrs.items()),
-            "",
-        )
+        sign = self.rules.sign(node.kind, node.attrs)
         if node.kind not in ("expand", "nestedexpand"):
             self.losses.add(f"{node.kind} became {kind} in storage format")
         return self.block(Node(kind, node.attrs, [*([text(sign + " ")] if sign else []), *node.content]))
@@ -231,7 +228,7 @@ class StorageWriter:
         caption = [child for child in node.content if child.kind == "caption"]
         images = [child for child in node.content if child.kind == "image"]
         marks = tuple(mark for mark in node.marks if mark.kind == "link")
-        onto: dict[str, str] = self.rules.get(node.kind, "onto", {})
+        onto = self.rules.of(node.kind).get("onto", {})
         own = {outer: str(node.attrs[name]) for name, outer in onto.items() if name in node.attrs}
         if "width" in node.attrs:
             self.losses.add(f"the width of a {node.kind} cannot be said in storage format")
@@ -241,11 +238,11 @@ class StorageWriter:
         )
 
 
-def _with_others(attrs: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
+def _with_others(attrs: Attrs, others: dict[str, str]) -> Attrs:
     return {**attrs, "attributes": {**others, **_others(attrs)}} if others else attrs
 
 
-def _others(attrs: dict[str, Any]) -> dict[str, str]:
+def _others(attrs: Attrs) -> dict[str, str]:
     """Attributes of the element that no field names."""
     found = attrs.get("attributes")
     return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}

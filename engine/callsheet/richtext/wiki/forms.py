@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..fields import Field, fields
 from ..markdown.patterns import Template
 from ..rules import Rules
-from ..tree import Node
+from ..tree import Attrs, Node
+
+if TYPE_CHECKING:
+    from ...language.shape import richtext as shape
 
 
 class WikiMacro:
     """`{name:argument|parameter=value}` with or without a body."""
 
-    def __init__(self, kind: str, table: dict[str, Any], *, body: bool) -> None:
+    def __init__(self, kind: str, table: shape.WikiForm, *, body: bool) -> None:
         self.kind = kind
-        self.name: str = table["macro"]
-        self.argument: str | None = table.get("argument")
-        self.params: list[Field] = fields(table.get("params", {}), named=True)
-        self.set: dict[str, Any] = table.get("set", {})
-        self.fixed: dict[str, str] = table.get("fixed", {})
-        self.words: dict[str, Any] = table.get("words", {})
+        self.name = table["macro"]
+        self.argument = table.get("argument")
+        self.params: list[Field] = fields(table.get("params", {}), renamed=True)
+        self.set: Attrs = table.get("set", {})
+        self.fixed = table.get("fixed", {})
+        self.words = table.get("words", {})
         self.plain = table.get("body") == "plain"
         self.body = body
 
@@ -29,7 +32,7 @@ class WikiMacro:
         given = parameters(words)
         return all(given.get(name) == value for name, value in self.fixed.items())
 
-    def read(self, words: str) -> dict[str, Any]:
+    def read(self, words: str) -> Attrs:
         result = dict(self.set)
         for name, value in parameters(words).items():
             field = next((field for field in self.params if field.outer == name), None)
@@ -39,7 +42,7 @@ class WikiMacro:
                 result[self.argument] = self.words.get(value.lower(), value)
         return result
 
-    def opening(self, attrs: dict[str, Any]) -> str:
+    def opening(self, attrs: Attrs) -> str:
         parts = [f"{name}={value}" for name, value in self.fixed.items()]
         argument = attrs.get(self.argument) if self.argument else None
         parts = [_clean(argument), *parts] if isinstance(argument, str) and argument else parts
@@ -65,7 +68,7 @@ def parameters(words: str) -> dict[str, str]:
 class WikiForms:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.prefixes: list[tuple[str, str, dict[str, Any]]] = []
+        self.prefixes: list[tuple[str, str, Attrs]] = []
         self.bullets: dict[str, str] = {}
         self.bars: dict[str, str] = {}
         self.lines: dict[str, str] = {}
@@ -74,14 +77,14 @@ class WikiForms:
         self.templates: list[Template] = []
         self.breaks: dict[str, str] = {}
         self.macros: list[WikiMacro] = []
-        for kind, form in rules.rows("wiki"):
+        for kind, form in rules.wiki_forms():
             self._learn(kind, form)
         self.by_name: dict[str, list[WikiMacro]] = {}
         for macro in sorted(self.macros, key=lambda macro: -len(macro.fixed)):
             self.by_name.setdefault(macro.name, []).append(macro)
         self.mark_kinds = {sign: kind for kind, sign in self.marks.items()}
 
-    def _learn(self, kind: str, form: dict[str, Any]) -> None:
+    def _learn(self, kind: str, form: shape.WikiForm) -> None:
         if "prefix" in form:
             self.prefixes.append((form["prefix"], kind, form.get("set", {})))
         elif "bullet" in form:
@@ -97,7 +100,7 @@ class WikiForms:
         elif "text" in form and kind == "break":
             self.breaks[form["text"]] = kind
         elif "text" in form:
-            self.templates.append(Template(kind, form["text"], self.rules.get(kind, "patterns", {}), {}))
+            self.templates.append(Template(kind, form["text"], self.rules.of(kind).get("patterns", {}), {}))
         elif "macro" in form:
             self.macros.append(WikiMacro(kind, form, body=self.rules.group(kind) != "inline"))
 

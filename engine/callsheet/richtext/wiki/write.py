@@ -29,7 +29,7 @@ class WikiWriter:
         self.losses = losses
         self.forms = WikiForms(rules)
         self.reader = WikiInline(self.forms)
-        self.items = rules.with_key("items")
+        self.items = rules.listed
         self.signs = {kind: sign for sign, kind in reversed(self.forms.bullets.items())}
         self._marks = re.compile(f"[{re.escape(''.join(self.forms.marks.values()))}!]")
         self._texts: list[tuple[str, Template]] = [(one.kind, one) for one in self.forms.templates]
@@ -74,7 +74,7 @@ class WikiWriter:
         return f"{opening}\n{self.blocks(node.content)}\n{{{name}}}"
 
     def _other(self, node: Node) -> str:
-        for attempt in self.rules.get(node.kind, "unfit", ()):
+        for attempt in self.rules.of(node.kind).get("unfit", ()):
             if attempt in self.signs or (attempt in ("expand", "paragraph") and node.kind != "paragraph"):
                 return self.block(Node(attempt, node.attrs, node.content))
         if node.content:
@@ -101,11 +101,8 @@ class WikiWriter:
     def _item(self, item: Node, signs: str) -> list[str]:
         if item.kind in self.items:
             return self._list(Node("bullets", {}, item.content), signs)
-        sign = next(
-            (s for s, attrs in self.rules.get(item.kind, "bullets", {}).items() if attrs.items() <= item.attrs.items()),
-            "",
-        )
-        if self.rules.get(item.kind, "markers"):
+        sign = self.rules.sign(item.kind, item.attrs)
+        if self.rules.of(item.kind).get("markers"):
             self.losses.add(f"{item.kind} became an ordinary item in wiki markup")
             words = f"{sign} {self.inline(item.content)}".strip()
             return [f"{signs} {words}"]
