@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .plain_text import says
 from .rules import Rules
-from .tree import Mark, Node, text, trimmed, walk
+from .tree import Mark, Node, bold, text, trimmed, walk
 
 
 def content(node: Node, rules: Rules) -> list[Node]:
@@ -21,13 +21,12 @@ def plain(node: Node, rules: Rules) -> list[Node]:
 
 
 def strong(node: Node, _rules: Rules) -> list[Node]:
-    bold = [Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks)) for n in node.content]
-    return [Node("paragraph", content=bold)]
+    return [Node("paragraph", content=bold(node.content))]
 
 
 def titled(node: Node, _rules: Rules) -> list[Node]:
     title = node.attrs.get("title")
-    return [*([Node("paragraph", content=[text(title, (Mark("strong", {}),))])] if title else []), *node.content]
+    return [*([Node("paragraph", content=bold([text(title)]))] if title else []), *node.content]
 
 
 def rows(node: Node, _rules: Rules) -> list[Node]:

@@ -13,7 +13,7 @@ from .adf import form_of
 from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules
-from .tree import Losses, Mark, Node, merged, spaces_out, text, trimmed
+from .tree import Losses, Mark, Node, merged, paragraph, spaces_out, text, trimmed
 
 
 class Up(Node):
@@ -188,7 +188,7 @@ class Fitter:
             return node
         if any(self._is_bare(mark) for mark in node.marks):
             said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
-            return self.with_marks(Node(node.kind, node.attrs, node.content, node.text, said, node.kept), parent)
+            return self.with_marks(node.marked(said), parent)
         key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
         if key not in self._marks:
             self._marks[key] = self._allowed(node, parent)
@@ -200,7 +200,7 @@ class Fitter:
             self.losses.add(f"{mark.kind} cannot stand on {node.kind} here")
             if node.kind in self.rules.of(mark.kind).get("insists", ()):
                 return self.with_marks(text(says(node, self.rules), node.marks), parent)
-        return Node(node.kind, node.attrs, node.content, node.text, kept, node.kept)
+        return node.marked(kept)
 
     def _allowed(self, node: Node, parent: Node) -> tuple[bool, ...]:
         rules = self.rules
@@ -261,15 +261,10 @@ def _wrapped(node: Node, rules: Rules) -> list[Node]:
         if child.kind in rules.inline and child.kind not in holds:
             run.append(child)
             continue
-        result.extend(_paragraph(run))
+        result.extend(paragraph(run))
         run = []
         result.append(child)
-    return result + _paragraph(run)
-
-
-def _paragraph(run: list[Node]) -> list[Node]:
-    content = trimmed(run)
-    return [Node("paragraph", content=content)] if content else []
+    return result + paragraph(run)
 
 
 def _renumbered(pieces: list[Node]) -> list[Node]:

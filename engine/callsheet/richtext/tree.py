@@ -33,6 +33,10 @@ class Node:
         """The same node around other content."""
         return Node(self.kind, self.attrs, content, self.text, self.marks, self.kept)
 
+    def marked(self, marks: tuple[Mark, ...]) -> Node:
+        """The same node with other marks."""
+        return Node(self.kind, self.attrs, self.content, self.text, marks, self.kept)
+
 
 def text(value: str, marks: tuple[Mark, ...] = ()) -> Node:
     return Node("text", {}, [], value, marks)
@@ -77,6 +81,16 @@ def trimmed(nodes: list[Node]) -> list[Node]:
     if result and result[-1].kind == "text":
         result[-1] = text(result[-1].text.rstrip(" \t\n"), result[-1].marks)
     return result
+
+
+def paragraph(nodes: list[Node]) -> list[Node]:
+    """A paragraph of inline content, or nothing where that says nothing."""
+    content = trimmed(nodes)
+    return [Node("paragraph", content=content)] if content else []
+
+
+def bold(nodes: list[Node]) -> list[Node]:
+    return [node.marked((Mark("strong", {}), *node.marks)) for node in nodes]
 
 
 def _blank(node: Node) -> bool:

@@ -40,7 +40,8 @@ class DocumentEdit:
         if part.line is None:
             words = "".join(child.text for child in node.content)
             return self.around(part, node, respelt(part.source.get("content", []), words))
-        if self.reader.form(part.source, mark=False).kind == "figure":  # type: ignore[union-attr]
+        form = self.reader.form(part.source, mark=False)
+        if form is not None and form.kind == "figure":
             return self._figure(part, node)
         inner = self._inline(merged(part.lead, part.line, tokens_of(node.content)), node)
         if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
@@ -105,16 +106,17 @@ class DocumentEdit:
         if was.attrs.get("url") != now.attrs.get("url"):
             raise MisfitError
         content = []
-        for child in part.source.get("content", ()):
+        for was_child in part.source.get("content", ()):
+            child = was_child
             form = self.reader.form(child, mark=False)
             if form is not None and form.kind in FRAMED and was.attrs != now.attrs:
                 attrs = {name: value for name, value in child.get("attrs", {}).items() if name != "alt"}
-                child = {**child, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}  # noqa: PLW2901
+                child = {**child, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}
             elif form is not None and form.kind == "caption" and shape(old) != shape(new):
                 words = [text for part in new.content if part.kind == "caption" for text in part.content]
                 lead, line = self.parts.line(child.get("content", []))
                 inner = self._inline(merged(lead, line, tokens_of(words), marks=False), Node("caption"))
-                child = {**child, "content": inner}  # noqa: PLW2901
+                child = {**child, "content": inner}
             content.append(child)
         return [{**part.source, "content": content}]
 

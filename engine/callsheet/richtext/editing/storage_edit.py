@@ -145,9 +145,10 @@ class StorageEdit:
     def _written(self, output: Output) -> str:
         token, old = output.token, output.old
         if output.source is not None:
-            relabelled = token is not None and old is not None and token.node is not None and old.node is not None
-            if relabelled and shape(token.node) != shape(old.node) and token.node.kind != "inlinereference":  # type: ignore[union-attr, arg-type]
-                return self._relabelled(old, token)  # type: ignore[arg-type]
+            if token is not None and old is not None and token.node is not None and old.node is not None:
+                changed = shape(token.node) != shape(old.node) and token.node.kind != "inlinereference"
+                if changed:
+                    return self._relabelled(old, token)
             return str(output.source.source)
         token = token or Token()
         plain = any(wrapper.plain for wrapper in output.stack)

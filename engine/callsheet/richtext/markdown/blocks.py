@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, text
+from ..tree import Losses, Node, bold, text
 from . import relative
 from .attributes import at_end
 from .definition_list import definition_list
@@ -252,10 +252,9 @@ class BlockReader:
         known = self.alerts.get(word.upper().replace("-", ""))
         if closed:
             return [Node(self.collapsible, {"title": title or word.title()}, content)]
-        heading = self.inline.read(title) if title else []
-        bold = [Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks)) for n in heading]
-        if bold:
-            content = [Node("paragraph", content=bold), *content]
+        heading = bold(self.inline.read(title)) if title else []
+        if heading:
+            content = [Node("paragraph", content=heading), *content]
         return [Node(known[0], dict(known[1]), content)] if known else content
 
     def _note(self, node: Node) -> list[Node]:

@@ -99,7 +99,7 @@ def of_words(by_sign: dict[str, list[Rule]], _others: list[Rule]) -> Rule:
         start = state.pos
         rules = by_sign.get(state.src[start])
         if rules is not None:
-            for one in rules:  # noqa: SIM110
+            for one in rules:  # noqa: SIM110 -- the same
                 if one(state, silent):
                     return True
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tree import Mark, Node
+from ..tree import Node, bold
 
 
 def definition_list(parts: list[Node]) -> list[Node]:
@@ -11,15 +11,11 @@ def definition_list(parts: list[Node]) -> list[Node]:
     open_term = False
     for part in parts:
         if part.kind == "dt":
-            bold = [
-                Node(n.kind, n.attrs, n.content, n.text, (Mark("strong", {}), *n.marks))
-                for block in part.content
-                for n in (block.content if block.kind == "paragraph" else [block])
-            ]
+            words = [n for block in part.content for n in (block.content if block.kind == "paragraph" else [block])]
             if open_term and items:
-                items[-1].content[-1].content += [Node("break"), *bold]
+                items[-1].content[-1].content += [Node("break"), *bold(words)]
             else:
-                items.append(Node("item", content=[Node("paragraph", content=bold)]))
+                items.append(Node("item", content=[Node("paragraph", content=bold(words))]))
             open_term = True
         else:
             if not items:

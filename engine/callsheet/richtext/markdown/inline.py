@@ -295,7 +295,7 @@ class _Run:
         elif ours and inner != self.reader.shown(node):
             return index
         marks = node.marks or (self.current if node.kind != "break" else ())
-        self.found.append(Node(node.kind, node.attrs, node.content, node.text, marks, node.kept))
+        self.found.append(node.marked(marks))
         return end
 
 

@@ -63,7 +63,7 @@ class _Token:
     attrs: dict[str, Any] = {}  # noqa: RUF012 -- rules put another in its place
     map = children = None
     content = info = markup = ""
-    meta: dict[str, Any] = {}  # noqa: RUF012
+    meta: dict[str, Any] = {}  # noqa: RUF012 -- the same
     hidden = False
     level = 0
     block = True

@@ -85,7 +85,7 @@ class SpanWriter:
             return [node]
         if node.kind in ("text", "break", "image", "figure"):
             self._tell(node, {"url", "alt", "title", "text", "layout"})
-            return [Node(node.kind, node.attrs, node.content, node.text, marks if node.kind != "break" else ())]
+            return [node.marked(marks if node.kind != "break" else ())]
         if self._constructed(node) is not None:
             said = self.reader.patterns.write(node.kind, node.attrs)
             form = self.links.get(node.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, merged, text, trimmed
+from ..tree import Losses, Mark, Node, merged, paragraph, text, trimmed
 from .document_nodes import DocumentNodes
 from .forms import RICH, StorageForm, StorageForms
 from .xml import Element, inner, parse, written
@@ -39,12 +39,12 @@ class StorageReader:
         result: list[Node] = []
         run: list[Node] = []
         for node in nodes:
-            if node.kind in self.rules.inline or (node.kind == "macro" and _paragraph(run)):
+            if node.kind in self.rules.inline or (node.kind == "macro" and paragraph(run)):
                 run.append(node)
             else:
-                result += [*_paragraph(run), node]
+                result += [*paragraph(run), node]
                 run = []
-        return result + _paragraph(run)
+        return result + paragraph(run)
 
     def children(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         result: list[Node] = []
@@ -136,8 +136,3 @@ class StorageReader:
             content.append(Node("paragraph", content=[text(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)
         return [Node("macro", {"name": name, "source": written(element)}, content, "", ())]
-
-
-def _paragraph(run: list[Node]) -> list[Node]:
-    content = trimmed(run)
-    return [Node("paragraph", content=content)] if content else []

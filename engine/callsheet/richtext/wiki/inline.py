@@ -125,7 +125,7 @@ class WikiInline:
         for part in parts:
             if isinstance(part, Node):
                 marks = (*(mark for mark in current if mark not in part.marks), *part.marks)
-                result.append(Node(part.kind, part.attrs, part.content, part.text, marks))
+                result.append(part.marked(marks))
             elif part.paired:
                 current += () if any(mark.kind == part.kind for mark in current) else (part.mark,)
             elif part.place in closing:
@@ -156,7 +156,7 @@ class WikiInline:
             )
         target, _, title = rest.partition("|")
         mark = Mark("link", {"href": target.strip(), **({"title": title} if title else {})})
-        return [Node(node.kind, node.attrs, node.content, node.text, (mark, *node.marks)) for node in self.read(label)]
+        return [node.marked((mark, *node.marks)) for node in self.read(label)]
 
     def _image(self, inner: str, words: str) -> list[Node | Sign]:
         url, _, rest = inner.partition("|")

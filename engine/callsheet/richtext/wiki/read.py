@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..rules import Rules
-from ..tree import Losses, Node, text, trimmed
+from ..tree import Losses, Node, paragraph, text, trimmed
 from .forms import WikiForms, WikiMacro
 from .inline import WikiInline
 
@@ -94,8 +94,7 @@ class WikiReader:
         return result
 
     def _paragraph(self, words: str) -> list[Node]:
-        content = trimmed(self.inline.read(words))
-        return [Node("paragraph", content=content)] if content else []
+        return paragraph(self.inline.read(words))
 
     def _prefixed(self, kind: str, attrs: dict[str, object], words: str) -> Node:
         content = trimmed(self.inline.read(words))

@@ -159,15 +159,7 @@ class WikiWriter:
         if node.kind == "figure":
             return [Node("image", child.attrs, marks=tuple(marks)) for child in node.content if child.kind == "image"]
         if node.kind in ("text", "break", "image") or self._said(node) is not None:
-            return [
-                Node(
-                    node.kind,
-                    node.attrs,
-                    node.content,
-                    node.text,
-                    tuple(marks) if node.kind in ("text", "image") else (),
-                )
-            ]
+            return [node.marked(tuple(marks) if node.kind in ("text", "image") else ())]
         words = says(node, self.rules)
         if node.kind not in ("emoji", "date"):
             self.losses.add(f"{named(node)} became text in wiki markup")
