@@ -111,9 +111,10 @@ def test_an_output_format(suite: Suite, outside: Any) -> None:
     assert suite(*argv, definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
     with pytest.raises(AssertionError, match="did you mean 'shout'"):
         suite(*argv, "-o", "shoot", definitions=SHOP)
-    from callsheet.sites.profiles.model import SiteProfile
+    from callsheet.sites.profiles.model import PROFILES
 
-    assert SiteProfile(base_url="https://shop.example", output="shout").output == "shout"
+    site = {"base_url": "https://shop.example", "output": "shout"}
+    assert PROFILES.validate_python({"sites": {"shop": site}}) == {"sites": {"shop": site}}
 
 
 def test_an_auth_scheme(suite: Suite, outside: Any) -> None:

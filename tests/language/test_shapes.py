@@ -1,4 +1,4 @@
-"""The shapes of definitions and the code that reads them: no key without a reader, no reader without a key."""
+"""The shapes of definitions, profiles and credentials: no key without a reader, no reader without a key."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 
 from callsheet.language import shape
 from callsheet.language.shape import access, base, commands, compiled, listener, rest, richtext, steps
+from callsheet.sites.credentials import record
+from callsheet.sites.profiles import model
 from support.places import ROOT
 
 ENGINE = ROOT / "engine" / "callsheet"
 SHAPES: dict[str, Any] = {
     name: value
-    for module in (access, base, commands, compiled, listener, rest, richtext, steps)
+    for module in (access, base, commands, compiled, listener, rest, richtext, steps, model, record)
     for name, value in vars(module).items()
     if isinstance(value, type)
     and issubclass(value, dict)
@@ -29,7 +31,7 @@ TREES = {
     if "shape" not in path.relative_to(ENGINE).parts
 }
 # Read as a part of a whole, so that their names stand nowhere: why it is so.
-READ_WITHOUT_NAME: dict[str, str] = {}
+READ_WITHOUT_NAME = {"SiteProfile.project": "`setting` of a parameter names it"}
 
 
 def keys_of(name: str) -> set[str]:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
@@ -17,6 +17,10 @@ from .credentials.schemes import Credential, Secret, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, rate_options
 from .profiles.read import read_profiles
+
+if TYPE_CHECKING:
+    from .credentials.record import Record
+    from .profiles.model import Access, SiteProfile
 
 
 class Site:
@@ -79,7 +83,7 @@ class Site:
                 found.extend(self._credential(service).secrets)
         return list(dict.fromkeys(found))
 
-    def access(self, service: str) -> dict[str, Any]:
+    def access(self, service: str) -> SiteProfile:
         """Address, method and places of credentials as they hold for one service."""
         return access_to(self._settings, service)
 
@@ -97,26 +101,24 @@ class Site:
         """The id of the auth definition in use."""
         return str(self.access(service)["method"])
 
-    def _with_methods(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def _with_methods(self, settings: SiteProfile) -> SiteProfile:
         """The settings with the method of the site and of each service said, so that they can be compared."""
         usual = str(self._catalog.get("deployment", self.deployment)["method"])
         named = next((id for id, auth in self._catalog.all("auth").items() if scheme(auth["scheme"]).takes_user), usual)
 
-        def method(access: Mapping[str, Any]) -> str:
-            return str(access.get("method") or (named if access.get("email") else usual))
+        def method(access: Access) -> str:
+            return access.get("method") or (named if access.get("email") else usual)
 
-        known = {**settings, "method": method(settings)}
-        services = {name: {**own, "method": method({**settings, **own})} for name, own in self._own(settings).items()}
+        known: SiteProfile = {**settings, "method": method(settings)}
+        services: dict[str, Access] = {}
+        for name, own in settings.get("services", {}).items():
+            together: SiteProfile = {**settings, **own}
+            services[name] = {**own, "method": method(together)}
         for name, service in self._catalog.all("service").items():
             ways = service.get("auth")
             if ways and services.get(name, known)["method"] not in ways:
                 services[name] = {**services.get(name, {}), "method": ways[0]}
         return {**known, "services": services} if services else known
-
-    @staticmethod
-    def _own(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """What a site says of single services."""
-        return dict(settings.get("services", {}))
 
     def _credential(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
@@ -138,7 +140,7 @@ class Site:
         auth = self._catalog.get("auth", self.method(service))
         access = self.access(service)
 
-        def renew(record: dict[str, Any]) -> dict[str, Any]:
+        def renew(record: Record) -> Record:
             from .credentials.oauth import Authority
             from .credentials.unauthenticated_client import UnauthenticatedClient
 
@@ -185,7 +187,7 @@ class Site:
         """What stands in for a parameter that was not given."""
         return self._settings.get(key)
 
-    def _absolute_path(self, key: str) -> str | None:
+    def _absolute_path(self, key: Literal["ca_bundle", "client_cert", "client_key"]) -> str | None:
         path = self._settings.get(key)
         return absolute(path, self._environ) if path else None
 

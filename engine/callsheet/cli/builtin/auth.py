@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...commands.checkup.remote import addressed
 from ...commands.context import Context
@@ -17,6 +17,9 @@ from ...sites.profiles.choose import site_settings
 from .config import forget, profiles
 from .init import sign_in
 
+if TYPE_CHECKING:
+    from ...sites.profiles.model import Access, SiteProfile
+
 
 def login(context: Context, values: dict[str, Any]) -> None:
     """Sign in again, or for the first time, to a site that `init` or a person wrote down."""
@@ -24,8 +27,8 @@ def login(context: Context, values: dict[str, Any]) -> None:
     name = _named(context, answers)
     settings = site_settings(profiles(context), name)
     service = _service(answers.option("service"), settings, name)
-    own = settings.get("services", {}).get(service, {})
-    access = {**settings, **own}
+    own: Access = settings.get("services", {}).get(service or "", {})
+    access: SiteProfile = {**settings, **own}
     deployment = settings.get("deployment") or context.catalog.ids("deployment")[0]
     email = answers.option("email") or access.get("email")
     usual = usual_way(context.catalog, deployment, service, with_user=bool(email))
@@ -52,7 +55,7 @@ def _named(context: Context, answers: Answers) -> str:
     return str(name)
 
 
-def _service(chosen: str | None, settings: dict[str, Any], name: str) -> str | None:
+def _service(chosen: str | None, settings: SiteProfile, name: str) -> str | None:
     """Which of a site's addresses is meant; needs no words where there is only one."""
     services = [key for key, access in settings.get("services", {}).items() if "base_url" in access]
     if chosen and chosen not in services:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import CallsheetError, UsageError
@@ -11,8 +11,11 @@ from ...sites.credentials.stores import open_store
 from ...sites.profiles.choose import Variables, site_settings
 from ...sites.profiles.read import profiles_path, read_profiles
 
+if TYPE_CHECKING:
+    from ...sites.profiles.model import Profiles, SiteProfile
 
-def profiles(context: Context) -> dict[str, Any]:
+
+def profiles(context: Context) -> Profiles:
     return read_profiles(context.catalog, context.environ)
 
 
@@ -93,7 +96,7 @@ def remove(context: Context, values: dict[str, Any]) -> None:
     context.note(f"removed site {name}")
 
 
-def forget(context: Context, name: str, settings: dict[str, Any]) -> list[str]:
+def forget(context: Context, name: str, settings: SiteProfile) -> list[str]:
     """Delete the stored credentials of a site; what could not be deleted comes back, in words."""
     problems = []
     variables = Variables(context.definition["prefix"], context.environ)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...commands.context import Context
@@ -20,6 +20,10 @@ from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site
 from ...urls import origin
 from .config import profiles
+
+if TYPE_CHECKING:
+    from ...sites.credentials.record import Record
+    from ...sites.profiles.model import SiteProfile
 
 
 def init(context: Context, values: dict[str, Any]) -> None:
@@ -48,7 +52,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
     sign_in(context, answers, wanted, way)
 
 
-def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict[str, Any]) -> None:
+def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: SiteProfile) -> None:
     """Get the secret, see that it works, and only then keep it."""
     if context.only_tries(f"nothing was sent or saved; the site would be {wanted.base_url}"):
         return
@@ -64,8 +68,8 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: dict
     save(context, answers, wanted, obtained.record)
 
 
-def save(context: Context, answers: Answers, wanted: SignInRequest, record: dict[str, Any] | None) -> None:
-    extra = dict(answers.network_keys())
+def save(context: Context, answers: Answers, wanted: SignInRequest, record: Record | None) -> None:
+    extra = answers.network_keys()
     if answers.option("read-only"):
         extra["read_only"] = True
     store = save_sign_in(context, wanted, record, extra)
@@ -73,13 +77,13 @@ def save(context: Context, answers: Answers, wanted: SignInRequest, record: dict
     context.note(f"site {wanted.name} is saved" + (f", its credential {where}" if where else "") + ", and selected")
 
 
-def way_out(context: Context, way: dict[str, Any]) -> Site:
+def way_out(context: Context, way: SiteProfile) -> Site:
     """A site of which only the way to it is known: proxy and certificates."""
     variables = Answers(context, {}).variables
     return Site(ChosenSite("", way, token=True), context.catalog, variables, context.environ)
 
 
-def _found(context: Context, answers: Answers, way: dict[str, Any]) -> Detected:
+def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
     """Address and deployment. What a person says about the deployment counts where the site hides itself."""
     address = answers.address()
     deployment = answers.option("deployment")
@@ -113,7 +117,7 @@ def _name_for(answers: Answers, address: str) -> str:
     return answers.text("name", "Name for this site", default=re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._"))
 
 
-def _confirm_replacing(context: Context, wanted: SignInRequest, known: dict[str, Any]) -> None:
+def _confirm_replacing(context: Context, wanted: SignInRequest, known: SiteProfile) -> None:
     """A name that stands for another host is not taken over silently."""
     before = known.get("services", {}).get(wanted.service, {}) if wanted.service else known
     address = before.get("base_url")

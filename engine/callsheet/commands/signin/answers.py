@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from ...sites.profiles.choose import Variables, refuse_other_host
 from ...urls import SITE_NAME, base_url, proxy_problem
 
 if TYPE_CHECKING:
+    from ...sites.profiles.model import SiteProfile
     from ..context import Context
 
 _WAY = ("ca-bundle", "client-cert", "client-key", "proxy")
@@ -76,13 +77,13 @@ class Answers:
         if not (self.option("token") or self.option("token-stdin")) and self.variables.get("TOKEN"):
             refuse_other_host(address, "the site's address", self.variables)
 
-    def network_keys(self) -> dict[str, Any]:
+    def network_keys(self) -> SiteProfile:
         """Keys of the profile that say how the host is reached."""
-        found = {}
+        found: dict[str, str] = {}
         for name in _WAY:
             if self.option(name):
                 found[name.replace("-", "_")] = self._proxy() if name == "proxy" else self._file(name)
-        return found
+        return cast("SiteProfile", found)
 
     def _file(self, name: str) -> str:
         path: str = os.path.abspath(self.option(name))

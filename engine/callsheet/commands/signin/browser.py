@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ...errors import NotAllowed, UsageError
 from ...sites.credentials.consent import returned_url
 from ...sites.credentials.device import Pending
 from ...sites.credentials.oauth import Authority
 from ...urls import origin
+
+if TYPE_CHECKING:
+    from ...sites.credentials.record import Record
 
 _SLOWER = 5.0  # seconds added by `slow_down` (RFC 8628, section 3.5)
 
@@ -23,7 +26,7 @@ def consent(
     browser: bool,
     say: Callable[[str], None],
     typed: TextIO,
-) -> dict[str, Any]:
+) -> Record:
     """The tokens a person agreed to; raises `NotAllowed`, `CallsheetError`."""
     redirect = authority.redirect(port)
     attempt = authority.start(redirect, scopes)
@@ -32,7 +35,7 @@ def consent(
 
 def device_consent(
     authority: Authority, scopes: list[str], *, say: Callable[[str], None], sleep: Callable[[float], None]
-) -> dict[str, Any]:
+) -> Record:
     """The tokens a person agreed to on another device; raises `NotAllowed` when the code has ended before that."""
     code = authority.start_on_device(scopes)
     say(f"open {code.address} on any device and enter the code {code.user_code}")
@@ -47,7 +50,7 @@ def device_consent(
     raise NotAllowed("nobody entered the code in time", hint="start the sign-in again")
 
 
-def granted(authority: Authority, record: dict[str, Any], wanted: str) -> str | None:
+def granted(authority: Authority, record: Record, wanted: str) -> str | None:
     """The id of the site at the address `wanted` among those that the token reaches.
 
     None where the server lists no sites; `NotAllowed` when it is not among them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UsageError
 from ...sites.credentials.oauth import CLIENT_CREDENTIALS, Authority
@@ -15,6 +15,7 @@ from .request import SignInRequest
 
 if TYPE_CHECKING:
     from ...language.shape.access import AuthDefinition, AuthPart
+    from ...sites.credentials.record import Record
     from ..context import Context
 
 
@@ -22,7 +23,7 @@ class NewSecret(NamedTuple):
     """`record` is what a store keeps; None where the method knows no secret."""
 
     wanted: SignInRequest
-    record: dict[str, Any] | None
+    record: Record | None
 
     @property
     def secret(self) -> str:
@@ -31,7 +32,7 @@ class NewSecret(NamedTuple):
         return str(record.get("access_token") or record.get("token") or "")
 
     def __repr__(self) -> str:
-        return f"Obtained({self.wanted!r}, ...)"
+        return f"NewSecret({self.wanted!r}, ...)"
 
 
 def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: UnauthenticatedClient) -> NewSecret:
@@ -83,7 +84,7 @@ def _consent(
     return NewSecret(known, record)
 
 
-def _granted(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> dict[str, Any]:
+def _granted(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> Record:
     """Tokens, in the way that the server grants them."""
     if authority.grant == CLIENT_CREDENTIALS:
         return authority.grant_to_app(scopes)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...catalog.catalog import Catalog
 from ...sites.profiles.choose import ChosenSite, Variables
 from ...sites.site import Site
 from ...urls import origin
+
+if TYPE_CHECKING:
+    from ...sites.profiles.model import SiteProfile
 
 # What belongs to the way to a host, and is taken over from a profile that exists already.
 _WAY = ("ca_bundle", "client_cert", "client_key", "proxy", "timeout")
@@ -28,10 +31,10 @@ class SignInRequest(NamedTuple):
     scopes: tuple[str, ...] = ()
     cloud_id: str | None = None
 
-    def settings(self, way: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(self, way: SiteProfile) -> SiteProfile:
         """Of a site that is only this one host; `way` is the profile as it is so far."""
         own = {key: value for key, value in self._asdict().items() if value and key not in ("name", "service")}
-        return {**{key: way[key] for key in _WAY if key in way}, **own}
+        return cast("SiteProfile", {key: value for key, value in way.items() if key in _WAY} | own)
 
     def profile(self, store: str | None, *, secret: bool = True) -> dict[str, Any]:
         """The keys of the profile, those to be taken away as None.
@@ -40,8 +43,8 @@ class SignInRequest(NamedTuple):
         """
         access: dict[str, Any] = {"base_url": self.base_url, "method": self.method, "email": self.email}
         access |= {"token_env": None, "token_file": None, "store": store} if store or not secret else {}
-        site = {"deployment": self.deployment, "client_id": self.client_id, "cloud_id": self.cloud_id}
-        site["scopes"] = list(self.scopes) or None  # type: ignore[assignment]
+        site: dict[str, Any] = {"deployment": self.deployment, "client_id": self.client_id, "cloud_id": self.cloud_id}
+        site["scopes"] = list(self.scopes) or None
         if self.service:
             return {**site, "services": {self.service: access}}
         return {**access, **site}
@@ -58,7 +61,7 @@ class SignInRequest(NamedTuple):
 
 
 def candidate(
-    wanted: SignInRequest, secret: str, way: Mapping[str, Any], catalog: Catalog, environ: Mapping[str, str]
+    wanted: SignInRequest, secret: str, way: SiteProfile, catalog: Catalog, environ: Mapping[str, str]
 ) -> Site:
     """The site as it would be, with its secret; nothing of it is stored anywhere."""
     variables = Variables("CANDIDATE", {"CANDIDATE_TOKEN": secret})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError
 from ...sites.credentials.schemes import takes_secret
@@ -14,12 +13,12 @@ from ...sites.profiles.edit import editing, put, put_site
 from .request import SignInRequest, candidate
 
 if TYPE_CHECKING:
+    from ...sites.credentials.record import Record
+    from ...sites.profiles.model import SiteProfile
     from ..context import Context
 
 
-def save_sign_in(
-    context: Context, wanted: SignInRequest, record: Mapping[str, Any] | None, extra: Mapping[str, Any]
-) -> str | None:
+def save_sign_in(context: Context, wanted: SignInRequest, record: Record | None, extra: SiteProfile) -> str | None:
     """Returns the store's name; without a `record` there is only a profile. `extra` are further keys of the site.
 
     When the profile cannot be written the credential is taken back, so that nothing is left behind.
@@ -31,7 +30,10 @@ def save_sign_in(
     store = open_store(chosen_name(variables), variables, context.environ)
     previous = store.get(wanted.account)
     others = other_hosts(context, wanted)
-    store.put(wanted.account, {**record, "origin": wanted.origin, **({"hosts": others} if others else {})})
+    bound: Record = {**record, "origin": wanted.origin}
+    if others:
+        bound["hosts"] = others
+    store.put(wanted.account, bound)
     try:
         _write(context, wanted, store.name, extra)
     except BaseException:
@@ -48,14 +50,14 @@ def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     return sorted(hosts - {wanted.origin})
 
 
-def _restore(store: Store, account: str, previous: dict[str, Any] | None) -> None:
+def _restore(store: Store, account: str, previous: Record | None) -> None:
     if previous is None:
         store.delete(account)
     else:
         store.put(account, previous)
 
 
-def _write(context: Context, wanted: SignInRequest, store: str | None, extra: Mapping[str, Any]) -> None:
+def _write(context: Context, wanted: SignInRequest, store: str | None, extra: SiteProfile) -> None:
     secret = takes_secret(context.catalog.get("auth", wanted.method))
     with editing(context.catalog, context.environ) as document:
         put_site(document, wanted.name, {**wanted.profile(store, secret=secret), **extra})

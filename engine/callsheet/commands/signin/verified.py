@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, NetworkError, NotAllowed
@@ -13,6 +13,9 @@ from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from .detect import Detector
 from .request import SignInRequest, candidate
 from .verify import Asker, ProbeResult, is_refusal, refusal_error
+
+if TYPE_CHECKING:
+    from ...sites.profiles.model import SiteProfile
 
 
 class Verified(NamedTuple):
@@ -23,7 +26,7 @@ class Verified(NamedTuple):
 
 
 class Verifier:
-    def __init__(self, catalog: Catalog, program: str, environ: Mapping[str, str], way: Mapping[str, Any]) -> None:
+    def __init__(self, catalog: Catalog, program: str, environ: Mapping[str, str], way: SiteProfile) -> None:
         self._catalog = catalog
         self._program = program
         self._environ = environ

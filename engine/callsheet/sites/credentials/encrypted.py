@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError, NotAllowed
 from ...files import locked, read_private, write_atomically
 from .encryption import decrypt, encrypt
+
+if TYPE_CHECKING:
+    from .record import Record
 
 NAME = "file"
 FILE = "credentials.enc"
@@ -25,19 +28,18 @@ class EncryptedFile:
     def __repr__(self) -> str:
         return f"EncryptedFile({self.path!r})"
 
-    def get(self, account: str) -> dict[str, Any] | None:
+    def get(self, account: str) -> Record | None:
         """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
-        record: dict[str, Any] | None = self._read()[0].get(account)
-        return record
+        return self._read()[0].get(account)
 
-    def put(self, account: str, record: dict[str, Any]) -> None:
+    def put(self, account: str, record: Record) -> None:
         self._update(account, record)
 
     def delete(self, account: str) -> bool:
         """Whether there was one."""
         return self._update(account, None)
 
-    def _update(self, account: str, record: dict[str, Any] | None) -> bool:
+    def _update(self, account: str, record: Record | None) -> bool:
         with locked(self.path):
             table, previous = self._read()
             had_account = table.pop(account, None) is not None
@@ -48,7 +50,7 @@ class EncryptedFile:
             write_atomically(self.path, encrypt(table, self._password, previous))
             return had_account
 
-    def _read(self) -> tuple[dict[str, Any], bytes | None]:
+    def _read(self) -> tuple[dict[str, Record], bytes | None]:
         if not os.path.lexists(self.path):
             return {}, None
         content = read_private(self.path, "the encrypted file")

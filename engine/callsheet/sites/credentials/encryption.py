@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
@@ -25,7 +26,7 @@ _SALT, _NONCE = 16, 12
 _CHANGED = "it was changed or damaged since it was written"
 
 
-def encrypt(table: dict[str, Any], password: str, previous: bytes | None) -> bytes:
+def encrypt(table: Mapping[str, Any], password: str, previous: bytes | None) -> bytes:
     """`previous` is the file as it was: its salt is used again, the nonce never is."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -101,11 +102,11 @@ def _derive(password: str, memory: int, iterations: int, lanes: int, salt: str) 
     return key[:32], key[32:]
 
 
-def _canonical(table: dict[str, Any]) -> bytes:
+def _canonical(table: Mapping[str, Any]) -> bytes:
     return json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _checksum(table: dict[str, Any]) -> str:
+def _checksum(table: Mapping[str, Any]) -> str:
     """Tells damage from a wrong password where even the salt was hit; whoever changes a file can also compute it."""
     return sha256(_canonical(table)).hexdigest()
 

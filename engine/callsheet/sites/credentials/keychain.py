@@ -10,9 +10,12 @@ import contextlib
 import json
 import secrets
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, NotAllowed
+
+if TYPE_CHECKING:
+    from .record import Record
 
 NAME = "keyring"
 _LONGEST = 1000
@@ -40,7 +43,7 @@ class Keychain:
             raise CallsheetError("this machine has no key store that can be used", hint=self._hint)
         return str(backend.name)
 
-    def get(self, account: str) -> dict[str, Any] | None:
+    def get(self, account: str) -> Record | None:
         head = self._read(account)
         if head is None:
             return None
@@ -50,9 +53,9 @@ class Keychain:
             if any(piece is None for piece in pieces):
                 raise CallsheetError(f"the key store lost a part of {account!r}", hint="sign in again")
             record = self._parsed("".join(piece or "" for piece in pieces), account)
-        return record
+        return cast("Record", record)
 
-    def put(self, account: str, record: dict[str, Any]) -> None:
+    def put(self, account: str, record: Record) -> None:
         self.check()
         old = self._names_of_parts(account)
         text = json.dumps(record)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from ...client.http.reply import Reply
     from ...language.shape.access import Consent
+    from .record import Record
 
-Record = dict[str, Any]
 CLIENT_CREDENTIALS = "client_credentials"
 _SECRET = "client_secret"  # noqa: S105
 
@@ -134,10 +134,11 @@ class Authority:
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
-            kept: Record = {
-                name: _sendable(token[name]) for name in ("access_token", "refresh_token") if token.get(name)
-            }
-            kept["expires_at"] = _finite(time.time() + float(token.get("expires_in") or 3600))
+            kept: Record = {"expires_at": _finite(time.time() + float(token.get("expires_in") or 3600))}
+            if token.get("access_token"):
+                kept["access_token"] = _sendable(token["access_token"])
+            if token.get("refresh_token"):
+                kept["refresh_token"] = _sendable(token["refresh_token"])
         except OAuth2Error as error:
             if error.error in WAITING:
                 raise Pending(slower=error.error == "slow_down") from None
@@ -149,7 +150,7 @@ class Authority:
                 status=reply.status,
             ) from None
         if self._secret:
-            kept[_SECRET] = self._secret
+            kept["client_secret"] = self._secret
         return kept
 
     @property

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError, NotAllowed
 from ...files import locked
 from .stores import Store
 
+if TYPE_CHECKING:
+    from .record import Record
+
 _MARGIN = 60.0
-_PATIENCE = 150.0
-Record = dict[str, Any]
+_LOCK_TIMEOUT = 150.0
 
 
 def valid_record(
@@ -26,7 +28,7 @@ def valid_record(
     """`record` or its renewed successor. `renew` asks the server; `directory` is where the lock lies."""
     if _is_valid(record):
         return record
-    with locked(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _PATIENCE):
+    with locked(os.path.join(directory, f"renewal-{account.replace('/', '_')}"), _LOCK_TIMEOUT):
         latest = store.get(account) or record
         if _is_valid(latest):
             return latest
@@ -34,7 +36,7 @@ def valid_record(
             raise NotAllowed(
                 "the access token has expired and cannot be renewed", hint="sign in again with `auth login`"
             )
-        fresh = {**latest, **_renew_record(latest, renew)}
+        fresh: Record = {**latest, **_renew_record(latest, renew)}
         store.put(account, fresh)
         return fresh
 

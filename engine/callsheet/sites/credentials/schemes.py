@@ -6,13 +6,14 @@ import base64
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import NotAllowed
 from ...registry import AUTH_SCHEMES, resolve
 
 if TYPE_CHECKING:
     from ...language.shape.access import AuthDefinition, AuthPart
+    from ..profiles.model import Access
 
 _HEADER = "Authorization"
 
@@ -26,7 +27,7 @@ class Secret(NamedTuple):
     user: str = "`email` of the profile"
 
     def __repr__(self) -> str:
-        return f"Found(..., {self.place!r})"
+        return f"Secret(..., {self.place!r})"
 
 
 SecretLookup = Callable[[], Secret]
@@ -53,7 +54,7 @@ class Credential:
         return "Credential(...)"
 
 
-Present = Callable[["AuthDefinition | AuthPart", Mapping[str, Any], SecretLookup], Credential]
+Present = Callable[["AuthDefinition | AuthPart", "Access", SecretLookup], Credential]
 
 
 class Scheme(NamedTuple):
@@ -72,12 +73,12 @@ def scheme(name: str) -> Scheme:
     return cast("Scheme", resolve(AUTH_SCHEMES[name]))
 
 
-def takes_secret(auth: Mapping[str, Any]) -> bool:
+def takes_secret(auth: AuthDefinition) -> bool:
     """Whether a way of signing in (a definition) presents a secret at all."""
     return scheme(auth["scheme"]).takes_secret
 
 
-def basic(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del auth
     found = find()
     secret = clean(found.text, found.place)
@@ -92,14 +93,14 @@ def basic(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: Secr
     return Credential({_HEADER: f"Basic {pair}"}, (pair, secret))
 
 
-def bearer(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def bearer(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
     return Credential({_HEADER: auth.get("prefix", "Bearer ") + token}, (token,), found.expires_at)
 
 
-def key(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def key(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     """A key as it is, in a header, the query or a cookie."""
     del access
     found = find()
@@ -113,7 +114,7 @@ def key(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: Secret
     return Credential({auth["header"]: auth.get("prefix", "") + text}, (text,))
 
 
-def several(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def several(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     """Each part presents its own line of the secret."""
     found = find()
     lines, parts = found.text.strip().splitlines(), cast("AuthDefinition", auth)["parts"]
@@ -131,7 +132,7 @@ def several(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: Se
     return Credential(headers, secrets, found.expires_at, tuple(pair for each in made for pair in each.query))
 
 
-def nothing(auth: AuthDefinition | AuthPart, access: Mapping[str, Any], find: SecretLookup) -> Credential:
+def nothing(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del auth, access, find
     return Credential({}, ())
 

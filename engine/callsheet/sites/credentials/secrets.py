@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from ...errors import NotAllowed
 from ...files import read_private
 from ...paths import config_directory
 from ...urls import origin
-from ..profiles.choose import PLACES, Variables
+from ..profiles.choose import Variables
+from ..profiles.limits import PLACES
 from .schemes import Secret
 from .stores import FILE, KEYRING, Store, chosen_name, open_store
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from ..profiles.model import Access, SiteProfile
+    from .record import Record
 
 
-def has_own_access(settings: Mapping[str, Any], service: str) -> bool:
+def has_own_access(settings: SiteProfile, service: str) -> bool:
     """Whether a service of the site has a credential of its own.
 
     It says so, signs in by another method (an API token is no personal access token), or is on another host.
     """
-    own: Mapping[str, Any] = settings.get("services", {}).get(service, {})
+    own: Access = settings.get("services", {}).get(service, {})
     if any(place in own for place in PLACES):
         return True
     if "method" in own and own["method"] != settings.get("method", own["method"]):
@@ -31,16 +34,15 @@ def has_own_access(settings: Mapping[str, Any], service: str) -> bool:
     return bool(site) and "base_url" in own and origin(site) != origin(own["base_url"])
 
 
-def access_to(settings: Mapping[str, Any], service: str) -> dict[str, Any]:
-    """The keys of `Access` as they hold for one service."""
-    own: dict[str, Any] = settings.get("services", {}).get(service, {})
-    inherited = dict(settings)
+def access_to(settings: SiteProfile, service: str) -> SiteProfile:
+    """The site's settings as they hold for one service."""
+    own: Access = settings.get("services", {}).get(service, {})
     if has_own_access(settings, service):
-        inherited = {key: value for key, value in settings.items() if key not in PLACES}
-    return {**inherited, **own}
+        settings = cast("SiteProfile", {key: value for key, value in settings.items() if key not in PLACES})
+    return {**settings, **own}
 
 
-def account(name: str, settings: Mapping[str, Any], service: str) -> str:
+def account(name: str, settings: SiteProfile, service: str) -> str:
     """The name under which a store keeps the secret."""
     return f"{name}/{service}" if has_own_access(settings, service) else name
 
@@ -51,7 +53,7 @@ class Secrets:
     __slots__ = ("_environ", "_name", "_settings", "_token", "_variables")
 
     def __init__(
-        self, name: str, settings: Mapping[str, Any], variables: Variables, environ: Mapping[str, str], *, token: bool
+        self, name: str, settings: SiteProfile, variables: Variables, environ: Mapping[str, str], *, token: bool
     ) -> None:
         self._name = name
         self._settings = settings
@@ -101,7 +103,7 @@ class Secrets:
         return Secret(value, variable)
 
     def _from_store(
-        self, service: str, access: Mapping[str, Any], hosts: Iterable[str], renew: Callable[[Record], Record]
+        self, service: str, access: SiteProfile, hosts: Iterable[str], renew: Callable[[Record], Record]
     ) -> Secret:
         store = self.store(service)
         name = account(self._name, self._settings, service)

@@ -8,12 +8,15 @@ another choice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...files import read_private
 from ...paths import APPLICATION, HOME, config_directory
 from ..profiles.choose import Variables
+
+if TYPE_CHECKING:
+    from .record import Record
 
 FILE = "file"
 KEYRING = "keyring"
@@ -24,8 +27,8 @@ class Store(Protocol):
 
     name: str
 
-    def get(self, account: str) -> dict[str, Any] | None: ...
-    def put(self, account: str, record: dict[str, Any]) -> None: ...
+    def get(self, account: str) -> Record | None: ...
+    def put(self, account: str, record: Record) -> None: ...
     def delete(self, account: str) -> bool: ...
 
 

@@ -6,15 +6,17 @@ environment, and an address from elsewhere never meets a stored credential of an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import UsageError, did_you_mean
 from ...urls import base_url, origin
+from .limits import DAY
+
+if TYPE_CHECKING:
+    from .model import Profiles, SiteProfile
 
 ENVIRONMENT = "environment"
-DAY = 86_400  # no wait is longer, and no rate higher
-PLACES = ("token_env", "token_file", "store")
 _OPTION = "--base-url"
 _IDENTITY = ("email", "method", "cloud_id")
 
@@ -39,11 +41,11 @@ class ChosenSite(NamedTuple):
     """A site's name and settings; `token` is true when its credential is the environment's."""
 
     name: str
-    settings: dict[str, Any]
+    settings: SiteProfile
     token: bool
 
 
-ReadProfiles = Callable[[], Mapping[str, Any]]
+ReadProfiles = Callable[[], "Profiles"]
 
 
 def choose(
@@ -72,23 +74,23 @@ def choose(
     return ChosenSite(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
 
 
-def rate_options(options: Mapping[str, Any]) -> dict[str, float]:
+def rate_options(options: Mapping[str, Any]) -> SiteProfile:
     """The options that say how fast and how patiently a site is asked; raises `UsageError`."""
     given = {key: options[key] for key in ("rps", "timeout") if options.get(key) is not None}
     for key, number in given.items():
         if not 0 < number <= DAY:
             raise UsageError(f"--{key} expects a number above 0, at most {DAY}, not {number:g}")
-    return given
+    return cast("SiteProfile", given)
 
 
-def site_settings(profiles: Mapping[str, Any], name: str) -> dict[str, Any]:
+def site_settings(profiles: Profiles, name: str) -> SiteProfile:
     """The settings of one site of the file; raises `UsageError` that names the closest match."""
     sites = profiles.get("sites", {})
     if name not in sites:
         near = did_you_mean(name, sites)
         known = f" (known: {', '.join(sites)})" if sites else ""
         raise UsageError(f"unknown site {name!r}{near}{known}", hint="add one with `{program} init`")
-    return dict(sites[name])
+    return sites[name].copy()
 
 
 def _choose_address(
@@ -127,21 +129,21 @@ def refuse_other_host(address: str, where: str, variables: Variables) -> None:
         )
 
 
-def _from_environment(address: str, variables: Variables) -> dict[str, Any]:
-    given = {key: variables.get(key.upper()) for key in (*_IDENTITY, "deployment")}
-    return {"base_url": address, **{key: value for key, value in given.items() if value}}
+def _from_environment(address: str, variables: Variables) -> SiteProfile:
+    return {"base_url": address, **_given(variables, (*_IDENTITY, "deployment"))}
 
 
-def _with_environment(settings: dict[str, Any], variables: Variables) -> dict[str, Any]:
-    changed = dict(settings)
-    if variables.get("DEPLOYMENT"):
-        changed["deployment"] = variables.get("DEPLOYMENT")
-    if variables.get("TOKEN"):
-        changed.update({key: variables.get(key.upper()) for key in _IDENTITY if variables.get(key.upper())})
-    return changed
+def _given(variables: Variables, keys: Iterable[str]) -> SiteProfile:
+    values = {key: variables.get(key.upper()) for key in keys}
+    return cast("SiteProfile", {key: value for key, value in values.items() if value})
 
 
-def _at_path(name: str, settings: dict[str, Any], address: str, where: str = _OPTION) -> dict[str, Any]:
+def _with_environment(settings: SiteProfile, variables: Variables) -> SiteProfile:
+    keys = ("deployment", *_IDENTITY) if variables.get("TOKEN") else ("deployment",)
+    return {**settings, **_given(variables, keys)}
+
+
+def _at_path(name: str, settings: SiteProfile, address: str, where: str = _OPTION) -> SiteProfile:
     """A site's settings at another path of its own host."""
     if not _is_at(settings, base_url(address, where)):
         raise UsageError(
@@ -151,7 +153,7 @@ def _at_path(name: str, settings: dict[str, Any], address: str, where: str = _OP
     return {**settings, "base_url": base_url(address, where)}
 
 
-def _is_at(settings: Mapping[str, Any], address: str) -> bool:
+def _is_at(settings: SiteProfile, address: str) -> bool:
     own: str = settings.get("base_url", "")
     services = settings.get("services", {}).values()
     return bool(own) and origin(own) == origin(address) and not any("base_url" in service for service in services)

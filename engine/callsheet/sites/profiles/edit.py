@@ -17,7 +17,6 @@ from .read import known_words, profiles_path
 from .validate import check_change, keys_at
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from tomlkit import TOMLDocument
 
 KeyPath = tuple[str, ...]
@@ -115,8 +114,10 @@ def typed(keys: KeyPath, text: str) -> Any:
 
 def _types(keys: KeyPath) -> set[str]:
     """The types that a key takes, as JSON Schema calls them; raises `UsageError` for a key that does not exist."""
-    model = _model(keys)
-    found = model.model_json_schema()["properties"].get(keys[-1]) if model else None
+    from pydantic import TypeAdapter
+
+    shape = _shape(keys)
+    found = TypeAdapter(shape).json_schema()["properties"].get(keys[-1]) if shape else None
     if found is None:
         near = did_you_mean(keys[-1], keys_at(keys[:-1]))
         raise UsageError(f"{'.'.join(keys)}: no such key{near}", hint="see profiles.example.toml")
@@ -125,7 +126,7 @@ def _types(keys: KeyPath) -> set[str]:
     return {str(each.get("type")) for each in found.get("anyOf", [found])}
 
 
-def _model(keys: KeyPath) -> type[BaseModel] | None:
+def _shape(keys: KeyPath) -> Any:
     match keys:
         case (_,):
             return Profiles

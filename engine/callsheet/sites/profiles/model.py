@@ -1,16 +1,21 @@
-"""What the profiles file may hold. Only loaded when the file is checked or edited."""
+"""What the profiles file may hold: plain tables, typed by these shapes.
+
+Only loaded when the file is checked or edited; elsewhere for the type checker alone.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from ...errors import did_you_mean
+from ...language.shape.base import Shape
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
-from .choose import DAY
+from .limits import DAY, PLACES
 
 
 def _check_address(text: str) -> str:
@@ -35,6 +40,22 @@ def _check_output(text: str) -> str:
     return text
 
 
+Table = TypeVar("Table", bound=Mapping[str, Any])
+
+
+def _check_places(table: Table) -> Table:
+    given = [name for name in PLACES if name in table]
+    if len(given) > 1:
+        raise PydanticCustomError("places", "{given}: give only one", {"given": " and ".join(given)})
+    return table
+
+
+def _check_has_address(site: SiteProfile) -> SiteProfile:
+    if "base_url" not in site and not any("base_url" in service for service in site.get("services", {}).values()):
+        raise PydanticCustomError("address", "base_url is missing")
+    return site
+
+
 OutputFormat = Annotated[str, AfterValidator(_check_output)]
 BaseUrl = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
@@ -43,62 +64,49 @@ SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
 Positive = Annotated[float, Field(gt=0, le=DAY)]
 
 
-class Access(BaseModel):
+class Access(Shape, total=False):
     """Where one host is and how a person is known there; the secret itself stands elsewhere."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    base_url: Annotated[BaseUrl | None, Field(description="Address, with its context path.")] = None
-    method: Annotated[Text | None, Field(description="How one signs in: the id of an auth definition.")] = None
-    email: Annotated[Text | None, Field(description="E-mail address or user name, for methods that need one.")] = None
-    token_env: Annotated[Text | None, Field(description="Environment variable that holds the token.")] = None
-    token_file: Annotated[Text | None, Field(description="File, readable by you only, that holds the token.")] = None
+    base_url: Annotated[BaseUrl, Field(description="Address, with its context path.")]
+    method: Annotated[Text, Field(description="How one signs in: the id of an auth definition.")]
+    email: Annotated[Text, Field(description="E-mail address or user name, for methods that need one.")]
+    token_env: Annotated[Text, Field(description="Environment variable that holds the token.")]
+    token_file: Annotated[Text, Field(description="File, readable by you only, that holds the token.")]
     store: Annotated[
-        Literal["keyring", "file"] | None,
-        Field(description="Where sign-in put the credential; written by the program."),
-    ] = None
-
-    @model_validator(mode="after")
-    def _one_place(self) -> Access:
-        given = [name for name in ("token_env", "token_file", "store") if getattr(self, name)]
-        if len(given) > 1:
-            raise PydanticCustomError("places", "{given}: give only one", {"given": " and ".join(given)})
-        return self
+        Literal["keyring", "file"], Field(description="Where sign-in put the credential; written by the program.")
+    ]
 
 
-class SiteProfile(Access):
+class SiteProfile(Access, total=False):
     """One site."""
 
-    deployment: Annotated[Text | None, Field(description="The kind of installation: cloud, datacenter.")] = None
-    client_id: Annotated[Text | None, Field(description="Of your own OAuth 2.0 app.")] = None
-    scopes: Annotated[list[Text] | None, Field(description="OAuth 2.0 scopes to ask for.")] = None
-    cloud_id: Annotated[
-        Text | None, Field(description="Routes requests through the vendor's gateway; written by sign-in.")
-    ] = None
-    output: Annotated[OutputFormat | None, Field(description="Output format.")] = None
-    project: Annotated[Text | None, Field(description="Project that commands assume.")] = None
-    rps: Annotated[Positive | None, Field(description="Requests a second, at most.")] = None
-    timeout: Annotated[Positive | None, Field(description="Seconds to wait for an answer.")] = None
-    ca_bundle: Annotated[Text | None, Field(description="PEM file of a private certificate authority.")] = None
-    client_cert: Annotated[Text | None, Field(description="PEM file of a client certificate.")] = None
-    client_key: Annotated[Text | None, Field(description="Its private key, where that is a file of its own.")] = None
-    proxy: Annotated[Proxy | None, Field(description="Proxy of this site alone.")] = None
-    read_only: Annotated[bool, Field(description="Refuse everything that would change something.")] = False
+    deployment: Annotated[Text, Field(description="The kind of installation: cloud, datacenter.")]
+    client_id: Annotated[Text, Field(description="Of your own OAuth 2.0 app.")]
+    scopes: Annotated[list[Text], Field(description="OAuth 2.0 scopes to ask for.")]
+    cloud_id: Annotated[Text, Field(description="Routes requests through the vendor's gateway; written by sign-in.")]
+    output: Annotated[OutputFormat, Field(description="Output format.")]
+    project: Annotated[Text, Field(description="Project that commands assume.")]
+    rps: Annotated[Positive, Field(description="Requests a second, at most.")]
+    timeout: Annotated[Positive, Field(description="Seconds to wait for an answer.")]
+    ca_bundle: Annotated[Text, Field(description="PEM file of a private certificate authority.")]
+    client_cert: Annotated[Text, Field(description="PEM file of a client certificate.")]
+    client_key: Annotated[Text, Field(description="Its private key, where that is a file of its own.")]
+    proxy: Annotated[Proxy, Field(description="Proxy of this site alone.")]
+    read_only: Annotated[bool, Field(description="Refuse everything that would change something.")]
     services: Annotated[
-        dict[str, Access], Field(description="Hosts of their own, by service, where one address is not enough.")
-    ] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _has_address(self) -> SiteProfile:
-        if not self.base_url and not any(service.base_url for service in self.services.values()):
-            raise PydanticCustomError("address", "base_url is missing")
-        return self
+        dict[str, Annotated[Access, AfterValidator(_check_places)]],
+        Field(description="Hosts of their own, by service, where one address is not enough."),
+    ]
 
 
-class Profiles(BaseModel):
+class Profiles(Shape, total=False):
     """The whole file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    site: Annotated[SiteName, Field(description="The site that commands use.")]
+    sites: Annotated[
+        dict[SiteName, Annotated[SiteProfile, AfterValidator(_check_places), AfterValidator(_check_has_address)]],
+        Field(description="Sites by name."),
+    ]
 
-    site: Annotated[SiteName | None, Field(description="The site that commands use.")] = None
-    sites: Annotated[dict[SiteName, SiteProfile], Field(description="Sites by name.")] = Field(default_factory=dict)
+
+PROFILES: TypeAdapter[Profiles] = TypeAdapter(Profiles)

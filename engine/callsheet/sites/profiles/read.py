@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ... import __version__
@@ -18,6 +18,9 @@ from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
 from ...files import changeable, open_regular, refuse_changeable, write_atomically
 from ...paths import cache_directory, config_directory
+
+if TYPE_CHECKING:
+    from .model import Profiles
 
 FILE = "profiles.toml"
 _FORMAT = 1
@@ -27,7 +30,7 @@ def profiles_path(environ: Mapping[str, str]) -> str:
     return os.path.join(config_directory(environ), FILE)
 
 
-def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> dict[str, Any]:
+def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Profiles:
     """`{"site": active, "sites": {name: settings}}`, both keys optional; empty when there is no file.
 
     Raises `UsageError` when the file is broken, `NotAllowed` when others could have written it.
@@ -56,19 +59,19 @@ def site_names(catalog: Catalog, environ: Mapping[str, str]) -> list[str]:
         return []
 
 
-def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
+def _cached(cache: str, key: list[Any]) -> Profiles | None:
     if changeable(cache) is not None:  # somebody else may have written it
         return None
     try:
         with open_regular(cache) as file:
             kept = json.load(file)
-        found: dict[str, Any] | None = kept["profiles"] if kept["key"] == key else None
+        found: Profiles | None = kept["profiles"] if kept["key"] == key else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found
 
 
-def _checked(path: str, catalog: Catalog) -> dict[str, Any]:
+def _checked(path: str, catalog: Catalog) -> Profiles:
     from .validate import check_file
 
     return check_file(path, known_words(catalog))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from ...errors import UsageError, did_you_mean
 from ...files import open_regular
 from ...language.locate import Path, line_of
-from .model import Access, Profiles, SiteProfile
+from .model import PROFILES, Access, Profiles, SiteProfile
 
 _SECRET_KEYS = frozenset({"token", "password", "secret", "api_token", "apikey", "api_key", "pat", "client_secret"})
 _PLACE = "a credential does not belong in this file: name it with token_env or token_file, or run `auth login`"
@@ -20,7 +20,7 @@ _PLACE = "a credential does not belong in this file: name it with token_env or t
 Known = Mapping[str, Iterable[str]]
 
 
-def check_file(path: str, known: Known) -> dict[str, Any]:
+def check_file(path: str, known: Known) -> Profiles:
     """The file's content; `known` holds the allowed ids of the kinds deployment, auth and service.
 
     Raises `UsageError` with one `file:line: key: problem` per problem.
@@ -45,7 +45,7 @@ def check_change(before: str, after: str, path: str, known: Known) -> None:
         raise UsageError("; ".join(found), hint=f"{path} stays as it is")
 
 
-def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
+def check_text(text: str, path: str, known: Known) -> Profiles:
     tables, problems = _read(text, path, known)
     if not problems:
         return tables
@@ -54,10 +54,10 @@ def check_text(text: str, path: str, known: Known) -> dict[str, Any]:
     raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
 
 
-def _read(text: str, path: str, known: Known) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
+def _read(text: str, path: str, known: Known) -> tuple[Profiles, list[tuple[Path, str]]]:
     """The file's content, and what is wrong where."""
     try:
-        tables = Profiles(**tomllib.loads(text)).model_dump(exclude_defaults=True)
+        tables = PROFILES.validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
     except RecursionError:
@@ -86,11 +86,11 @@ def _describe(item: dict[str, Any]) -> str:
 def keys_at(path: Path) -> list[str]:
     """The keys that may stand at a place of the file."""
     if not path:
-        return list(Profiles.model_fields)
-    return list((Access if "services" in path else SiteProfile).model_fields)
+        return list(Profiles.__annotations__)
+    return list((Access if "services" in path else SiteProfile).__annotations__)
 
 
-def _unknown_words(tables: dict[str, Any], known: Known) -> Iterable[tuple[Path, str]]:
+def _unknown_words(tables: Profiles, known: Known) -> Iterable[tuple[Path, str]]:
     sites = tables.get("sites", {})
     active = tables.get("site")
     if active is not None and active not in sites:
@@ -104,9 +104,9 @@ def _unknown_words(tables: dict[str, Any], known: Known) -> Iterable[tuple[Path,
             yield from _unknown(access, (*at, "services", service), known)
 
 
-def _unknown(table: dict[str, Any], at: Path, known: Known) -> Iterable[tuple[Path, str]]:
+def _unknown(table: Access, at: Path, known: Known) -> Iterable[tuple[Path, str]]:
     for key, kind in (("deployment", "deployment"), ("method", "auth")):
-        word = table.get(key)
+        word = cast("Mapping[str, str]", table).get(key)
         if word is not None and word not in known[kind]:
             allowed = ", ".join(known[kind])
             yield (*at, key), f"no {key} {word!r} (one of: {allowed}){did_you_mean(word, known[kind])}"
