@@ -36,9 +36,15 @@ def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return runner.run(work())
 
 
+async def shell(line: str, data: bytes = b"") -> Process:
+    started = Process(["/bin/sh", "-c", line], None, dict(os.environ))
+    await started.start(data)
+    return started
+
+
 def outcome(line: str, data: bytes = b"") -> tuple[int | None, bytes]:
     async def work() -> tuple[int | None, bytes]:
-        started = Process(["/bin/sh", "-c", line], None, dict(os.environ), data)
+        started = await shell(line, data)
         assert await started.wait(60)
         return started.exit_code, await started.output()
 
@@ -76,7 +82,7 @@ def test_a_child_that_was_left_is_not_waited_for() -> None:
 def test_stopping_ends_all_that_was_started(tmp_path: Path) -> None:
     async def work() -> tuple[int | None, bytes]:
         line = f"trap '' TERM; sleep 60 & echo $! > {tmp_path}/child; wait; sleep 60"
-        started = Process(["/bin/sh", "-c", line], None, dict(os.environ), b"")
+        started = await shell(line)
         await asyncio.to_thread(until, lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
         await started.stop()
         return started.exit_code, await started.output()
@@ -94,7 +100,12 @@ def is_running(pid: int) -> bool:
 
 def test_a_program_that_is_not_there_is_an_os_error() -> None:
     async def work() -> None:
-        Process(["/no/such/program"], None, {}, b"")
+        process = Process(["/no/such/program"], None, {})
+        try:
+            await process.start(b"")
+        finally:
+            assert not process.is_running
+            assert await process.output() == b""
 
     with pytest.raises(FileNotFoundError):
         run(work)
@@ -103,7 +114,7 @@ def test_a_program_that_is_not_there_is_an_os_error() -> None:
 def test_many_programs_leave_no_descriptor_open() -> None:
     async def work() -> None:
         async def one() -> None:
-            started = Process(["/bin/sh", "-c", "cat"], None, dict(os.environ), b"x")
+            started = await shell("cat", b"x")
             await started.wait(60)
             assert await started.output() == b"x"
 
@@ -124,20 +135,37 @@ def test_a_program_that_moved_is_found_again(tmp_path: Path) -> None:
     environ = {"PATH": os.pathsep.join(map(str, places))}
     executable = Executable(environ, {})
 
-    def start(path: str | None) -> str:
-        return subprocess.run(["tool"], executable=path, env=environ, check=True, capture_output=True, text=True).stdout
+    printed: list[bytes] = []
 
-    assert [executable.start("tool", start) for _ in range(2)] == ["first\n"] * 2
-    (places[0] / "tool").unlink()
-    assert executable.start("tool", start) == "second\n"
-    (places[1] / "tool").unlink()
-    with pytest.raises(FileNotFoundError):
-        executable.start("tool", start)
+    async def start(path: str | None) -> None:
+        done = subprocess.run(["tool"], executable=path, env=environ, check=True, capture_output=True)  # noqa: ASYNC221
+        printed.append(done.stdout)
+
+    async def work() -> None:
+        for _ in range(2):
+            await executable.start("tool", start)
+        (places[0] / "tool").unlink()
+        await executable.start("tool", start)
+        (places[1] / "tool").unlink()
+        with pytest.raises(FileNotFoundError):
+            await executable.start("tool", start)
+
+    run(work)
+    assert printed == [b"first\n", b"first\n", b"second\n"]
 
 
 def test_where_an_event_chooses_the_path_nothing_is_remembered() -> None:
-    assert Executable({"PATH": os.defpath}, {"PATH": "{id}"}).start("sh", lambda found: found) is None
-    assert Executable({"PATH": os.defpath}, {}).start("./sh", lambda found: found) is None
+    found: list[str | None] = []
+
+    async def start(path: str | None) -> None:
+        found.append(path)
+
+    async def work() -> None:
+        await Executable({"PATH": os.defpath}, {"PATH": "{id}"}).start("sh", start)
+        await Executable({"PATH": os.defpath}, {}).start("./sh", start)
+
+    run(work)
+    assert found == [None, None]
 
 
 @pytest.mark.parametrize("missing", ["pidfd_open", "epoll"])
@@ -153,7 +181,7 @@ def test_a_program_is_watched_where_the_loop_cannot(missing: str, monkeypatch: p
 
 def test_time_that_is_over_is_told_and_ends_nothing() -> None:
     async def work() -> tuple[bool, int | None]:
-        started = Process(["/bin/sh", "-c", "sleep 60"], None, dict(os.environ), b"")
+        started = await shell("sleep 60")
         in_time = await started.wait(0.05)
         before = started.exit_code
         await started.stop()
@@ -179,9 +207,9 @@ STATE = "import os; print(os.getsid(0) == os.getpid(), os.getcwd())"
 
 def test_each_way_of_starting_gives_a_program_the_same(way: str, tmp_path: Path) -> None:
     async def work(directory: str | None) -> tuple[int | None, bytes]:
-        started = Process(
-            [sys.executable, "-I", "-c", STATE + "; raise SystemExit(5)"], directory, dict(os.environ), b""
-        )
+        words = [sys.executable, "-I", "-c", STATE + "; raise SystemExit(5)"]
+        started = Process(words, directory, dict(os.environ))
+        await started.start(b"")
         assert isinstance(started._started, subprocess.Popen) == (way == "Popen" or directory is not None)
         assert await started.wait(60)
         return started.exit_code, await started.output()
@@ -209,7 +237,7 @@ def test_each_way_of_starting_refuses_alike(way: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
 
     async def work(word: str, environ: dict[str, str]) -> None:
-        Process([word], None, environ, b"")
+        await Process([word], None, environ).start(b"")
 
     with pytest.raises(FileNotFoundError):
         run(lambda: work(f"{tmp_path}/missing", {}))

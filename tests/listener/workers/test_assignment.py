@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from callsheet.listener.workers.assignment import VARIABLE, Assignment, pop_assignment, usable_cores
+from callsheet.listener.workers.assignment import VARIABLE, Assignment, pop_assignment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="workers of POSIX")
 
@@ -68,12 +68,3 @@ def test_its_sockets_listen_and_do_not_block() -> None:
     finally:
         for each in (*found, inherited):
             each.close()
-
-
-def test_cores_are_those_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert usable_cores() == 3
-    monkeypatch.delattr(os, "sched_getaffinity")
-    for cores, usable in ((6, 6), (None, 1)):
-        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
-        assert usable_cores() == usable

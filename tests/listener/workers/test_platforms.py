@@ -11,6 +11,7 @@ import pytest
 
 from callsheet.cli.builtin.serving import workers_of
 from callsheet.errors import UsageError
+from callsheet.listener import cores
 from callsheet.listener.workers import assignment
 from support.listening import SECRET, Listener, environment, event, until
 
@@ -70,7 +71,7 @@ def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_p
 
 def test_a_system_without_what_workers_need_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignment, "can_have_workers", lambda: False)
-    monkeypatch.setattr(assignment, "usable_cores", lambda: 4)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 4)
     for text in ("2", "auto"):
         with pytest.raises(UsageError, match="--workers needs Linux or macOS"):
             workers_of(text)

@@ -26,7 +26,8 @@ LoadTls = Callable[[], ssl.SSLContext]
 
 def workers_of(text: str | None) -> int:
     """How many processes `--workers` asks for. Raises `UsageError`, also where a system cannot have several."""
-    from ...listener.workers.assignment import can_have_workers, usable_cores
+    from ...listener.cores import usable_cores
+    from ...listener.workers.assignment import can_have_workers
 
     if text is None:
         return 1

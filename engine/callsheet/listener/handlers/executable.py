@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from typing import TypeVar
-
-T = TypeVar("T")
+from collections.abc import Awaitable, Callable, Mapping
 
 
 class Executable:
@@ -19,16 +16,16 @@ class Executable:
         self._is_fixed = sys.platform != "win32" and "PATH" not in chosen
         self._found: str | None = None
 
-    def start(self, word: str, start: Callable[[str | None], T]) -> T:
+    async def start(self, word: str, start: Callable[[str | None], Awaitable[None]]) -> None:
         """Call `start` with the file, or None where it has to be looked for. It may have moved since it was found."""
         found = self._file(word)
         try:
-            return start(found)
+            await start(found)
         except (FileNotFoundError, PermissionError):
             if found is None:
                 raise
             self._found = None
-            return start(None)
+            await start(None)
 
     def _file(self, word: str) -> str | None:
         if self._found is None and self._is_fixed and os.sep not in word:

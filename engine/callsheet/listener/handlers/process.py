@@ -14,8 +14,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from .process_start import EncodedEnvironment, start
-from .process_watcher import watch
+from .process_start import EncodedEnvironment, Started, start
+from .process_watcher import Watcher, watch
+from .start_queue import start_queue
 
 MAX_OUTPUT = 8192
 TERMINATE_TIMEOUT = 1.0
@@ -23,41 +24,53 @@ OUTPUT_TIMEOUT = 0.2
 
 
 class Process:
-    """One running program; its output goes where its errors go. Made inside a running loop.
+    """One program; its output goes where its errors go. Made inside a running loop.
 
-    `exit_code` is its exit code, negative for a signal; None while it runs.
+    `exit_code` is its exit code, negative for a signal; None until it has ended.
     """
 
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        directory: str | None,
-        environ: EncodedEnvironment,
-        data: bytes,
-        executable: str | None = None,
-    ) -> None:
-        """Start it with `data` on its standard input. Raises `OSError`; `ValueError` for words no program can get.
-
-        `executable` is the file of `arguments[0]`, where that is known.
-        """
+    def __init__(self, arguments: Sequence[str], directory: str | None, environ: EncodedEnvironment) -> None:
         self.exit_code: int | None = None
+        self._arguments = arguments
+        self._directory = directory
+        self._environ = environ
+        self._started: Started | None = None
+        self._watcher: Watcher | None = None
         self._output_closed = False
         self._output = bytearray()
         self._loop = asyncio.get_running_loop()
+        self._start_queue = start_queue(self._loop)
         self._waiter: asyncio.Future[None] | None = None
-        held: list[int] = []  # what is closed whatever happens, the pipes' other ends before this returns
+
+    @property
+    def is_running(self) -> bool:
+        return self._started is not None and self.exit_code is None
+
+    async def start(self, data: bytes, executable: str | None = None) -> None:
+        """Start it with `data` on its standard input. Raises `OSError`; `ValueError` for words no program can get.
+
+        `executable` is the file of the first argument, where that is known. Whoever is cancelled here asks
+        `is_running` whether it was too late.
+        """
+        held: list[int] = []  # what is closed whatever happens
         try:
             inside, stdin = _pipe(held)
             stdout, outside = _pipe(held)
             left = _offered(stdin, data)
-            self._started = start(arguments, directory, environ, executable, inside, outside)
-            held.remove(stdout)
-            if left:
-                held.remove(stdin)
+
+            def watched(started: Started) -> None:
+                held.remove(stdout)
+                if left:
+                    held.remove(stdin)
+                self._watcher = watch(started, stdout, stdin, left, self)
+                self._started = started
+
+            await self._start_queue.add(
+                lambda: start(self._arguments, self._directory, self._environ, executable, inside, outside), watched
+            )
         finally:
             for descriptor in held:
                 os.close(descriptor)
-        self._watcher = watch(self._started, stdout, stdin, left, self)
 
     async def wait(self, limit: float) -> bool:
         """Whether it ended within `limit` seconds."""
@@ -65,9 +78,10 @@ class Process:
 
     async def output(self) -> bytes:
         """The first part of what it printed; children that it left may keep the pipe open and are not waited for."""
-        if not self._output_closed:
+        if self._started is not None and not self._output_closed:
             await self._until(lambda: self._output_closed, OUTPUT_TIMEOUT)
-        self._watcher.close()
+        if self._watcher is not None:
+            self._watcher.close()
         return bytes(self._output)
 
     async def stop(self) -> None:
@@ -110,9 +124,12 @@ class Process:
 
     def on_exit(self, code: int) -> None:
         self.exit_code = code
+        self._start_queue.on_exit()
         self._wake()
 
     def _signal(self, name: str) -> None:
+        if self._started is None:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
                 subprocess.run(

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 
 EncodedEnvironment = Mapping[Any, Any]  # texts on Windows, bytes elsewhere
 _STANDARD = 3  # descriptors below are those that a program gets
+# By Python itself; a program is to end by them.
+_IGNORED = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name))
 
 
 class Started(Protocol):
@@ -49,12 +51,14 @@ def start(
     path = executable or arguments[0]
     can_spawn = os.sep in path and min(stdin, stdout) >= _STANDARD and _is_here(directory) and _can_spawn()
     if sys.platform != "win32" and can_spawn:
-        actions = [(os.POSIX_SPAWN_DUP2, stdin, 0), *((os.POSIX_SPAWN_DUP2, stdout, number) for number in (1, 2))]
-        ignored = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python itself
-        with contextlib.suppress(NotImplementedError):  # no sessions
-            return _Spawned(
-                os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsid=True, setsigdef=ignored)
-            )
+        spawn = os.POSIX_SPAWN_DUP2
+        actions = ((spawn, stdin, 0), (spawn, stdout, 1), (spawn, stdout, 2))
+        try:
+            pid = os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsid=True, setsigdef=_IGNORED)
+        except NotImplementedError:  # no sessions
+            pass
+        else:
+            return _Spawned(pid)
     return subprocess.Popen(
         arguments,
         executable=executable,

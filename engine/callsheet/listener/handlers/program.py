@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...errors import DefinitionError
@@ -48,11 +49,12 @@ class Program(Base):
         return found
 
     async def run(self, event: Event, job: str) -> None:
-        process = self._start(event)
+        process = Process(self.arguments.fill(event.scope), self.directory or None, self._environment(event))
         try:
+            await self._start(process, self.input_of(event))
             in_time = await process.wait(self.timeout)
         finally:
-            if process.exit_code is None:
+            if process.is_running:
                 await process.stop()
             self._report_output(job, await process.output())
         if not in_time:
@@ -60,15 +62,12 @@ class Program(Base):
         if code := process.exit_code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
-    def _start(self, event: Event) -> Process:
-        arguments = self.arguments.fill(event.scope)
-        environ, data = self._environment(event), self.input_of(event)
+    async def _start(self, process: Process, data: bytes) -> None:
+        program = self.arguments.words[0]
         try:
-            return self.executable.start(
-                arguments[0], lambda found: Process(arguments, self.directory or None, environ, data, found)
-            )
+            await self.executable.start(program, partial(process.start, data))
         except (OSError, ValueError) as error:
-            raise HandlerFailed(f"cannot run {arguments[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+            raise HandlerFailed(f"cannot run {program!r}: {getattr(error, 'strerror', None) or error}") from None
 
     def _environment(self, event: Event) -> EncodedEnvironment:
         variables = {

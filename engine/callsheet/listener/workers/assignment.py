@@ -78,10 +78,3 @@ def pop_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
 def can_have_workers() -> bool:
     """Whether processes can inherit a socket and be sent signals here."""
     return os.name == "posix"
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
