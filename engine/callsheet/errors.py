@@ -90,19 +90,34 @@ class TLSFailed(NetworkError):
     """The host was reached, but no trusted encrypted connection came about."""
 
 
+_LEAST_START = 3
+
+
 def named(hint: str, program: str) -> str:
     """A hint as the person can type it: `{program}` stands for the program that is running."""
     return hint.replace("{program}", program)
 
 
 def closest(word: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The known names most like `word`, best first; empty when nothing is as near as `cutoff` (1.0: the same)."""
+    """The known names most like `word`, best first; empty when nothing is as near as `cutoff` (1.0: the same).
+
+    Only letters and digits count: two options are not alike because both have dashes. A word of three letters or more
+    that some names start with is near those too.
+    """
     from difflib import get_close_matches
 
     by_folded: dict[str, str] = {}
     for name in known:
-        by_folded.setdefault(name.casefold(), name)
-    return [by_folded[match] for match in get_close_matches(word.casefold(), by_folded, count, cutoff)]
+        by_folded.setdefault(_letters(name), name)
+    letters = _letters(word)
+    found = get_close_matches(letters, by_folded, count, cutoff)
+    if not found and len(letters) >= _LEAST_START:
+        found = sorted((name for name in by_folded if name.startswith(letters)), key=len)[:count]
+    return [by_folded[match] for match in found]
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold())) or name.casefold()
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

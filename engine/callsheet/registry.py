@@ -147,6 +147,10 @@ OPTIONS: dict[str, str] = {
     "timeout": "duration",
     "rps": "number",
 }
+# Options that agree to something or show what is secret: no message suggests one to a person who did not write it.
+UNSUGGESTED = frozenset({"yes", "force", "show-token", "insecure"})
+# Settings of a site that expressions see as `site.<name>`.
+SITE_SETTINGS = ("project", "board")
 PAGING: dict[str, str] = {"limit": "integer", "max": "integer", "all": "flag", "page-token": "text"}
 
 # The names of a registry are what definitions may say there; nothing lists them a second time.

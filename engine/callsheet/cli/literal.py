@@ -10,7 +10,7 @@ import click
 from ..commands.context import Typed
 from ..errors import UsageError, did_you_mean
 from ..jsontext import dump
-from .options import SHARED
+from .options import POSITIONAL, SHARED
 
 Parse = Callable[[list[str]], tuple[dict[str, Any], list[str], list[click.Parameter]]]
 
@@ -37,7 +37,11 @@ class LiteralValues:
 
         Options of the whole program choose sites and filters, and a path is a file: they must be a person's own.
         """
-        known = {str(param.name).removeprefix(SHARED): param for param in params}
+        known = {
+            str(param.name).removeprefix(SHARED): param
+            for param in params
+            if not str(param.name).startswith(POSITIONAL)
+        }
         found: dict[str, Any] = {}
         for name, value in self.values.items():
             param = known.get(name)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ..commands.context import Context, Streams
-from ..errors import CallsheetError, UsageError, did_you_mean, named
+from ..errors import CallsheetError, UsageError, named
 from ..language.layers import COMMON
 from ..paths import shipped_definitions
 from ..terminal import guarded
+from .parser import similar_option
 from .tree import root
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _with_hint(error: Exception) -> CallsheetError:
     if isinstance(error, CallsheetError):
         return error
     if isinstance(error, click.NoSuchOption):
-        near = did_you_mean(error.option_name, error.possibilities or ())
+        near = similar_option(error.option_name, error.ctx)
         return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()

@@ -25,20 +25,27 @@ else:
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 SHARED = "global_"
+POSITIONAL = "positional_"  # the value of an option that may stand without its name
 
 
 class Choice(WordType):
-    """One of some words, ignoring case; the error names the closest."""
+    """One of some words, ignoring case, or with `split` several with commas between; the error names the closest."""
 
     name = "choice"
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], *, split: bool = False) -> None:
         self.words = words
+        self.split = split
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return "|".join(self.words) if len(self.words) <= 6 else None
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if self.split:
+            return ",".join(self._chosen(piece.strip(), param) for piece in str(value).split(",") if piece.strip())
+        return self._chosen(value, param)
+
+    def _chosen(self, value: Any, param: click.Parameter | None) -> str:
         for word in self.words:
             if word.casefold() == str(value).casefold():
                 return word
@@ -49,7 +56,8 @@ class Choice(WordType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+        before, comma, last = incomplete.rpartition(",") if self.split else ("", "", incomplete)
+        return [CompletionItem(before + comma + word) for word in self.words if word.startswith(last)]
 
 
 class Duration(NumberType):
@@ -86,7 +94,9 @@ TYPES: dict[str, Callable[[], Any]] = {
 
 
 def click_params(params: Iterable[Param], context: Context) -> list[click.Parameter]:
-    return [_param(param, context, "") for param in params]
+    listed = list(params)
+    made = [_param(param, context, "") for param in listed]
+    return made + [_positional(param, context) for param in listed if param.get("positional")]
 
 
 def global_params(params: Iterable[Param], context: Context, taken: set[str], *, hidden: bool) -> list[click.Parameter]:
@@ -108,10 +118,32 @@ def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tupl
     return own, shared
 
 
+def take_positional(params: Iterable[Param], values: dict[str, Any]) -> dict[str, Any]:
+    """The values, with those that stood without their option's name; raises `UsageError` where a needed one is not."""
+    for param in params:
+        if not param.get("positional"):
+            continue
+        name = param["name"]
+        given = values.pop(POSITIONAL + name, None)
+        if given not in (None, []):
+            if values.get(name) not in (None, []):
+                raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
+            values[name] = given
+        elif param.get("required") and values.get(name) in (None, []):
+            raise UsageError(f"missing --{name} {param.get('metavar', '')}".strip(), hint=param.get("help"))
+    return values
+
+
 def _param(param: Param, context: Context, prefix: str) -> click.Parameter:
     if param.get("kind") == "argument":
         return _argument(param, context)
     return _option(param, context, prefix)
+
+
+def _positional(param: Param, context: Context) -> click.Argument:
+    argument = _argument({**param, "required": False}, context)
+    argument.name = POSITIONAL + param["name"]
+    return argument
 
 
 def _argument(param: Param, context: Context) -> click.Argument:
@@ -149,7 +181,7 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
         settings |= {"default": param["default"]} if "default" in param else {}
     option = click.Option(
         [*spelled, _identifier(prefix + name)],
-        required=param.get("required", False),
+        required=bool(param.get("required")) and not param.get("positional"),
         help=_help(param),
         hidden=param.get("hidden", False),
         shell_complete=_completer(param, context),
@@ -165,14 +197,17 @@ def _identifier(name: str) -> str:
 
 def _type(param: Param) -> Any:
     words = REGISTRIES[param["choices_of"]] if "choices_of" in param else param.get("choices")
-    return Choice(list(words)) if words is not None else TYPES[param.get("type", "text")]()
+    if words is not None:
+        return Choice(list(words), split=bool(param.get("split")))
+    return TYPES[param.get("type", "text")]()
 
 
 def _help(param: Param) -> str:
     text: str = param.get("help", "")
     notes = [f"default: {param['default']}"] if "default" in param else []
     notes += ["default: the site's"] if "setting" in param else []
-    notes += ["repeatable"] if param.get("multiple") else []
+    if param.get("multiple"):
+        notes.append("repeatable, or a,b" if param.get("split") else "repeatable")
     return f"{text} [{'; '.join(notes)}]" if notes else text
 
 

@@ -11,7 +11,8 @@ from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError, closest
-from .options import argument_name, click_params, global_params, values_of
+from .options import argument_name, click_params, global_params, take_positional, values_of
+from .parser import strict, take_shared
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -47,15 +48,17 @@ class DefinedCommand(click.Command):
     def make_parser(self, ctx: click.Context) -> Any:
         """A literal run brings its values by name: none of them goes through the parser of command lines."""
         parser: Any = super().make_parser(ctx)
-        if self.values is not None:
-            parser.parse_args = self.values.parsing(self.params, ctx.command_path)
+        if self.values is None:
+            return strict(parser, ctx, self.params)
+        parser.parse_args = self.values.parsing(self.params, ctx.command_path)
         return parser
 
     def invoke(self, ctx: click.Context) -> None:
         own, shared = values_of(self.params, ctx.params)
         if self.values is not None:
             own = self.values.marked(own)
-        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        own = take_positional(self.definition.get("params", []), own)
+        take_shared(self.context.options, shared)
         self.runner(self.context, self.definition, own)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -131,15 +134,27 @@ class DefinedGroup(click.Group):
         path = f"{self.path} {child.name}".strip()
         if child.kind == "group":
             help = self.context.catalog.get("group", path)["help"]
-            return DefinedGroup(self.context, path, self.runner, self.values, help=help)
+            shared = global_params(self.context.definition.get("options", []), self.context, set(), hidden=True)
+            return DefinedGroup(self.context, path, self.runner, self.values, params=shared, help=help)
         return DefinedCommand(self.context, path, self.runner, self.values)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """With a default command, words that name no command of the group are that command's."""
         default = self.default
-        if default and args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
+        if default and args and args[0] not in ctx.help_option_names and not self._names_a_command(ctx, args):
             args = [default, *args]
         return super().parse_args(ctx, args)
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        return strict(super().make_parser(ctx), ctx, self.params)
+
+    def _names_a_command(self, ctx: click.Context, args: list[str]) -> bool:
+        """Whether the first word behind the program's own options is one of the group's commands."""
+        try:
+            rest = self.make_parser(ctx).parse_args([*args])[1]
+        except (click.UsageError, UsageError):  # an option of the default command
+            return False
+        return bool(rest) and self.get_command(ctx, rest[0]) is not None
 
     @property
     def default(self) -> str | None:
@@ -187,7 +202,7 @@ class DefinedGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         _, shared = values_of(self.params, ctx.params)
-        self.context.options.update({name: value for name, value in shared.items() if value is not None})
+        take_shared(self.context.options, shared)
         return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

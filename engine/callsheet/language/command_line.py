@@ -47,7 +47,9 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
                 values[name] = value
         else:
             positional.append(word)
-    return values | _arguments(positional, [param for param in own if param.get("kind") == "argument"])
+    arguments = [param for param in own if param.get("kind") == "argument"]
+    named = [param for param in own if param.get("positional") and param["name"] not in values]
+    return values | _arguments(positional, [*arguments, *named])
 
 
 def missing(values: Mapping[str, Any], own: Sequence[Param]) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from ..errors import UsageError
 
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_FROM_NOW = re.compile(r"([+-]?)(\d{1,5})\s*(m|h|d|w)")
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def written(text: str | None, form: str) -> str:
-    """An ISO date or time, `now`, `today`, `yesterday` or `tomorrow`, in the letters of strftime.
+    """A point in time, in the letters of strftime: see `parsed`.
 
     `%f` is milliseconds here; a time without zone is local. Raises `UsageError`.
     """
@@ -19,17 +23,29 @@ def written(text: str | None, form: str) -> str:
 
 
 def parsed(text: str) -> datetime:
+    """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
+
+    Raises `UsageError`.
+    """
     word = text.strip().lower()
     now = datetime.now(UTC).astimezone()
     if word == "now":
         return now
-    if word in _DAYS:
-        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        return midnight + timedelta(days=_DAYS[word])
+    days = _DAYS.get(word, _until(word, now))
+    if days is not None:
+        return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
     try:
+        if match := _FROM_NOW.fullmatch(word):
+            length = int(match[2]) * _UNITS[match[3]]
+            return now - length if match[1] == "-" else now + length
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is not a valid time", hint="expected 2026-01-31, 2026-01-31T09:30, now or today"
-        ) from None
-    return moment if moment.tzinfo else moment.astimezone()
+        return moment if moment.tzinfo else moment.astimezone()
+    except (ValueError, OverflowError):
+        hint = "expected 2026-01-31, 2026-01-31T09:30, now, today, tomorrow, friday, +3d or -2h"
+        raise UsageError(f"{text!r} is not a valid time", hint=hint) from None
+
+
+def _until(word: str, now: datetime) -> int | None:
+    """Days until the next day of that name, or of its first three letters; a week where that is today."""
+    found = [place for place, name in enumerate(_WEEKDAYS) if word in (name, name[:3])]
+    return (found[0] - now.weekday() - 1) % 7 + 1 if found else None

@@ -70,6 +70,16 @@ class Functions(functions.Functions):
         return queries.narrowed(query, conditions, tail)
 
     @functions.signature(_TEXT, _TEXT)
+    def _func_clause(self, query: str, start: str) -> str:
+        """The last clause of a query, if it starts with these words (`ORDER BY`); else an empty text."""
+        return queries.split_tail(query, start)[1]
+
+    @functions.signature(_TEXT, _ANY)
+    def _func_among(self, field: str, values: Any) -> str | None:
+        """The condition that a field has one of some values, and none of those that begin with `not:`."""
+        return queries.among(field, [values] if isinstance(values, str) else values or [])
+
+    @functions.signature(_TEXT, _TEXT)
     def _func_split(self, text: str, separator: str) -> list[str]:
         """The pieces of a text without surrounding white space; empty ones are left out."""
         return [piece.strip() for piece in text.split(separator) if piece.strip()]

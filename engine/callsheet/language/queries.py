@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+EXCEPT = "not:"  # before a value: without it
 _QUOTES = "\"'"
 
 
@@ -26,6 +27,34 @@ def narrowed(query: str | None, conditions: Iterable[str | None], tail: str) -> 
     if head:
         asked = [f"({head})" if asked else head, *asked]
     return " ".join([" AND ".join(asked), clause]).strip() or None
+
+
+def among(field: str, values: Iterable[str | None]) -> str | None:
+    """The condition that a field has one of the values and none that begin with `not:`; None for no values.
+
+    A value that is null is an empty field, `not:` alone a field that is not empty. Who leaves values out does not mean
+    to leave out fields without a value.
+    """
+    found = list(values)
+    wanted = [value for value in found if value is not None and not value.startswith(EXCEPT)]
+    refused = [value.removeprefix(EXCEPT) for value in found if value is not None and value.startswith(EXCEPT)]
+    either = [_equals(field, wanted, "=", "in")] if wanted else []
+    either += [f"{field} is EMPTY"] if None in found else []
+    conditions = [_any(either)] if either else []
+    if named := [value for value in refused if value]:
+        conditions.append(_any([_equals(field, named, "!=", "not in"), *([] if either else [f"{field} is EMPTY"])]))
+    conditions += [f"{field} is not EMPTY"] if "" in refused else []
+    return " AND ".join(conditions) or None
+
+
+def _equals(field: str, values: list[str], one: str, several: str) -> str:
+    if len(values) == 1:
+        return f"{field} {one} {quoted(values[0])}"
+    return f"{field} {several} ({', '.join(map(quoted, values))})"
+
+
+def _any(conditions: list[str]) -> str:
+    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
 
 
 def split_tail(query: str, tail: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from .op import operation
 
 def call(context: Context, values: dict[str, Any]) -> None:
     id, definition = operation(context, values["id"])
-    strict = not values.get("no-strict") and values.get("strict") != "false"
+    strict = not values.get("no-strict")
     data = values.get("data")
     build = builder(context)
     request = build.build(

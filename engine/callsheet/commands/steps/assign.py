@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill, fill_text, to_text
+from .converters import convert
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
             value = text
         else:
             case = _case(assignment["cases"], match.item)
-            value = _typed(case, text, lambda text: _value(lookups, case, text, {**scope, "field": match.item}), name)  # noqa: B023
+            inner = {**scope, "field": match.item}
+            value = _typed(case, text, lambda text: _value(lookups, case, text, inner, f"{option} {name}"), name)  # noqa: B023
         fields[match.value if isinstance(match.value, str) else to_text(match.value)] = value
     return fields
 
@@ -71,6 +73,8 @@ def _typed(case: Case, text: str, value_of: Callable[[str], Any], name: str) -> 
     return values if case.get("split") else values[0]
 
 
-def _value(lookups: Lookups, case: Case, text: str, scope: Mapping[str, Any]) -> Any:
+def _value(lookups: Lookups, case: Case, text: str, scope: Mapping[str, Any], option: str) -> Any:
+    if "convert" in case:
+        return convert(lookups.context, str(fill_text(case["convert"], scope)), text, option)
     resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text
     return fill(case.get("value", "{text}"), {**scope, "text": resolved})

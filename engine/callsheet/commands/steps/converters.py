@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def convert(context: Context, name: str, given: str, option: str) -> Any:
-    """`given` is the text itself, `@file`, or `@-` for standard input; `@@` starts a text with an @."""
+    """`given` is the text itself, `@file`, or `-` or `@-` for standard input; `@@` starts a text with an @."""
     return converted(context, name, read_text(context, given, option), option)
 
 
@@ -32,12 +32,12 @@ def read_text(context: Context, given: str, option: str) -> str:
         return given
     if given.startswith("@@"):
         return Typed(given[1:])
-    if not given.startswith("@"):
+    if not given.startswith("@") and given != "-":
         return given
     try:
         return Typed(context.read(given).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise UsageError(f"{option}: {given[1:]} is not UTF-8: byte {error.start}") from None
+        raise UsageError(f"{option}: {given[1:] or 'standard input'} is not UTF-8: byte {error.start}") from None
     except UsageError as error:
         raise UsageError(f"{option}: {error.message}", hint="write @@ for a text that starts with @") from None
 

@@ -10,10 +10,11 @@ from ...language.template import fill_text
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from ...language.shape.commands import ColumnDefinition, ViewDefinition
+    from ...language.shape.commands import ColumnDefinition, FieldColumns, ViewDefinition
     from ...language.shape.compiled import CompiledCommand
     from .lookup import Lookups
 
+_FIELD = re.compile(r"\w")
 _PATH = re.compile(r"[.\[\]()|`]")
 
 
@@ -24,8 +25,10 @@ def with_fields(
     scope["columns"] = None
     rule = command.get("columns")
     asked = lookups.context.option("columns")
-    if not rule or not asked or view is None:
+    if not rule or view is None:
         return view
+    if not asked:
+        return _of_parameter(rule, view, scope)
     known = {column["name"].casefold() for column in view["columns"]}
     names = [name.strip() for name in asked.split(",") if name.strip()]
     ids: list[Any] = []
@@ -40,6 +43,26 @@ def with_fields(
                 added.append({"name": name, "value": fill_text(rule["value"], {"id": id}), "wide": True})
     scope["columns"] = ids or None
     return {**view, "columns": [*view["columns"], *added]}
+
+
+def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: dict[str, Any]) -> ViewDefinition:
+    """The view with what identifies a thing, and the fields that were asked for in its order."""
+    name = rule.get("asked", "").replace("-", "_")
+    ids = scope.get(name) or []
+    if not ids or any(isinstance(id, Unknown) or not _FIELD.match(id) for id in ids):  # `*all`, `-comment`
+        return view
+    shown = [column for column in view["columns"] if column["value"] == view.get("id")]
+    for word, id in zip(scope["given"][name], ids, strict=True):
+        value = fill_text(rule["value"], {"id": id})
+        own = [column for column in view["columns"] if _is_of(column["value"], value)]
+        shown += own or [{"name": word, "value": value}]
+    return {**view, "columns": [{**column, "wide": False} for column in shown]}
+
+
+def _is_of(expression: str, field: str) -> bool:
+    """Whether a column shows a field, or a part of it."""
+    plain, wanted = expression.replace('"', ""), field.replace('"', "")
+    return plain == wanted or plain.startswith(f"{wanted}.")
 
 
 def _field(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> Any:

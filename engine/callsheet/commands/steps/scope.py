@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from ...language.queries import EXCEPT
 from ...language.template import fill_text
+from ...registry import SITE_SETTINGS
 from .assign import assigned
 from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
+from .lookup import Lookups, Match
 from .rich_text import front_matter
+from .unknown import Unknown
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param
     from ..context import Context
-    from .lookup import Lookups
+
+
+_SEPARATOR = re.compile(r"(?<!\\),")
 
 
 def identifier(name: str) -> str:
@@ -27,14 +34,25 @@ def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> d
     `named` has them as they can be shown; look-ups put the name and the id of what they found in their places.
     """
     plain = {identifier(name): None if value == [] else value for name, value in values.items()}
-    for name in (identifier(param["name"]) for param in params if param.get("split")):
-        plain[name] = [piece.strip() for piece in (plain[name] or "").split(",") if piece.strip()] or None
+    for param in params:
+        if param.get("split"):
+            plain[identifier(param["name"])] = _pieces(context, values.get(param["name"]))
     site = context.site()
     for param in params:
         if "setting" in param and plain.get(identifier(param["name"])) is None:
             plain[identifier(param["name"])] = site.setting(param["setting"])
     about = {"name": site.name, "deployment": site.deployment}
+    about |= {name: site.setting(name) for name in SITE_SETTINGS}
     return {**plain, "given": dict(plain), "named": dict(plain), "site": about, "output": context.output_format}
+
+
+def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None:
+    r"""What stands between commas, in any of the words; `\,` is a comma of its own. None where there is nothing."""
+    if isinstance(given, list):
+        texts = [piece for word in given for piece in ([word] if context.is_literal(word) else _SEPARATOR.split(word))]
+    else:
+        texts = _SEPARATOR.split(given or "")
+    return [text.strip().replace("\\,", ",") for text in texts if text.strip()] or None
 
 
 def convert_values(context: Context, params: list[Param], scope: dict[str, Any]) -> None:
@@ -72,16 +90,26 @@ def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any])
         if scope.get(name) is None:
             continue
         if "lookup" in param:
-            _resolve(lookups, param["lookup"], name, scope)
+            _resolve(lookups, param, name, scope)
         if "assign" in param:
             scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
 
 
-def _resolve(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> None:
+def _resolve(lookups: Lookups, param: Param, name: str, scope: dict[str, Any]) -> None:
     words = scope[name]
-    found = [lookups.find(lookup, word, scope) for word in (words if isinstance(words, list) else [words])]
+    find = _find_except if param.get("excludes") else Lookups.find
+    found = [find(lookups, param["lookup"], word, scope) for word in (words if isinstance(words, list) else [words])]
     scope[name] = [match.value for match in found] if isinstance(words, list) else found[0].value
     scope["named"] = {**scope["named"], name: ", ".join(match.name for match in found)}
+
+
+def _find_except(lookups: Lookups, lookup: str, word: str, scope: dict[str, Any]) -> Match:
+    """A word after `not:` is looked up without it, and has it in front again."""
+    if not word.startswith(EXCEPT) or lookups.context.is_literal(word):
+        return lookups.find(lookup, word, scope)
+    match = lookups.find(lookup, word.removeprefix(EXCEPT), scope)
+    value = match.value if isinstance(match.value, Unknown) else f"{EXCEPT}{'' if match.value is None else match.value}"
+    return Match(value, f"{EXCEPT}{match.name}", match.item)
 
 
 def _each(value: Any, change: Any) -> Any:

@@ -103,8 +103,9 @@ def _misfit(param: Mapping[str, Any], word: str) -> str | None:
     """Why a word of a command line cannot be a parameter's value, or None."""
     words = [*REGISTRIES.get(param["choices_of"], ())] if "choices_of" in param else param.get("choices")
     name, kind = param["name"], param.get("type", "text")
-    if words is not None and word.casefold() not in {each.casefold() for each in words}:
-        return f"{name}: {word!r} is not one of the choices{did_you_mean(word, words)}"
+    for piece in word.split(",") if param.get("split") else [word]:
+        if words is not None and piece.strip().casefold() not in {each.casefold() for each in words}:
+            return f"{name}: {piece!r} is not one of the choices{did_you_mean(piece, words)}"
     if kind == "integer" and not word.lstrip("+-").isdigit():
         return f"{name}: expected a whole number, not {word!r}"
     if kind == "duration" and parsed(word) is None:

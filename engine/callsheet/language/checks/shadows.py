@@ -7,6 +7,7 @@ from typing import Any
 
 from ..compiled_jmespath import is_true, tree
 from ..load import Definition, Definitions
+from ..template import evaluate
 from .links import expression_fault
 from .problem import Finding, Findings, Key
 from .shapes import Place
@@ -37,8 +38,21 @@ def case_findings(_: Definitions, assignment: Definition) -> Findings:
             yield Finding(("cases", place), f"never reached: case {before['']} is for every field")
         elif when is not None and when in before:
             yield Finding(("cases", place, "when"), f"never reached: case {before[when]} has the same condition")
+        elif fault := _taken(assignment.table["cases"], place):
+            yield Finding(("cases", place, "example"), fault)
         always = when is None or _constant(when) is True
         before.setdefault("" if always else str(when), place)
+
+
+def _taken(cases: list[Any], place: int) -> str | None:
+    """What is wrong with the example of a case: an earlier case is true for it, or this one is not."""
+    if "example" not in cases[place] or any(expression_fault(each.get("when", "@")) for each in cases[: place + 1]):
+        return None
+    example = cases[place]["example"]
+    first = next((index for index, each in enumerate(cases) if evaluate(each.get("when", "`true`"), example)), None)
+    if first is not None and first < place:
+        return f"never reached for it: case {first} stands before and is true too"
+    return None if first == place else "the condition of its case is not true for it"
 
 
 def _repeated(items: list[Any]) -> Iterator[tuple[int, str]]:

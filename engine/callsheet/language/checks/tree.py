@@ -109,7 +109,6 @@ def option_problems(definitions: Definitions, definition: Definition) -> Finding
 
 def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
     seen: dict[str, str] = dict.fromkeys(HELP, "the help page")
-    listed = optional = ""
     for index, param in enumerate(params):
         at = (key, index)
         for name in _names(param):
@@ -120,7 +119,18 @@ def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
             seen[name] = "an earlier one"
         if param.get("kind") != "argument":
             yield from (Finding(at, *found) for found in _overridden(param, shared))
-            continue
+    yield from _arguments(params, key)
+
+
+def _arguments(params: Any, key: str) -> Findings:
+    """Options that may stand without their names come behind all arguments."""
+    arguments = [(place, param) for place, param in enumerate(params) if param.get("kind") == "argument"]
+    arguments += [
+        (place, {**param, "required": False}) for place, param in enumerate(params) if param.get("positional")
+    ]
+    listed = optional = ""
+    for index, param in arguments:
+        at = (key, index)
         if listed and param.get("multiple"):
             yield Finding(at, f"only one argument can be a list, and {listed!r} is one")
         if optional and param.get("required", "default" not in param) and not listed:

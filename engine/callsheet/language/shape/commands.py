@@ -24,13 +24,15 @@ class Param(Shape, total=False):
     required: bool
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
+    excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
+    positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
     aliases: Annotated[list[Name], Field(description="Further names of the option.")]
     metavar: str
     help: str
     lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
     setting: Annotated[
-        Literal["project"], Field(description="The setting of the site that stands in where it is not given.")
+        Literal["project", "board"], Field(description="The setting of the site that stands in where it is not given.")
     ]
     convert: Annotated[
         Template,
@@ -129,6 +131,7 @@ class FieldColumns(Shape, total=False):
     value: Required[
         Annotated[Template, seeing("id"), Field(description="The column's expression; sees the field's id as `id`.")]
     ]
+    asked: Annotated[Name, Field(description="The parameter that names the fields to read: then these are shown.")]
 
 
 class CommandHere(Action, total=False):
@@ -175,7 +178,7 @@ class CommandDefinition(CommandHere, total=False):
 _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict")
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
-    *("lookup", "setting", "convert", "front", "assign", "complete"),
+    *("lookup", "setting", "convert", "front", "assign", "complete", "excludes", "positional"),
 )
 _TEXT_ONLY = ("integer", "number", "duration")
 
@@ -187,13 +190,14 @@ RULES: Rules = {
             ("flag",),
             without=_OF_A_VALUE,
         ),
-        Rule("kind", ("argument",), without=("short", "aliases", "overrides")),
+        Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
+        Rule("positional", without=("default",)),
         Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
         Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
         Rule("choices", without=("choices_of", "convert", "assign")),
         Rule("front", needs=("convert",)),
         Rule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
-        Rule("split", (True,), without=("multiple", "convert")),
+        Rule("split", (True,), without=("convert",)),
         Rule("lookup", without=("convert",)),
         Rule("setting", without=("default", "required")),
     ),

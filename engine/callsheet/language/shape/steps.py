@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Expression, Name, Shape, Template, Value, keyed_by, pattern, reference
+from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference
 from .rules import Rule, Rules
 
 OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
@@ -81,6 +81,8 @@ class Case(Shape, total=False):
     when: Annotated[Expression, Field(description="Over the field; the first case that is true counts.")]
     split: Annotated[bool, Field(description="The text is a list, separated by commas.")]
     lookup: Annotated[str, reference("lookup", description="Resolves the text first.")]
+    convert: Annotated[Template, named("converter", description="What the text is sent as; `@file` is read.")]
+    example: Annotated[dict[str, Any], Field(description="A field of this kind; no earlier case may be true for it.")]
     value: Annotated[Value, Field(description="What is sent. Default: the text.")]
     takes: Annotated[str, Field(description="Said of a text that does not fit: `expected a number`.")]
 
@@ -181,6 +183,7 @@ RULES: Rules = {
         Rule("save", without=("value", "limit", "on_conflict")),
         Rule("on_conflict", without=("batch",)),
     ),
+    "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
     "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
 }

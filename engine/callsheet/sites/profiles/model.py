@@ -86,6 +86,7 @@ class SiteProfile(Access, total=False):
     cloud_id: Annotated[Text, Field(description="Routes requests through the vendor's gateway; written by sign-in.")]
     output: Annotated[OutputFormat, Field(description="Output format.")]
     project: Annotated[Text, Field(description="Project that commands assume.")]
+    board: Annotated[Text, Field(description="Board that commands assume: its id or name.")]
     rps: Annotated[Positive, Field(description="Requests a second, at most.")]
     timeout: Annotated[Positive, Field(description="Seconds to wait for an answer.")]
     ca_bundle: Annotated[Text, Field(description="PEM file of a private certificate authority.")]

@@ -1,0 +1,87 @@
+"""What click's parser takes in silence and a person would not expect, refused or understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import UsageError, closest
+from ..registry import UNSUGGESTED
+from .options import SHARED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FLAG = re.compile(r"(--[\w-]+)=(.*)", re.DOTALL)
+_ALIKE = 0.75  # another option that is less alike does something else
+
+
+def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -> Any:
+    """A parser that refuses an option given twice that takes one value, and understands `--flag=false`."""
+    parse: Callable[[list[str]], tuple[Any, list[str], list[click.Parameter]]] = parser.parse_args
+    flags = {name for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts}
+
+    def parse_args(args: list[str]) -> tuple[Any, list[str], list[click.Parameter]]:
+        values, rest, order = parse(_plain_flags(args, flags))
+        if not ctx.resilient_parsing:
+            _refuse_repeated(order)
+        return values, rest, order
+
+    parser.parse_args = parse_args
+    return parser
+
+
+def _plain_flags(args: list[str], flags: set[str]) -> list[str]:
+    """`--name=true` and `--name=false` as flags; false is the flag's opposite where there is one, or nothing."""
+    found: list[str] = []
+    for place, word in enumerate(args):
+        if word == "--":
+            return found + args[place:]
+        match = _FLAG.fullmatch(word)
+        if match is None or match[1] not in flags:
+            found.append(word)
+            continue
+        name, value = match[1], match[2].casefold()
+        if value not in ("true", "false"):
+            raise UsageError(f"{name} takes true or false, not {match[2]!r}")
+        opposite = f"--no-{name[2:]}"
+        if value == "true":
+            found.append(name)
+        elif opposite in flags:
+            found.append(opposite)
+    return found
+
+
+def _refuse_repeated(order: Iterable[click.Parameter]) -> None:
+    seen: set[click.Parameter] = set()
+    for param in order:
+        if not isinstance(param, click.Option) or param.is_flag or param.multiple:
+            continue
+        if param in seen:
+            raise UsageError(f"{max(param.opts, key=len)} is given twice; it takes one value")
+        seen.add(param)
+
+
+def take_shared(options: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Options of the whole program, which may stand at several places of a line; raises `UsageError` for two values."""
+    for name, value in shared.items():
+        if value is None:
+            continue
+        if options.get(name, value) != value:
+            raise UsageError(f"--{name} is given twice: {options[name]} and {value}")
+        options[name] = value
+
+
+def similar_option(word: str, ctx: click.Context | None) -> str:
+    """`, did you mean '--name'?` for an option of the command that is spelled almost so, or nothing.
+
+    An option that gives consent, or shows what is secret, is never suggested.
+    """
+    params = ctx.command.params if ctx else []
+    safe = (each for each in params if str(each.name).removeprefix(SHARED) not in UNSUGGESTED)
+    names = [name for each in safe if isinstance(each, click.Option) for name in each.opts if name.startswith("--")]
+    near = closest(word, names, cutoff=_ALIKE)
+    return f", did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,56 @@
+"""Command lines that a parser would take in silence, and what a person may write besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.cases import environment, run_program
+
+WRONG = [
+    (["issues", "list", "--jql", "a", "--jql", "b"], "--jql is given twice; it takes one value"),
+    (["issues", "get", "A-1", "-o", "json", "-o", "csv"], "--output is given twice; it takes one value"),
+    (["-o", "json", "issues", "get", "A-1", "-o", "csv"], "--output is given twice: json and csv"),
+    (["issues", "move", "A-1", "Done", "--to", "Open"], "STATUS is given twice, once with --to"),
+    (["issues", "assign", "A-1"], "missing --to WHO"),
+    (["issues", "list", "--mine=maybe"], "--mine takes true or false, not 'maybe'"),
+    (["issues", "get", "A-1", "--feilds", "x"], "no such option --feilds, did you mean '--fields'?"),
+    (["issues", "get", "A-1", "--yse"], "no such option --yse"),
+    (["issues", "get", "A-1", "--yes-please"], "no such option --yes-please"),
+    (["issues", "comments", "A-1", "--to", "x"], "no such option --to"),
+    (["requests", "list", "--status", "open"], "unknown value 'open', did you mean 'OPEN_REQUESTS'?"),
+    (["boards", "list", "--type", "scrum,kanbn"], "unknown value 'kanbn', did you mean 'kanban'?"),
+]
+
+
+@pytest.mark.parametrize(("argv", "told"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_line_that_is_not_clear_is_refused(argv: list[str], told: str, tmp_path: Path) -> None:
+    done = run_program("suite", argv, environment(tmp_path / "home", "http://localhost:9"))
+    first = done.stderr.splitlines()[0]
+    assert (done.exit, done.stdout) == (2, b"")
+    assert told in first
+    assert ("did you mean" in first) == ("did you mean" in told)
+
+
+SAME = [
+    (["issues", "-o", "json", "list", "--mine"], ["issues", "list", "--mine", "-o", "json"]),
+    (["pages", "labels", "-o", "json", "add", "1", "x"], ["pages", "labels", "add", "1", "x", "-o", "json"]),
+    (["pages", "labels", "-o", "json", "1"], ["pages", "labels", "list", "1", "-o", "json"]),
+    (["issues", "list", "--mine=true", "--status", "a,b"], ["issues", "list", "--mine", "-s", "a", "-s", "b"]),
+    (["issues", "list", "--jql", "x", "--mine=false"], ["issues", "list", "--jql", "x"]),
+    (["issues", "edit", "A-1", "--label", r"a\,b"], ["issues", "edit", "A-1", "-l", r"a\,b"]),
+    (["op", "call", "--strict", "getFields"], ["op", "call", "getFields"]),
+    (["op", "call", "getFields", "--strict=false"], ["op", "call", "getFields", "--no-strict"]),
+    (["issues", "log-work", "A-1", "1h", "--started", "2026-01-31"],
+     ["issues", "log-work", "A-1", "--time", "1h", "--started", "2026-01-31"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME, ids=" ".join)
+def test_two_ways_to_write_the_same(one: list[str], other: list[str], tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", "http://localhost:9")
+    first, second = (run_program("suite", [*argv, "--dry-run"], environ) for argv in (one, other))
+    assert first.exit == 0, first.stderr
+    assert first.stdout.startswith(b"curl ")
+    assert first == second
