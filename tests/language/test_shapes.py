@@ -30,8 +30,6 @@ TREES = {
     for path in sorted(ENGINE.rglob("*.py"))
     if "shape" not in path.relative_to(ENGINE).parts
 }
-# Read as a part of a whole, so that their names stand nowhere: why it is so.
-READ_WITHOUT_NAME = {"SiteProfile.project": "`setting` of a parameter names it"}
 
 
 def keys_of(name: str) -> set[str]:
@@ -53,15 +51,8 @@ TEXTS = texts()
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_key_is_read_somewhere(name: str) -> None:
-    unread = {key for key in keys_of(name) if key not in TEXTS and f"{name}.{key}" not in READ_WITHOUT_NAME}
+    unread = {key for key in keys_of(name) if key not in TEXTS}
     assert unread == set()
-
-
-def test_what_needs_no_reader_is_there_and_unread() -> None:
-    for entry in READ_WITHOUT_NAME:
-        name, _, key = entry.partition(".")
-        assert key in keys_of(name)
-        assert key not in TEXTS
 
 
 def annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
