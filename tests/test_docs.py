@@ -12,8 +12,9 @@ import pytest
 from callsheet import registry
 from callsheet.catalog.compile import qualified_names
 from callsheet.language.check import check
-from callsheet.language.layers import Layer, layers
+from callsheet.language.layers import Layer
 from callsheet.language.load import load
+from callsheet.language.programs import layers
 from support.places import ROOT
 from support.walkthrough import walk
 

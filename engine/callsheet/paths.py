@@ -26,6 +26,22 @@ def config_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(_home(environ), ".config"), APPLICATION)
 
 
+def settings_directory(environ: Mapping[str, str], program: str) -> str:
+    """The directory of a program's sites, credentials and aliases; it need not exist.
+
+    Programs that come with the package share one. Each of a person's own has another, so that none of them ever sees
+    the sites of another program.
+    """
+    home = config_directory(environ)
+    shipped, _ = shipped_definitions()
+    return home if os.path.isdir(os.path.join(shipped, program)) else os.path.join(home, "programs", program)
+
+
+def own_definitions(environ: Mapping[str, str], program: str) -> str:
+    """The directory of a person's own definitions of a program; it need not exist."""
+    return os.path.join(config_directory(environ), "definitions", program)
+
+
 def cache_directory(environ: Mapping[str, str]) -> str:
     """The directory of what can be made again at any time; it need not exist."""
     if environ.get(CACHE):

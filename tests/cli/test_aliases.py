@@ -59,7 +59,7 @@ def test_an_alias_is_kept_used_listed_and_forgotten(tmp_path: Path) -> None:
 
 def test_a_broken_file_is_told_with_its_name(tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", "")
-    path = Path(aliases_path(environ))
+    path = Path(aliases_path(environ, "suite"))
     path.parent.mkdir(parents=True)
     path.write_text("mine = 1\n", encoding="utf-8")
     done = run_program("suite", ["alias", "list"], environ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from callsheet.cli.main import run
 from support.cases import environment, run_program
 
 
@@ -52,10 +54,25 @@ def python(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], env=environ, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("arguments", [[], ["nothing", "version"], ["../suite"], ["common"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["--help"]], ids=" ".join)
 def test_the_module_wants_the_name_of_a_program(arguments: list[str], tmp_path: Path) -> None:
     done = python(tmp_path, "-m", "callsheet", *arguments)
-    assert (done.returncode, done.stderr) == (1, "usage: python -m callsheet lms|suite ...\n")
+    assert (done.returncode, done.stderr) == (1, "usage: python -m callsheet PROGRAM ...\n")
+
+
+@pytest.mark.parametrize("name", ["nothing", "../suite", "common", "", ".", "suite/commands"])
+def test_what_is_not_a_program_is_refused(name: str, tmp_path: Path) -> None:
+    streams = io.StringIO(), io.StringIO(), io.StringIO()
+    code = run(
+        name,
+        ["version"],
+        environ={"CALLSHEET_HOME": str(tmp_path)},
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+    )
+    assert (code, streams[1].getvalue()) == (2, "")
+    assert streams[2].getvalue().startswith(f"error: there is no program {name!r}")
 
 
 BREAK = """

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from callsheet.language.deployment import variants
-from callsheet.language.layers import layers
 from callsheet.language.load import load
+from callsheet.language.programs import layers
 from support.places import ROOT
 
 BUILTINS = ROOT / "engine" / "callsheet" / "cli" / "builtin"

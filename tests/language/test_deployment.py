@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from callsheet.errors import UsageError
 from callsheet.language.deployment import check_available, on_deployment, variants
-from callsheet.language.layers import layers
 from callsheet.language.load import load
 from callsheet.language.merge import CALLS
+from callsheet.language.programs import layers
 from callsheet.language.shape import KINDS
 from support.cases import run_case
 from support.places import ROOT

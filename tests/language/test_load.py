@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import DefinitionError
-from callsheet.language.layers import Layer, layers, state_of
+from callsheet.language.layers import Layer, state_of
 from callsheet.language.load import load, merge
+from callsheet.language.programs import layers
 
 MERGES = [
     ("tables key by key", {"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),
@@ -126,8 +127,8 @@ def test_an_installed_layer_is_judged_by_its_directories_alone(tmp_path: Path) -
 def test_a_person_may_have_definitions_of_their_own(tmp_path: Path) -> None:
     environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_DEFINITIONS": str(tmp_path / "named")}
     shipped = layers("suite", environ, own=False)
-    assert [os.path.basename(layer.directory) for layer in shipped] == ["common", "suite"]
-    own, named = layers("suite", environ)[2:]
-    assert layers("suite", environ)[:2] == shipped
+    assert [os.path.basename(layer.directory) for layer in shipped] == ["common", "client", "suite"]
+    of_client, own, named = [layer for layer in layers("suite", environ) if layer not in shipped]
+    assert of_client == Layer(str(tmp_path / "definitions" / "client"), optional=True)
     assert own == Layer(str(tmp_path / "definitions" / "suite"), optional=True)
     assert named == Layer(str(tmp_path / "named"), variable="SUITE_DEFINITIONS")

@@ -26,7 +26,7 @@ ENVIRON = {"HOME": "/home/robin", "CALLSHEET_HOME": "/settings"}
 )
 @pytest.mark.skipif(os.name == "nt", reason="the paths of another system")
 def test_a_path_starts_at_home_at_the_root_or_beside_the_file(path: str, expected: str) -> None:
-    assert absolute(path, ENVIRON) == expected
+    assert absolute(path, ENVIRON, "suite") == expected
 
 
 def test_a_redirect_url_has_the_port_that_is_asked_for_or_that_of_the_definition() -> None:

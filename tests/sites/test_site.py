@@ -273,6 +273,8 @@ def test_the_checked_result_is_kept_until_the_file_changes(at: At, home: Path) -
 class Definitions:
     """The first method of a site presents no name, whatever the order of the shipped ones is."""
 
+    program = "suite"
+
     tables: ClassVar[dict[str, dict[str, Any]]] = {
         "deployment": {"here": {"method": "open"}},
         "auth": {"open": {"scheme": "none"}, "key": {"scheme": "bearer"}, "pair": {"scheme": "basic"}},

@@ -38,7 +38,7 @@ def test_a_store_that_there_is_not() -> None:
 
 def opened(tmp_path: Path, **environ: str) -> object:
     environ = {"CALLSHEET_HOME": str(tmp_path), **environ}
-    return open_store("file", Variables("S", environ), environ)
+    return open_store("file", Variables("S", environ), environ, "suite")
 
 
 def test_the_password_is_in_a_variable_or_a_private_file(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_the_password_is_in_a_variable_or_a_private_file(tmp_path: Path) -> None
 
 
 def test_entries_of_another_home_are_kept_apart(tmp_path: Path) -> None:
-    assert service_name({}) == "callsheet"
-    assert service_name({"CALLSHEET_HOME": str(tmp_path)}) == f"callsheet:{tmp_path}"
+    assert service_name({}, "suite") == "callsheet"
+    assert service_name({"CALLSHEET_HOME": str(tmp_path)}, "suite") == f"callsheet:{tmp_path}"
 
 
 WIKI = {"base_url": "https://wiki.org"}
@@ -98,7 +98,7 @@ def test_which_service_has_a_credential_of_its_own(own: dict[str, str], apart: b
     ],
 )
 def test_where_a_secret_is_looked_for(settings: dict[str, str], token: bool, place: str) -> None:
-    secrets = Secrets("work", settings, Variables("S", {}), {}, token=token)
+    secrets = Secrets("work", settings, Variables("S", {}), {}, program="suite", token=token)
     assert secrets.place("wiki") == place
 
 
@@ -108,7 +108,9 @@ def test_a_secret_out_of_a_variable_or_a_file(tmp_path: Path) -> None:
     os.chmod(tmp_path / "f", 0o600)
 
     def found(token: bool = False, **settings: str) -> tuple[str, str]:
-        secret = Secrets("work", settings, Variables("S", environ), environ, token=token).find("wiki", [], dict)
+        secret = Secrets("work", settings, Variables("S", environ), environ, program="suite", token=token).find(
+            "wiki", [], dict
+        )
         return secret.text, secret.place
 
     assert found(token_env="T") == ("from T", "T")

@@ -14,11 +14,11 @@ from zlib import crc32
 from .. import __version__
 from ..errors import CallsheetError, DefinitionError
 from ..files import PRIVATE, changeable, entry_changeable, make_private_directory
-from ..language.layers import Layer, entries_of, layers, state_of
+from ..language.layers import Layer, entries_of, layers_with, state_of
 from ..paths import cache_directory
 from .records import Records
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Child:
@@ -39,10 +39,11 @@ class Catalog(Records):
 
     def __init__(self, program: str, environ: Mapping[str, str], *, own: bool = True) -> None:
         self.program = program
-        self.layers = layers(program, environ, own=own)
-        _refuse_changeable(self.layers)
+        self._environ = environ
+        self._own = own
         self._directory = cache_directory(environ)
-        self._fingerprint = _fingerprint(self.layers)
+        self.layers = self._own_layers = self._layers([])
+        self._fingerprint = ""
         self._connection = self._open()
 
     def record(self, kind: str, id: str) -> dict[str, Any] | None:
@@ -92,9 +93,15 @@ class Catalog(Records):
     @property
     def path(self) -> str:
         """Where the compiled file lies: one per program and set of directories that exist."""
-        present = [layer.directory for layer in self.layers if os.path.isdir(layer.directory)]
+        present = [layer.directory for layer in self._own_layers if os.path.isdir(layer.directory)]
         key = crc32("\n".join(present).encode())
         return os.path.join(self._directory, f"{self.program}-{key:08x}.sqlite")
+
+    def _layers(self, used: list[str]) -> list[Layer]:
+        """The directories of the program and of those that it uses, none of which others could have written."""
+        found = layers_with(self.program, used, self._environ, own=self._own)
+        _refuse_changeable(found)
+        return found
 
     def _open(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
@@ -103,7 +110,7 @@ class Catalog(Records):
         try:
             connection = _read_only(self.path)
             row = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()
-            if row and row[0] == self._fingerprint:
+            if row and self._is_of(row[0]):
                 return connection
         except (sqlite3.DatabaseError, OSError):
             pass
@@ -111,7 +118,29 @@ class Catalog(Records):
             connection.close()
         return self._compile()
 
+    def _is_of(self, fingerprint: str) -> bool:
+        """Whether a compiled file with this fingerprint is what the definitions say now.
+
+        Which programs are used follows from the definitions: where these are the same, it still holds.
+        """
+        used = fingerprint.partition("\n")[0].split()
+        self.layers = self._layers(used)
+        self._fingerprint = _fingerprint(used, self.layers)
+        return fingerprint == self._fingerprint
+
     def _compile(self) -> sqlite3.Connection:
+        """What the definitions say now, from files that nobody else can have written."""
+        from ..language.programs import refuse_unknown, used_by
+
+        self.layers = self._layers([])
+        if self._own:
+            refuse_unknown(self.program, self._environ)
+        used = used_by(self.program, self._environ, own=self._own)
+        self.layers = self._layers(used)
+        self._fingerprint = _fingerprint(used, self.layers)
+        return self._compiled()
+
+    def _compiled(self) -> sqlite3.Connection:
         """Compile beside the old file and put the new one in its place.
 
         Into memory where nothing can be written, and where others could put something else in that place.
@@ -179,6 +208,6 @@ def _read_only(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
-def _fingerprint(found: list[Layer]) -> str:
-    """Changes whenever a definition changes, or the engine is another."""
-    return "\n".join([f"{__version__} {FORMAT}", *(state_of(layer) for layer in found)])
+def _fingerprint(used: list[str], found: list[Layer]) -> str:
+    """Changes whenever a definition changes, or the engine is another. Its first line names the programs used."""
+    return "\n".join([" ".join(used), f"{__version__} {FORMAT}", *(state_of(layer) for layer in found)])

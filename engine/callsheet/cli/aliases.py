@@ -9,19 +9,19 @@ from collections.abc import Mapping
 
 from ..errors import UsageError
 from ..files import open_regular, refuse_changeable
-from ..paths import config_directory
+from ..paths import settings_directory
 
 _NAME = re.compile(r"[A-Za-z][\w-]*\Z")
 _HOLE = re.compile(r"\$(?:(\d)|@)")
 
 
-def aliases_path(environ: Mapping[str, str]) -> str:
-    return os.path.join(config_directory(environ), "aliases.toml")
+def aliases_path(environ: Mapping[str, str], program: str) -> str:
+    return os.path.join(settings_directory(environ, program), "aliases.toml")
 
 
-def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
+def read_aliases(environ: Mapping[str, str], program: str) -> dict[str, str]:
     """Name → command line; raises `UsageError` for a broken file, `NotAllowed` for one that others could change."""
-    path = aliases_path(environ)
+    path = aliases_path(environ, program)
     if not os.path.exists(path):
         return {}
     refuse_changeable(path, "the aliases")
@@ -40,13 +40,13 @@ def read_aliases(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def write_aliases(environ: Mapping[str, str], aliases: Mapping[str, str]) -> None:
+def write_aliases(environ: Mapping[str, str], program: str, aliases: Mapping[str, str]) -> None:
     import tomlkit
 
     from ..files import PRIVATE, make_private_directory
     from ..written import write
 
-    path = aliases_path(environ)
+    path = aliases_path(environ, program)
     make_private_directory(os.path.dirname(os.path.realpath(path)))
     write(path, tomlkit.dumps(dict(sorted(aliases.items()))).encode(), PRIVATE)
 

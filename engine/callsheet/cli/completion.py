@@ -50,7 +50,7 @@ def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list
 
     del given, incomplete
     try:
-        return list(read_aliases(context.environ))
+        return list(read_aliases(context.environ, context.program))
     except CallsheetError:
         return []
 

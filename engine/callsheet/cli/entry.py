@@ -1,14 +1,32 @@
-"""Where both programs start. Imports next to nothing, so that Ctrl-C while the rest is loaded ends quietly too."""
+"""Where programs start. Imports next to nothing, so that Ctrl-C while the rest is loaded ends quietly too.
+
+`entry:NAME` starts the program of that name, whatever the file is called that does so. `entry:main` starts the one
+that the file is named after.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 
 def main() -> None:
-    try:
-        from .main import main as start
+    start(None)
 
-        start()
+
+def start(program: str | None) -> None:
+    """Run a program with the arguments of this process, and end the process with its exit code."""
+    try:
+        from .main import main as run_and_exit
+
+        run_and_exit(program)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def __getattr__(name: str) -> Callable[[], None]:
+    """The start of any program. What is looked up here by others begins with an underscore."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return partial(start, name.replace("_", "-"))

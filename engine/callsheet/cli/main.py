@@ -13,7 +13,6 @@ import click
 
 from ..commands.context import Context, Streams
 from ..errors import CallsheetError, UsageError, named
-from ..language.layers import COMMON
 from ..paths import shipped_definitions
 from ..terminal import guarded
 from .parser import similar_option
@@ -25,12 +24,14 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def main() -> None:
-    """The console scripts: the program's name is the name it was called by."""
-    name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
-    program = name.removesuffix(".exe")
-    if name == "__main__.py":
-        program, arguments = _program_name(arguments), arguments[1:]
+def main(program: str | None = None) -> None:
+    """Run a program with the arguments of this process; without a name the one that this process was called by."""
+    arguments = sys.argv[1:]
+    if program is None and os.path.basename(sys.argv[0]) == "__main__.py":
+        if not arguments or arguments[0].startswith("-"):
+            raise SystemExit("usage: python -m callsheet PROGRAM ...")
+        program, arguments = arguments[0], arguments[1:]
+    program = program or _called_by(sys.argv[0])
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # for programs, whatever the locale
     if sys.stdout:
@@ -44,13 +45,11 @@ def main() -> None:
     _exit(code)
 
 
-def _program_name(arguments: list[str]) -> str:
-    """The program that `python -m callsheet PROGRAM ...` names."""
-    directory, _ = shipped_definitions()
-    programs = sorted({*os.listdir(directory)} - {COMMON})
-    if arguments[:1] and arguments[0] in programs:
-        return arguments[0]
-    raise SystemExit(f"usage: python -m callsheet {'|'.join(programs)} ...")
+def _called_by(path: str) -> str:
+    """The program that a file is named after, whatever its name ends with; a link to it may have any name."""
+    shipped, _ = shipped_definitions()
+    names = [os.path.basename(each).partition(".")[0] for each in (path, os.path.realpath(path))]
+    return next((name for name in names if os.path.isdir(os.path.join(shipped, name))), names[0])
 
 
 def _report_broken_start(error: Exception, arguments: list[str]) -> int:

@@ -178,7 +178,10 @@ class DefinedGroup(click.Group):
         """Only a word that is no command can be an alias, so no other start reads the file."""
         from .aliases import expand, read_aliases
 
-        return expand({**self.context.definition.get("aliases", {}), **read_aliases(self.context.environ)}, args)
+        return expand(
+            {**self.context.definition.get("aliases", {}), **read_aliases(self.context.environ, self.context.program)},
+            args,
+        )
 
     def _unknown(self, ctx: click.Context, word: str) -> UsageError:
         names = {name: name for name in self.children}

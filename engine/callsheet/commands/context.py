@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
-from ..language.layers import Layer, layers
+from ..language.layers import Layer
 from ..terminal import escape_line, guarded
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class Context:
 
     @property
     def layers(self) -> list[Layer]:
+        from ..language.programs import layers
+
         return layers(self.program, self.environ)
 
     @property

@@ -11,6 +11,7 @@ from .merge import ACTION, CALLS
 
 def complete_commands(definitions: Definitions) -> None:
     """Every command that calls something gets `step`s, and `pages` with its options where it prints a list."""
+    _name_program(definitions)
     paging = _paging_params(definitions)
     for definition in definitions.values():
         table = definition.table
@@ -23,6 +24,22 @@ def complete_commands(definitions: Definitions) -> None:
                 }
                 table["pages"] = True
                 table["params"] = [*table.get("params", ()), *_free(paging, taken)]
+
+
+def _name_program(definitions: Definitions) -> None:
+    """`{program}` and `{prefix}` in help texts: commands that several programs have call each by its name."""
+    for program in [definition for definition in definitions.values() if definition.kind == "program"]:
+        words = {"{program}": program.id, "{prefix}": program.table["prefix"]}
+        for definition in definitions.values():
+            if definition.kind in ("command", "group"):
+                for table in (definition.table, *definition.table.get("params", ())):
+                    table.update({key: _filled(table[key], words) for key in ("help", "about") if key in table})
+
+
+def _filled(text: str, words: dict[str, str]) -> str:
+    for name, word in words.items():
+        text = text.replace(name, word)
+    return text
 
 
 def _paging_params(definitions: Definitions) -> list[dict[str, Any]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..errors import DefinitionError
-from ..paths import config_directory, shipped_definitions
+from ..paths import own_definitions, shipped_definitions
 
 COMMON = "common"
 SUFFIX = ".toml"
@@ -26,20 +26,30 @@ class Layer(NamedTuple):
     variable: str = ""
 
 
-def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
-    """Built-in definitions, then the person's, then those named by the environment; later ones win.
+def layers_with(program: str, used: Iterable[str], environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
+    """Definitions of all programs, of those that this one uses, then its own; later ones win.
 
-    Without `own` only the built-in ones.
+    Of each the built-in ones come first, then the person's, and last those that the environment names for the program
+    itself. Without `own` only the built-in ones.
     """
     shipped, frozen = shipped_definitions()
-    found = [Layer(os.path.join(shipped, COMMON), frozen=frozen), Layer(os.path.join(shipped, program), frozen=frozen)]
-    if not own:
-        return found
-    found.append(Layer(os.path.join(config_directory(environ), "definitions", program), optional=True))
-    variable = f"{program.upper().replace('-', '_')}_DEFINITIONS"
-    named = environ.get(variable, "").split(os.pathsep)
-    found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]
+    found = [Layer(os.path.join(shipped, COMMON), frozen=frozen)]
+    for name in (*used, program):
+        directory = os.path.join(shipped, name)
+        if os.path.isdir(directory):
+            found.append(Layer(directory, frozen=frozen))
+        if own:
+            found.append(Layer(own_definitions(environ, name), optional=True))
+    if own:
+        variable = variable_of(program)
+        named = environ.get(variable, "").split(os.pathsep)
+        found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]
     return found
+
+
+def variable_of(program: str) -> str:
+    """The environment variable that names further directories of a program's definitions."""
+    return f"{program.upper().replace('-', '_')}_DEFINITIONS"
 
 
 def files_of(layer: Layer) -> list[tuple[str, int]]:

@@ -13,6 +13,9 @@ from .locate import Path, line_of
 from .merge import idle_removals, merge
 
 DEFAULTS = "defaults"
+PROGRAM = "program"
+# What a program takes over from those that it uses. The rest is what a program says of itself.
+_TAKEN_OVER = ("options", "paging", "id", "text", "synonyms", "aliases", "sections")
 DEEPEST = 64  # tables and lists in one another; whatever reads a definition later needs no limit of its own
 
 
@@ -116,7 +119,24 @@ def load(found: list[Layer]) -> Definitions:
                 problems.append(error.message)
     if problems:
         raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
+    _take_over(definitions)
     return definitions
+
+
+def _take_over(definitions: Definitions) -> None:
+    """Lay a program over those that it uses, and leave these out: then there is one program."""
+    programs = {id: definition for (kind, id), definition in definitions.items() if kind == PROGRAM}
+    used: set[str] = set()
+    for program in programs.values():
+        uses = program.table.get("uses")
+        below: dict[str, Any] = {}
+        for other in (programs[name] for name in uses if name in programs) if isinstance(uses, list) else ():
+            below = merge(below, {key: other.table[key] for key in _TAKEN_OVER if key in other.table})
+            program.files = [*other.files, *program.files]
+            used.add(other.id)
+        program.table = merge(below, program.table)
+    for id in used:
+        del definitions[PROGRAM, id]
 
 
 def _overlay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:

@@ -35,7 +35,9 @@ class Site:
         self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
         self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
         self._settings = self._with_methods(choice.settings)
-        self._secrets = Secrets(choice.name, self._settings, variables, environ, token=choice.token)
+        self._secrets = Secrets(
+            choice.name, self._settings, variables, environ, program=catalog.program, token=choice.token
+        )
 
     def __repr__(self) -> str:
         return f"Site({self.name!r})"
@@ -189,7 +191,7 @@ class Site:
 
     def _absolute_path(self, key: Literal["ca_bundle", "client_cert", "client_key"]) -> str | None:
         path = self._settings.get(key)
-        return absolute(path, self._environ) if path else None
+        return absolute(path, self._environ, self._catalog.program) if path else None
 
 
 def _gateway_url(gateway: str, cloud_id: str) -> str:

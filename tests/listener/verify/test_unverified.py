@@ -82,8 +82,8 @@ def test_what_to_do_about_a_source_without_a_proof(sources: list[Source], is_pub
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_a_variable_that_is_set_and_empty_is_a_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="SHOP_SECRET is set, but contains no secret"):
-        collect_secrets(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP")
-    assert collect_secrets(["given"], (), (), "SHOP_SECRET", {}, "SHOP") == ["given"]
+        collect_secrets(["given"], (), (), "SHOP_SECRET", {"SHOP_SECRET": text}, "SHOP", "suite")
+    assert collect_secrets(["given"], (), (), "SHOP_SECRET", {}, "SHOP", "suite") == ["given"]
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbfhush\n", b"\xff\xfeh\0u\0"])
@@ -92,10 +92,10 @@ def test_a_byte_order_mark_is_named(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     path.chmod(0o600)
     with pytest.raises(UsageError, match="byte-order mark") as refused:
-        collect_secrets((), [str(path)], (), None, {}, "SHOP")
+        collect_secrets((), [str(path)], (), None, {}, "SHOP", "suite")
     assert "hush" not in str(refused.value)
     with pytest.raises(UsageError, match="SHOP_SECRET begins with a byte-order mark"):
-        collect_secrets((), (), (), "SHOP_SECRET", {"SHOP_SECRET": "\ufeffhush"}, "SHOP")
+        collect_secrets((), (), (), "SHOP_SECRET", {"SHOP_SECRET": "\ufeffhush"}, "SHOP", "suite")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
@@ -104,7 +104,7 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     path.write_text("hush", encoding="utf-8")
     path.chmod(0o640)
     with pytest.raises(NotAllowed, match="can be read by others"):
-        collect_secrets((), [str(path)], (), None, {}, "SHOP")
+        collect_secrets((), [str(path)], (), None, {}, "SHOP", "suite")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

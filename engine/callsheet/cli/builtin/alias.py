@@ -11,7 +11,10 @@ from ..aliases import check_alias, read_aliases, write_aliases
 
 def list_aliases(context: Context, values: dict[str, Any]) -> None:
     del values
-    rows = [{"name": name, "expansion": line} for name, line in sorted(read_aliases(context.environ).items())]
+    rows = [
+        {"name": name, "expansion": line}
+        for name, line in sorted(read_aliases(context.environ, context.program).items())
+    ]
     context.output(context.catalog.get("view", "alias")).items(rows)
     if not rows:
         context.note(f"no aliases; {context.program} alias set NAME 'COMMAND ...' makes one")
@@ -23,12 +26,12 @@ def set_alias(context: Context, values: dict[str, Any]) -> None:
     check_alias(name, line, taken)
     if context.only_tries(f"{name} would stand for {line}"):
         return
-    write_aliases(context.environ, {**read_aliases(context.environ), name: line})
+    write_aliases(context.environ, context.program, {**read_aliases(context.environ, context.program), name: line})
 
 
 def remove_alias(context: Context, values: dict[str, Any]) -> None:
-    aliases = read_aliases(context.environ)
+    aliases = read_aliases(context.environ, context.program)
     if aliases.pop(values["name"], None) is None:
         raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")
     if not context.only_tries(f"{values['name']} would be forgotten"):
-        write_aliases(context.environ, aliases)
+        write_aliases(context.environ, context.program, aliases)

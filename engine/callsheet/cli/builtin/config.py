@@ -57,7 +57,7 @@ def view(context: Context, values: dict[str, Any]) -> None:
 
 def path(context: Context, values: dict[str, Any]) -> None:
     del values
-    context.streams.out.write(profiles_path(context.environ) + "\n")
+    context.streams.out.write(profiles_path(context.environ, context.program) + "\n")
 
 
 def set_key(context: Context, values: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ def forget(context: Context, name: str, settings: SiteProfile) -> list[str]:
         if access.get("store"):
             kept_as = account(name, settings, service)
             try:
-                open_store(access["store"], variables, context.environ).delete(kept_as)
+                open_store(access["store"], variables, context.environ, context.program).delete(kept_as)
             except CallsheetError as error:
                 problems.append(f"the credential {kept_as!r} is still stored: {error.message}")
     return problems

@@ -12,7 +12,7 @@ from ...errors import DefinitionError, UsageError
 from ...language.layers import Layer
 from ...openapi import ImportResult, import_document, without, write_files
 from ...openapi.definition_files import PRODUCT, directory_of, reached
-from ...paths import config_directory
+from ...paths import own_definitions
 
 _SHOWN = 10
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -38,7 +38,7 @@ def import_definitions(context: Context, values: dict[str, Any]) -> None:
 
 
 def _own_directory(context: Context) -> str:
-    return os.path.join(config_directory(context.environ), "definitions", context.program)
+    return own_definitions(context.environ, context.program)
 
 
 def _imported(context: Context, values: dict[str, Any], key: str, target: str) -> ImportResult:

@@ -10,7 +10,7 @@ VIEW = "event"
 
 
 def events(context: Context, values: dict[str, Any]) -> None:
-    sources = values["source"]
+    sources = values["source"] or context.catalog.ids("source")
     for name in sources:
         context.catalog.get("source", name)
     rows = [

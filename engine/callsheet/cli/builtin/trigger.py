@@ -112,7 +112,8 @@ def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | 
     files = [values["secret-file"]] if values.get("secret-file") else []
     names = [values["secret-key"]] if values.get("secret-key") else []
     variable = variable_of(definition)
-    found = collect_secrets(given, files, names, variable, context.environ, context.definition["prefix"])
+    prefix = context.definition["prefix"]
+    found = collect_secrets(given, files, names, variable, context.environ, prefix, context.program)
     return found[0] if found else None
 
 

@@ -24,7 +24,7 @@ def delete(context: Context, values: dict[str, Any]) -> None:
 
 
 def _secrets(context: Context) -> NamedSecrets:
-    return NamedSecrets(context.definition["prefix"], context.environ)
+    return NamedSecrets(context.definition["prefix"], context.environ, context.program)
 
 
 def _read_line(context: Context) -> str:

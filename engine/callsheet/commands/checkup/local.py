@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...files import changeable, shared
 from ...language.layers import files_of
-from ...paths import cache_directory, config_directory
+from ...paths import cache_directory, own_definitions, settings_directory
 from ...sites.credentials.stores import FILE, chosen_name, open_store
 from ...sites.profiles.choose import Variables
 from ...sites.profiles.read import profiles_path, read_profiles
@@ -16,7 +16,7 @@ from .row import Row, failed
 
 
 def configuration(context: Context) -> Iterator[Row]:
-    path = profiles_path(context.environ)
+    path = profiles_path(context.environ, context.program)
     if not os.path.exists(path):
         yield Row("configuration", "ok", f"no {path}: only options and environment variables are used")
         return
@@ -27,14 +27,18 @@ def configuration(context: Context) -> Iterator[Row]:
 
 def permissions(context: Context) -> Iterator[Row]:
     """Secrets that others can read, and files by which others could lead requests elsewhere."""
-    directory = config_directory(context.environ)
+    directory = settings_directory(context.environ, context.program)
     aliases_path = os.path.join(directory, "aliases.toml")
     problems = 0
     for path in [os.path.join(directory, "credentials.enc"), *_password_files(context)]:
         if os.path.exists(path) and shared(os.stat(path)):
             problems += 1
             yield Row("permissions", "fail", f"{path} can be read by others", f"chmod 600 {path}")
-    obeyed = (profiles_path(context.environ), aliases_path, os.path.join(directory, "definitions"))
+    obeyed = (
+        profiles_path(context.environ, context.program),
+        aliases_path,
+        own_definitions(context.environ, context.program),
+    )
     for doubt in dict.fromkeys(filter(None, map(changeable, obeyed))):
         problems += 1
         yield Row("permissions", "fail", str(doubt), doubt.remedy)
@@ -79,12 +83,12 @@ def key_store(context: Context) -> Iterator[Row]:
     from ...sites.credentials.keychain import Keychain
 
     variables = Variables(context.definition["prefix"], context.environ)
-    store = open_store(chosen_name(variables), variables, context.environ)
+    store = open_store(chosen_name(variables), variables, context.environ, context.program)
     if isinstance(store, Keychain):
         yield Row("key store", "ok", store.check())
     else:
         store.get("")
-        yield Row("key store", "ok", f"encrypted file in {config_directory(context.environ)}")
+        yield Row("key store", "ok", f"encrypted file in {settings_directory(context.environ, context.program)}")
 
 
 def needs_store(context: Context) -> bool:

@@ -27,7 +27,7 @@ def save_sign_in(context: Context, wanted: SignInRequest, record: Record | None,
         _write(context, wanted, None, extra)
         return None
     variables = Variables(context.definition["prefix"], context.environ)
-    store = open_store(chosen_name(variables), variables, context.environ)
+    store = open_store(chosen_name(variables), variables, context.environ, context.program)
     previous = store.get(wanted.account)
     others = other_hosts(context, wanted)
     bound: Record = {**record, "origin": wanted.origin}

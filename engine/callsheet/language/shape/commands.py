@@ -62,7 +62,12 @@ class ProgramDefinition(Shape, total=False):
     """One console program."""
 
     title: Required[str]
-    prefix: Required[Annotated[str, Field(pattern="^[A-Z]+$", description="Of its environment variables.")]]
+    prefix: Required[Annotated[str, Field(pattern="^[A-Z][A-Z0-9_]*$", description="Of its environment variables.")]]
+    uses: Annotated[
+        list[str],
+        Field(description="Programs whose definitions, options and aliases it takes over; its own are laid over them."),
+    ]
+    hidden: Annotated[bool, Field(description="It is there for others to use, and not to be called.")]
     options: Annotated[list[Param], Field(description="Options every command takes, before or after its name.")]
     id: Annotated[Expression, Field(description="The id of any item, where no view says it.")]
     text: Annotated[Expression, Field(description="The name of any item, where no view says it.")]

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class NamedSecrets:
     """Raises `CallsheetError` where the store cannot be used."""
 
-    def __init__(self, prefix: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, prefix: str, environ: Mapping[str, str], program: str) -> None:
         self._variables = Variables(prefix, environ)
         self._environ = environ
+        self._program = program
 
     @property
     def location(self) -> str:
@@ -41,7 +42,7 @@ class NamedSecrets:
             raise self._missing(name)
 
     def _store(self) -> Store:
-        return open_store(chosen_name(self._variables), self._variables, self._environ)
+        return open_store(chosen_name(self._variables), self._variables, self._environ, self._program)
 
     def _missing(self, name: str) -> NotFound:
         return NotFound(f"no secret {name!r} in {self.location}", hint=f"put it there: webhook secret set {name}")

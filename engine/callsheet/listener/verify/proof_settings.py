@@ -43,7 +43,7 @@ class ProofSettings:
         shared = described(definition)
         if shared is None and any(given):
             raise UsageError(f"source {name!r} has no shared secret or public key, so there is no use for one")
-        secrets = collect_secrets(*given, shared.get("env"), self._environ, self._prefix) if shared is not None else []
+        secrets = self._secrets(given, shared.get("env")) if shared is not None else []
         challenges = [self._challenge(each) for each in definition.get("challenge", ())]
         try:
             source = Source(name, definition, secrets, keys, challenges, public_url)
@@ -56,7 +56,10 @@ class ProofSettings:
 
     def _challenge(self, definition: shape.ChallengeDefinition) -> Challenge:
         variable = definition.get("token", {}).get("env")
-        return Challenge(definition, collect_secrets((), (), (), variable, self._environ, self._prefix))
+        return Challenge(definition, self._secrets(((), (), ()), variable))
+
+    def _secrets(self, given: GivenSecrets, variable: str | None) -> list[str]:
+        return collect_secrets(*given, variable, self._environ, self._prefix, self._catalog.program)
 
     def key_set(
         self, name: str, chosen: str | None, switches: frozenset[str]

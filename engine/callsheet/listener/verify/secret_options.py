@@ -17,11 +17,12 @@ def collect_secrets(
     variable: str | None,
     environ: Mapping[str, str],
     prefix: str,
+    program: str,
 ) -> list[str]:
     """Secrets from options, from files and a variable (one a line), and from the store of credentials by name.
 
-    `prefix` is that of the variables which say what that store is. Raises `UsageError` for a file or a variable that
-    holds none, and `NotAllowed` for a file that others can read.
+    `prefix` is that of the variables which say what that store is, `program` the one whose store it is. Raises
+    `UsageError` for a file or a variable that holds none, and `NotAllowed` for a file that others can read.
     """
     secrets = list(values)
     for path in files:
@@ -29,7 +30,7 @@ def collect_secrets(
     if names:
         from .named_secrets import NamedSecrets
 
-        secrets += map(NamedSecrets(prefix, environ).get, names)
+        secrets += map(NamedSecrets(prefix, environ, program).get, names)
     if variable is not None and variable in environ:
         secrets += _from_variable(variable, environ[variable])
     return secrets

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from ...errors import NotAllowed
 from ...files import read_private
-from ...paths import config_directory
+from ...paths import settings_directory
 from ...urls import origin
 from ..profiles.choose import Variables
 from ..profiles.limits import PLACES
@@ -50,15 +50,23 @@ def account(name: str, settings: SiteProfile, service: str) -> str:
 class Secrets:
     """Reads the secrets of one site."""
 
-    __slots__ = ("_environ", "_name", "_settings", "_token", "_variables")
+    __slots__ = ("_environ", "_name", "_program", "_settings", "_token", "_variables")
 
     def __init__(
-        self, name: str, settings: SiteProfile, variables: Variables, environ: Mapping[str, str], *, token: bool
+        self,
+        name: str,
+        settings: SiteProfile,
+        variables: Variables,
+        environ: Mapping[str, str],
+        *,
+        program: str,
+        token: bool,
     ) -> None:
         self._name = name
         self._settings = settings
         self._variables = variables
         self._environ = environ
+        self._program = program
         self._token = token
 
     def find(self, service: str, hosts: Iterable[str], renew: Callable[[Record], Record]) -> Secret:
@@ -74,7 +82,7 @@ class Secrets:
         if "token_env" in access:
             return self._from_variable(access["token_env"])
         if "token_file" in access:
-            path = absolute(access["token_file"], self._environ)
+            path = absolute(access["token_file"], self._environ, self._program)
             return Secret(read_private(path, "the token file").decode("utf-8", "replace"), path)
         if "store" in access:
             return self._from_store(service, access, hosts, renew)
@@ -94,7 +102,7 @@ class Secrets:
 
     def store(self, service: str) -> Store:
         """Where the service's secret is, or would be, kept."""
-        return open_store(self.store_name(service), self._variables, self._environ)
+        return open_store(self.store_name(service), self._variables, self._environ, self._program)
 
     def _from_variable(self, variable: str) -> Secret:
         value = self._environ.get(variable)
@@ -116,7 +124,7 @@ class Secrets:
             return Secret(str(record.get("token", "")), place)
         from .renew import expiry, valid_record
 
-        record = valid_record(store, name, record, renew, config_directory(self._environ))
+        record = valid_record(store, name, record, renew, settings_directory(self._environ, self._program))
         return Secret(record["access_token"], place, expiry(record))
 
     def _check_host_binding(self, record: Record, address: str, hosts: Iterable[str]) -> None:
@@ -148,8 +156,8 @@ class Secrets:
         return NotAllowed(f"no credential for site {what!r}", hint=hint)
 
 
-def absolute(path: str, environ: Mapping[str, str]) -> str:
+def absolute(path: str, environ: Mapping[str, str], program: str) -> str:
     """A path of the profiles file: `~` is the home directory, others are relative to that file's directory."""
     if path == "~" or path.startswith(("~/", "~\\")):
         path = (environ.get("HOME") or os.path.expanduser("~")) + path[1:]
-    return os.path.join(config_directory(environ), path)
+    return os.path.join(settings_directory(environ, program), path)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...files import read_private
-from ...paths import APPLICATION, HOME, config_directory
+from ...paths import APPLICATION, HOME, config_directory, settings_directory
 from ..profiles.choose import Variables
 
 if TYPE_CHECKING:
@@ -45,19 +45,23 @@ def chosen_name(variables: Variables, recorded: str | None = None) -> str:
     return FILE if has_password else KEYRING
 
 
-def open_store(name: str, variables: Variables, environ: Mapping[str, str]) -> Store:
+def open_store(name: str, variables: Variables, environ: Mapping[str, str], program: str) -> Store:
     if name == FILE:
         from .encrypted import EncryptedFile
 
-        return EncryptedFile(config_directory(environ), _password(variables), variables.name("KEYRING_PASSWORD"))
+        return EncryptedFile(
+            settings_directory(environ, program), _password(variables), variables.name("KEYRING_PASSWORD")
+        )
     from .keychain import Keychain
 
-    return Keychain(service_name(environ), variables.name("KEYRING_PASSWORD"))
+    return Keychain(service_name(environ, program), variables.name("KEYRING_PASSWORD"))
 
 
-def service_name(environ: Mapping[str, str]) -> str:
-    """What entries of the key store are filed under; another home directory is another set of sites."""
-    return f"{APPLICATION}:{config_directory(environ)}" if environ.get(HOME) else APPLICATION
+def service_name(environ: Mapping[str, str], program: str) -> str:
+    """What entries of the key store are filed under; another directory of settings is another set of sites."""
+    directory = settings_directory(environ, program)
+    own = environ.get(HOME) or directory != config_directory(environ)
+    return f"{APPLICATION}:{directory}" if own else APPLICATION
 
 
 def _password(variables: Variables) -> str:

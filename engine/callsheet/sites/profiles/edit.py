@@ -32,7 +32,7 @@ def editing(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[TOMLDocume
     import tomlkit
     from tomlkit.exceptions import ParseError
 
-    path = profiles_path(environ)
+    path = profiles_path(environ, catalog.program)
     with locked(path):
         before, mode = _content(path)
         try:

@@ -17,7 +17,7 @@ from ... import __version__
 from ...catalog.catalog import Catalog
 from ...errors import CallsheetError
 from ...files import changeable, open_regular, refuse_changeable, write_atomically
-from ...paths import cache_directory, config_directory
+from ...paths import cache_directory, settings_directory
 
 if TYPE_CHECKING:
     from .model import Profiles
@@ -26,8 +26,8 @@ FILE = "profiles.toml"
 _FORMAT = 1
 
 
-def profiles_path(environ: Mapping[str, str]) -> str:
-    return os.path.join(config_directory(environ), FILE)
+def profiles_path(environ: Mapping[str, str], program: str) -> str:
+    return os.path.join(settings_directory(environ, program), FILE)
 
 
 def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Profiles:
@@ -35,7 +35,7 @@ def read_profiles(catalog: Catalog, environ: Mapping[str, str]) -> Profiles:
 
     Raises `UsageError` when the file is broken, `NotAllowed` when others could have written it.
     """
-    path = profiles_path(environ)
+    path = profiles_path(environ, catalog.program)
     try:
         status = os.stat(path)
     except OSError:
