@@ -164,7 +164,7 @@ def test_a_read_only_site_refuses_writes_and_sends_nothing(shell: Shell, site: F
     site.requests.clear()
     done = shell("api", "POST", "/rest/api/3/issue", "-d", "{}")
     assert done.code == 3
-    assert "site 'w' is read-only" in done.err
+    assert "read_only = true in the settings of site 'w'" in done.err
     assert site.requests == []
     assert shell("op", "call", "getCurrentUser").code == 0
 

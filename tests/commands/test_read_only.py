@@ -31,7 +31,7 @@ def test_changes_are_refused_before_anything_is_sent(argv: list[str], tmp_path: 
     with serve([]) as server:
         done = run_program("suite", argv, site(tmp_path / "home", server.url))
         assert (done.exit, done.stdout, server.requests) == (3, b"", [])
-    assert "site 'work' is read-only" in done.stderr
+    assert "read_only = true in the settings of site 'work'" in done.stderr
 
 
 def test_reading_and_dry_runs_go_on(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from callsheet.catalog.catalog import Catalog
 from callsheet.errors import UsageError, did_you_mean
+from callsheet.policy.policy import Policy
 from support.canary import TOKEN, basic
 
 
@@ -53,6 +54,9 @@ class FakeSite:
     proxy: str | None = None
     rps: float | None = None
     timeout: float | None = 5.0
+    name: str = "here"
+    addresses: frozenset[str] = frozenset()
+    policy: Policy = field(default_factory=Policy)
 
     def base_url(self, service: str) -> str:
         return self.roots.get(service, self.root)

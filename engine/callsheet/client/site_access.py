@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ..policy.policy import Policy
+
 
 class NetworkSettings(Protocol):
-    """How hosts are reached from here."""
+    """How hosts are reached from here, and what may be sent."""
 
+    @property
+    def policy(self) -> Policy: ...
     @property
     def ca_bundle(self) -> str | None: ...
     @property
@@ -21,9 +25,14 @@ class NetworkSettings(Protocol):
 class SenderSite(NetworkSettings, Protocol):
     """What sending asks; `secrets` is what must never be shown.
 
-    `headers` and `query` hold the credential of a service, and `base_url` is where that may go: no other origin.
+    `addresses` are the site's own, also where requests go through a gateway. `headers` and `query` hold the credential
+    of a service, and `base_url` is where that may go: no other origin.
     """
 
+    @property
+    def name(self) -> str: ...
+    @property
+    def addresses(self) -> frozenset[str]: ...
     @property
     def rps(self) -> float | None: ...
     @property

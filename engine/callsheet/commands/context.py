@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -14,10 +14,12 @@ from ..language.layers import Layer
 from ..terminal import escape_line, guarded
 
 if TYPE_CHECKING:
+    from ..client.gate import Ask, Question
     from ..client.http.client import Client
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
     from ..language.shape.richtext import NodeDefinition
     from ..output import Output
+    from ..policy.policy import Source
     from ..sites.site import Site
 
 
@@ -72,9 +74,18 @@ class Context:
         streams: Streams | None = None,
         *,
         literal: bool = False,
+        restrictions: Sequence[Source] = (),
+        ask_person: Ask | None = None,
     ) -> None:
+        """`restrictions` hold beside the policy of machine, site and environment.
+
+        `ask_person` is asked for what a policy wants a person to allow, in the place of whoever is at the terminal.
+        """
         self.program = program
         self.literal = literal
+        self.restrictions = restrictions
+        self._ask_person = ask_person or self._ask_at_terminal
+        self._has_agreed = False  # whether a person answered this run's own question with yes
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.streams = streams or Streams()
         self.options: dict[str, Any] = {}
@@ -120,7 +131,14 @@ class Context:
         if self._site is None:
             from ..sites.site import current_site
 
-            self._site = current_site(self.program, self.options, self.environ, self.catalog)
+            self._site = current_site(
+                self.program,
+                self.options,
+                self.environ,
+                self.catalog,
+                restrictions=self.restrictions,
+                warn=lambda text: self.say(f"warning: {text}"),
+            )
         return self._site
 
     def client(self) -> Client:
@@ -128,7 +146,9 @@ class Context:
             from ..client.http.client import Client
 
             log = self.say if self.option("verbose") else None
-            self._client = Client(self.site(), self.catalog, environ=self.environ, log=log, note=self.note)
+            self._client = Client(
+                self.site(), self.catalog, environ=self.environ, log=log, note=self.note, ask=self._ask_person
+            )
         return self._client
 
     @property
@@ -198,8 +218,25 @@ class Context:
             return
         self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
-        if self.streams.input.readline().strip().lower() not in ("y", "yes"):
+        if not self._agreed():
             raise UsageError("not confirmed, nothing was sent")
+        self._has_agreed = True
+
+    def _agreed(self) -> bool:
+        return self.streams.input.readline().strip().lower() in ("y", "yes")
+
+    def _ask_at_terminal(self, question: Question) -> bool | None:
+        """`--yes` is no answer here: a policy asks a person, and who runs the program is perhaps none.
+
+        Who was asked before this by the command itself, and agreed, is not asked again.
+        """
+        if self._has_agreed:
+            return True
+        if not self.streams.input.isatty():
+            return None
+        self.streams.err.write(f"{escape_line(question.text)} [y/N] ")
+        self.streams.err.flush()
+        return self._agreed()
 
     def is_literal(self, word: str) -> bool:
         """Whether a word stands for itself, whatever it starts with."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import NotAllowed, UsageError
+from ..errors import UsageError
 from ..language.safety import CHANGES
 from .progress import with_progress
 
@@ -44,22 +44,34 @@ def builder(context: Context) -> Any:
 
 
 def check_allowed(context: Context, request: Request) -> None:
-    """Refuse writes to a read-only site, and ask before something is destroyed."""
-    if request.safety in ("read", "local"):
-        return
-    refuse_when_read_only(context, f"{request.method} {request.path} was not sent")
+    """Refuse what the policy denies, and ask before something is destroyed."""
+    dry = context.option("dry-run")
+    gate = context.client().gate
+    if not dry:
+        gate.refuse_denied(request)
     if request.safety == "destroy":
         what = f"{request.method} {request.path}"
         context.confirm(f"{what}?" if request.name == what else f"{request.name}: {what}?")
+    if not dry:
+        gate.check(request)
 
 
-def refuse_when_read_only(context: Context, consequence: str) -> None:
-    site = context.site()
-    if site.read_only:
-        raise NotAllowed(
-            f"site {site.name!r} is read-only: {consequence}",
-            hint=f"{context.program} config set sites.{site.name}.read_only false",
-        )
+def check_operation(context: Context, call: Call) -> None:
+    """Refuse an operation that the policy denies whatever its arguments, before these are asked for or looked up."""
+    from ..client.gate import denied, facts_of
+
+    verdict = context.site().policy.certainly_denies(facts_of(call))
+    if verdict is not None:
+        raise denied(call.id, verdict)
+
+
+def refuse_when_read_only(context: Context) -> None:
+    """For a command that changes something, where nothing may be changed."""
+    from ..client.gate import denied
+
+    verdict = context.site().policy.denies_changes()
+    if verdict is not None:
+        raise denied("this command", verdict)
 
 
 def dry_run(context: Context, request: Request) -> bool:
@@ -74,6 +86,10 @@ def print_curl(context: Context, request: Request) -> None:
     from ..client.http.curl import curl_command
 
     client = context.client()
+    verdict = client.gate.judge(request)
+    if verdict.decision != "allow":
+        outcome = "denies this" if verdict.decision == "deny" else "wants a person to confirm this"
+        context.note(f"{request.name}: the policy {outcome} ({verdict})")
     headers, query = client.headers(request), client.site.query(request.service)
     redactor = None if context.option("show-token") else client.redactor
     context.streams.out.write(curl_command(request, headers, query, redactor) + "\n")

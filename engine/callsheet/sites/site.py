@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
+from ..policy.policy import Source
 from ..urls import base_url, origin
 from .credentials.schemes import Credential, Secret, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, rate_options
 from .profiles.read import read_profiles
+from .site_policy import policy_here
 
 if TYPE_CHECKING:
     from .credentials.record import Record
@@ -26,10 +28,22 @@ if TYPE_CHECKING:
 class Site:
     """One site, unchangeable. A secret is looked up when its service is first asked for and never shown by `repr`."""
 
-    __slots__ = ("_catalog", "_credentials", "_environ", "_secrets", "_settings", "deployment", "name")
+    __slots__ = ("_catalog", "_credentials", "_environ", "_secrets", "_settings", "deployment", "name", "policy")
 
-    def __init__(self, choice: ChosenSite, catalog: Catalog, variables: Variables, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        choice: ChosenSite,
+        catalog: Catalog,
+        variables: Variables,
+        environ: Mapping[str, str],
+        *,
+        restrictions: Sequence[Source] = (),
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored."""
         self.name = choice.name
+        here = (choice.name, choice.settings)
+        self.policy = policy_here(catalog, variables, environ, site=here, restrictions=restrictions, warn=warn)
         self._catalog = catalog
         self._environ = environ
         self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
@@ -178,8 +192,15 @@ class Site:
         return self._settings.get("timeout")
 
     @property
+    def addresses(self) -> frozenset[str]:
+        """The origins of its services, as people know them."""
+        found = [self.access(service).get("base_url") for service in self._catalog.ids("service")]
+        return frozenset(origin(str(address)) for address in found if address)
+
+    @property
     def read_only(self) -> bool:
-        return bool(self._settings.get("read_only"))
+        """Whether nothing may be changed here, whoever forbids it."""
+        return self.policy.denies_changes() is not None
 
     @property
     def output(self) -> str | None:
@@ -212,8 +233,14 @@ def current_site(
     options: Mapping[str, Any],
     environ: Mapping[str, str] = os.environ,
     catalog: Catalog | None = None,
+    *,
+    restrictions: Sequence[Source] = (),
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Site:
-    """The site that options, environment and profiles file choose, in this order; raises `UsageError`."""
+    """The site that options, environment and profiles file choose, in this order; raises `UsageError`.
+
+    `restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored.
+    """
     catalog = catalog or open_catalog(program, environ)
     variables = Variables(catalog.get("program", program)["prefix"], environ)
 
@@ -223,4 +250,4 @@ def current_site(
 
     choice = choose(options, variables, lambda: read_profiles(catalog, environ), public)
     choice.settings.update(rate_options(options))
-    return Site(choice, catalog, variables, environ)
+    return Site(choice, catalog, variables, environ, restrictions=restrictions, warn=warn)

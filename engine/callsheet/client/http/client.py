@@ -15,6 +15,7 @@ from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
 from ...urls import origin
+from ..gate import Ask, Gate, nobody
 from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
@@ -43,7 +44,10 @@ def _ignore(_line: str) -> None: ...
 
 
 class Client:
-    """`log` gets the lines of a verbose run, `note` what a waiting person should know. Safe with many threads."""
+    """`ask` is called where the site's policy wants a person to agree. Safe with many threads.
+
+    `log` gets the lines of a verbose run, `note` what a waiting person should know.
+    """
 
     def __init__(
         self,
@@ -52,6 +56,7 @@ class Client:
         *,
         environ: Mapping[str, str] = os.environ,
         policy: Policy | None = None,
+        ask: Ask = nobody,
         log: Callable[[str], None] | None = None,
         note: Callable[[str], None] = _ignore,
         sleep: Callable[[float], None] = time.sleep,
@@ -59,6 +64,7 @@ class Client:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.site = site
+        self.gate = Gate(site.policy, catalog, site=site.name, addresses=site.addresses, ask=ask)
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
         self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
@@ -73,6 +79,7 @@ class Client:
             self._connections,
             RateLimiter(site.rps, clock),
             policy or Policy(),
+            self.gate,
             VerboseLog(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
             redactor=self.redactor,
             sleep=self._wait,

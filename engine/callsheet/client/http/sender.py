@@ -11,6 +11,7 @@ import httpx
 from ...durations import in_words
 from ...errors import CallsheetError, RateLimited
 from ...urls import origin
+from ..gate import Gate
 from ..request.model import Request
 from . import network, redirect
 from .connect import SHOW_CERTIFICATE
@@ -41,6 +42,7 @@ class Sender:
         connections: httpx.BaseTransport,
         rate_limiter: RateLimiter,
         policy: Policy,
+        gate: Gate,
         observer: Observer,
         *,
         redactor: Redactor,
@@ -51,6 +53,7 @@ class Sender:
         self._connections = connections
         self._rate_limiter = rate_limiter
         self._policy = policy
+        self._gate = gate
         self._observer = observer
         self._redactor = redactor
         self._sleep = sleep
@@ -104,7 +107,7 @@ class Sender:
         passed: set[tuple[str, str]] = set()
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))
-            response = self._send_one(hop)
+            response = self._send_one(request, hop)
             location = response.headers.get("location")
             if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
                 return self._incoming(request, response, hop.url)
@@ -121,7 +124,8 @@ class Sender:
             raise
         return Incoming(request, response, url, lambda error: self._network_error(request, error), self._redactor)
 
-    def _send_one(self, hop: redirect.Hop) -> httpx.Response:
+    def _send_one(self, request: Request, hop: redirect.Hop) -> httpx.Response:
+        self._gate.check_hop(request, hop.method, hop.url)
         with request_content(hop.body) as content:
             headers = {**content.pop("headers", {}), **hop.headers}
             message = self._messages.build_request(hop.method, hop.whole_url, headers=headers, **content)

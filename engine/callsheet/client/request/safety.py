@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -31,6 +31,7 @@ class Template(NamedTuple):
 
     segments: Segments
     safety: Safety
+    operation: str
 
     @property
     def literal(self) -> int:
@@ -44,20 +45,62 @@ class Template(NamedTuple):
         return all(_segments_match(wanted, segment) for wanted, segment in pairs)
 
 
+class Meaning(NamedTuple):
+    """What a request may do, and the documented operations that it may be, in all the ways to read it."""
+
+    safety: Safety
+    operations: frozenset[str]
+    methods: frozenset[str]
+    paths: frozenset[str]
+
+
+class Templates:
+    """The paths of all operations, by method. They are read when the first request has to be looked up."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._by_method: dict[str, list[Template]] | None = None
+
+    def of(self, method: str) -> list[Template]:
+        """Of every deployment: a path that means an operation on one of them is no riddle on another."""
+        if self._by_method is None:
+            self._by_method = {}
+            for id, operation in self._catalog.all("operation").items():
+                for table in (operation, *variants(operation).values()):
+                    verb, _, path = table["http"].partition(" ")
+                    template = Template(tuple(path.strip("/").split("/")), class_here(table), id)
+                    self._by_method.setdefault(verb, []).append(template)
+        return self._by_method.get(method, [])
+
+
 def with_safety(catalog: Catalog, request: Request, *, known: Safety | None = None) -> Request:
     """The request with its class: that of the catalogued operation which its method and path belong to.
 
     `known` is the class where the operation is known already. Without an operation the method decides. A request that
     can be read in several ways, by an overriding method or by what is encoded in its path, has the worst class of them.
     """
+    overriding = _overriding_methods(request) - {request.method}
+    if known is not None and not overriding:
+        return replace(request, safety=known)
     path = urlsplit(request.root).path + request.path
-    readings = list(dict.fromkeys(_readings(path)))
-    overriding = sorted(set(_overriding_methods(request)) - {request.method})
-    classes = [] if known is None else [known]
-    for method in [*([] if known else [request.method]), *overriding]:
-        templates = _templates(catalog, method)
-        classes += [_safety_of(templates, method, reading) for reading in readings]
-    return replace(request, safety=worst(classes))
+    methods = overriding if known is not None else {request.method, *overriding}
+    found = _meaning(Templates(catalog), methods, path)
+    return replace(request, safety=worst([found.safety, *([known] if known is not None else [])]))
+
+
+def meaning(templates: Templates, request: Request) -> Meaning:
+    """All that a request may be. Where it was built as an operation, that is one of the ways to read it.
+
+    So a definition that calls a request milder than the documented operation with the same path changes nothing.
+    """
+    path = urlsplit(request.root).path + request.path
+    methods = {request.method, *_overriding_methods(request)}
+    if request.operation is None:
+        found = _meaning(templates, methods, path)
+        return found._replace(safety=worst([found.safety, request.safety]))
+    found = _meaning(templates, methods, path, by_method_too=False)
+    safety = worst([found.safety, request.safety])
+    return found._replace(safety=safety, operations=found.operations | {request.operation})
 
 
 def leaves_base(path: str) -> bool:
@@ -65,22 +108,26 @@ def leaves_base(path: str) -> bool:
     return any(segment in {".", ".."} for text in _decoded(path) for segment in re.split(r"[/\\]", text))
 
 
-def _safety_of(templates: list[Template], method: str, path: Segments) -> Safety:
+def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_method_too: bool = True) -> Meaning:
+    readings = list(dict.fromkeys(_readings(path)))
+    classes: list[Safety] = []
+    operations: set[str] = set()
+    for method in methods:
+        for reading in readings:
+            fitting = _closest(templates.of(method), reading)
+            operations.update(template.operation for template in fitting)
+            classes += [template.safety for template in fitting]
+            if not fitting and by_method_too:
+                classes.append(by_method(method))
+    paths = frozenset("/" + "/".join(reading) for reading in readings)
+    return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths)
+
+
+def _closest(templates: list[Template], path: Segments) -> list[Template]:
+    """The templates that fit the path; of several, those with the most that is literal."""
     fitting = [template for template in templates if template.fits(path)]
     closest = max((template.literal for template in fitting), default=0)
-    found = [template.safety for template in fitting if template.literal == closest]
-    return worst(found) if found else by_method(method)
-
-
-def _templates(catalog: Catalog, method: str) -> list[Template]:
-    """Of every deployment: a path that means an operation on one of them is no riddle on another."""
-    found: list[Template] = []
-    for operation in catalog.all("operation").values():
-        for table in (operation, *variants(operation).values()):
-            verb, _, path = table["http"].partition(" ")
-            if verb == method:
-                found.append(Template(tuple(path.strip("/").split("/")), class_here(table)))
-    return found
+    return [template for template in fitting if template.literal == closest]
 
 
 def _is_placeholder(segment: str) -> bool:
@@ -114,12 +161,14 @@ def _decoded(path: str) -> Iterator[str]:
         path = plain
 
 
-def _overriding_methods(request: Request) -> Iterator[str]:
+def _overriding_methods(request: Request) -> set[str]:
     """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
+    found: set[str] = set()
     for name, text in (*request.headers, *request.query, *_fields(request.body)):
         plain = name.strip().lower().replace("_", "-")
         if name == _FIELD or _OVERRIDES.fullmatch(plain):
-            yield from _METHOD.findall(text.upper())
+            found.update(_METHOD.findall(text.upper()))
+    return found
 
 
 def _fields(body: Body | None) -> Iterator[tuple[str, str]]:

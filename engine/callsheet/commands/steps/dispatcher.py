@@ -8,8 +8,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...language.safety import CHANGES
-from ..execute import Extent, builder, first_page, items, print_curl, refuse_when_read_only
+from ..execute import Extent, builder, first_page, items, print_curl
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
@@ -39,6 +38,11 @@ class Dispatcher:
     def safety(self, operation: str) -> str:
         return str(self.builder.call(operation).safety)
 
+    def check(self, request: Request) -> None:
+        """Refuse what the policy denies, and ask where it wants that; a dry run sends nothing and goes on."""
+        if not self.dry:
+            self.context.client().gate.check(request)
+
     def held_back(self, request: Request, *, final: bool) -> bool:
         """Whether the request is to be printed instead of sent. `final` is the one a command is about."""
         return self.dry and (final or not self.resolve or request.safety != "read")
@@ -60,8 +64,6 @@ class Dispatcher:
 
     def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""
-        if request.safety in CHANGES:
-            refuse_when_read_only(self.context, f"{request.method} {request.path} was not sent")
         plan = self.plan(operation)
         if plan is not None:
             return self._items(plan, request, extent)

@@ -10,7 +10,7 @@ from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.deployment import check_available, on_deployment
 from ...language.safety import CHANGES
 from ...language.template import TemplateError, evaluate, fill, to_text
-from ..execute import Extent, extent_of, refuse_when_read_only
+from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .batch import groups, run_in_batches
 from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, Dispatcher
@@ -90,7 +90,10 @@ class Run:
 
     def _guard(self) -> None:
         if self.changes and not self.dispatcher.dry:
-            refuse_when_read_only(self.context, "this command would change something")
+            refuse_when_read_only(self.context)
+            for step in self.steps:
+                if "call" in step and "when" not in step:
+                    check_operation(self.context, self.dispatcher.builder.call(step["call"]))
 
     def _view(self) -> ViewDefinition | None:
         return self.context.catalog.get("view", self.command["view"]) if "view" in self.command else None
@@ -134,7 +137,7 @@ class Run:
         for each in [step, *following]:
             if "call" in each and "tolerate" not in each and self.wanted(each, scope):
                 for part in self._parts(each, scope):
-                    self.request(each, part)
+                    self.dispatcher.check(self.request(each, part))
             scope.update(_bound(each, _HELD))
 
     def _parts(self, step: StepDefinition, scope: Scope) -> list[Scope]:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 class WithoutCredential:
     """A host without a credential; `hidden` are texts that must not be shown all the same."""
 
+    name = ""
+    addresses: frozenset[str] = frozenset()
     deployment = ""
     rps = None
 
     def __init__(self, network: NetworkSettings, root: str, hidden: Sequence[str], *, known: bool) -> None:
         """`known`: the host is the site's own, so that it is shown the client certificate."""
         self._root = root
+        self.policy = network.policy
         self.ca_bundle = network.ca_bundle
         self.client_cert = network.client_cert if known else None
         self.proxy = network.proxy

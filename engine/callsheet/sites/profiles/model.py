@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from ...errors import did_you_mean
 from ...language.shape.base import Shape
+from ...policy.read import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
 from .limits import DAY, PLACES
@@ -56,6 +57,13 @@ def _check_has_address(site: SiteProfile) -> SiteProfile:
     return site
 
 
+def _check_policy(value: object) -> object:
+    if not isinstance(value, dict) and not (isinstance(value, str) and is_short(value)):
+        problem = f"{value!r} is not a table, and not a policy such as read-only or destroy=deny,write=ask"
+        raise PydanticCustomError("policy", "{problem}", {"problem": problem})
+    return value
+
+
 OutputFormat = Annotated[str, AfterValidator(_check_output)]
 BaseUrl = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
@@ -94,6 +102,11 @@ class SiteProfile(Access, total=False):
     client_key: Annotated[Text, Field(description="Its private key, where that is a file of its own.")]
     proxy: Annotated[Proxy, Field(description="Proxy of this site alone.")]
     read_only: Annotated[bool, Field(description="Refuse everything that would change something.")]
+    policy: Annotated[
+        str | dict[str, Any],
+        BeforeValidator(_check_policy),
+        Field(description="What is allowed here: `destroy=deny,write=ask`, or a table of decisions and rules."),
+    ]
     services: Annotated[
         dict[str, Annotated[Access, AfterValidator(_check_places)]],
         Field(description="Hosts of their own, by service, where one address is not enough."),

@@ -1,0 +1,136 @@
+"""The gate that every request passes before it is sent, whoever built it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from ..errors import CallsheetError, NotAllowed
+from ..policy.facts import Facts
+from ..policy.policy import Policy, Verdict
+from ..urls import origin
+from .request.model import Request
+from .request.safety import Meaning, Templates, meaning
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from .request.call import Call
+
+
+class Question(NamedTuple):
+    """What a person is asked before a request is sent, and all that is known of it."""
+
+    text: str
+    request: Request
+    facts: Facts
+    verdict: Verdict
+
+
+# True where a person agreed, False where one did not; None where there is nobody to ask.
+Ask = Callable[[Question], bool | None]
+
+
+def nobody(_question: Question) -> None:
+    """Where nobody can be asked."""
+
+
+class Gate:
+    """`site` is the site's name, `addresses` where it is; `ask` is called where the policy wants a person to agree."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        catalog: Catalog | None = None,
+        *,
+        site: str = "",
+        addresses: frozenset[str] = frozenset(),
+        ask: Ask = nobody,
+    ) -> None:
+        self.policy = policy
+        self._templates = Templates(catalog) if catalog is not None else None
+        self._sites = frozenset([site, *addresses]) - {""}
+        self._ask = ask
+        self._asking = threading.Lock()
+        self._allowed: set[Any] = set()  # what a person has agreed to in this run
+
+    def check(self, request: Request) -> None:
+        """Raise `NotAllowed` for a request that may not be sent; ask where that is what the policy wants."""
+        if not self.policy:
+            return
+        facts = self.facts(request)
+        verdict = self.policy.judge(facts)
+        _refuse_denied(request, verdict)
+        if verdict.decision == "ask":
+            self._confirm(request, facts, verdict)
+
+    def refuse_denied(self, request: Request) -> None:
+        """Raise `NotAllowed` for a request that is denied, without asking anybody."""
+        _refuse_denied(request, self.judge(request))
+
+    def check_hop(self, request: Request, method: str, url: str) -> None:
+        """The same for one message of an exchange: the request itself, or where an answer sends it on to."""
+        if not self.policy or (method == request.method and url == request.url):
+            self.check(request)
+            return
+        parts = urlsplit(url)
+        query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+        root = f"{parts.scheme}://{parts.netloc}"
+        self.check(replace(request, method=method, root=root, path=parts.path, query=query, operation=None))
+
+    def judge(self, request: Request) -> Verdict:
+        """What the policy says of a request, without asking anybody."""
+        return self.policy.judge(self.facts(request)) if self.policy else Verdict()
+
+    def facts(self, request: Request) -> Facts:
+        found = self._meaning(request)
+        sites = self._sites | {origin(request.root)}
+        return Facts(found.safety, found.operations, found.methods, found.paths, sites)
+
+    def _meaning(self, request: Request) -> Meaning:
+        if self._templates is not None:
+            return meaning(self._templates, request)
+        return Meaning(request.safety, frozenset(), frozenset({request.method}), frozenset({request.path}))
+
+    def _confirm(self, request: Request, facts: Facts, verdict: Verdict) -> None:
+        """One question for each operation of a run, not for each of its requests."""
+        key = (verdict, facts.safety, facts.operations or facts.paths)
+        with self._asking:
+            if key in self._allowed:
+                return
+            what = f"{request.method} {request.path}"
+            text = f"{what}?" if request.name == what else f"{request.name}: {what}?"
+            answer = self._ask(Question(f"{text} ({verdict})", request, facts, verdict))
+            if answer is None:
+                raise unasked(request.name, verdict)
+            if not answer:
+                raise NotAllowed(f"{request.name}: not confirmed, not sent")
+            self._allowed.add(key)
+
+
+def facts_of(call: Call) -> Facts:
+    """What is known of an operation without arguments."""
+    operations, methods = frozenset({call.id}), frozenset({call.method})
+    return Facts(call.safety, operations, methods, paths=None, sites=None, named=None)
+
+
+def _refuse_denied(request: Request, verdict: Verdict) -> None:
+    if verdict.decision == "deny":
+        raise denied(request.name.strip(), verdict)
+
+
+def denied(what: str, verdict: Verdict) -> CallsheetError:
+    details = [f"reason: {verdict.reason}"] if verdict.reason else []
+    return NotAllowed(f"{what}: denied by the policy ({verdict})", details=details)
+
+
+def unasked(what: str, verdict: Verdict) -> CallsheetError:
+    details = [f"reason: {verdict.reason}"] if verdict.reason else []
+    hint = "run it at a terminal, where a person can answer"
+    return NotAllowed(
+        f"{what}: the policy wants a person to confirm this ({verdict}), and nobody can be asked here",
+        hint=hint,
+        details=details,
+    )

@@ -1,0 +1,93 @@
+"""Several sources of rules and one verdict: the strictest of them decides, so no source loosens another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..language.safety import Safety
+from .facts import Facts
+from .rule import CLASSES, DECISIONS, Decision, Match, Rule
+
+
+class Verdict(NamedTuple):
+    """`rule` is the rule as it stands in its `source`; both are empty where nothing was said."""
+
+    decision: Decision = "allow"
+    reason: str = ""
+    rule: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.rule} in {self.source}" if self.source else "no policy"
+
+
+class Source(NamedTuple):
+    """Rules from one place. The first one that fits decides there; where none fits, the request is allowed."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+    def judge(self, facts: Facts) -> Verdict:
+        """In doubt no rule allows, and every stricter one holds."""
+        for rule in self.rules:
+            match = rule.match(facts)
+            if match is Match.YES or (match is Match.MAYBE and rule.decision != "allow"):
+                return self._verdict(rule)
+        return Verdict()
+
+    def certainly_denies(self, facts: Facts) -> Verdict | None:
+        """The verdict where it is a denial whatever is still to be known."""
+        for rule in self.rules:
+            match = rule.match(facts)
+            if rule.decision == "deny" and match is Match.YES:
+                return self._verdict(rule)
+            if rule.decision != "deny" and match is not Match.NO:
+                return None
+        return None
+
+    def _verdict(self, rule: Rule) -> Verdict:
+        return Verdict(rule.decision, rule.reason, rule.text, self.name)
+
+
+class Policy(tuple[Source, ...]):
+    """The sources that hold for a run."""
+
+    __slots__ = ()
+
+    def judge(self, facts: Facts) -> Verdict:
+        """The strictest verdict of all sources."""
+        return _strictest(source.judge(facts) for source in self)
+
+    def certainly_denies(self, facts: Facts) -> Verdict | None:
+        """A denial that holds whatever is still unknown of the request (None in its facts), if there is one."""
+        return next(self._denials(facts), None)
+
+    def denies_changes(self) -> Verdict | None:
+        """The denial that meets everything but reading, if there is one."""
+        found = [self.certainly_denies(_unknown(safety)) for safety in ("write", "destroy")]
+        return found[0] if all(found) else None
+
+    def _denials(self, facts: Facts) -> Iterator[Verdict]:
+        return (verdict for source in self if (verdict := source.certainly_denies(facts)) is not None)
+
+
+def class_rules(decisions: dict[str, Decision], text: str = "") -> tuple[Rule, ...]:
+    """A rule for each class of requests; `text` is what stands in the source, `destroy = "deny"` unless it is said."""
+    return tuple(
+        Rule(decision, text or f'{name} = "{decision}"', safety=frozenset({name}))
+        for name, decision in decisions.items()
+    )
+
+
+def read_only(source: str, text: str = "read-only") -> Source:
+    """A source that denies everything but reading."""
+    return Source(source, class_rules(dict.fromkeys(CLASSES[1:], "deny"), text))
+
+
+def _unknown(safety: Safety) -> Facts:
+    return Facts(safety, operations=None, methods=None, paths=None, sites=None, named=None)
+
+
+def _strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=lambda verdict: DECISIONS.index(verdict.decision), default=Verdict())

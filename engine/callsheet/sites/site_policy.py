@@ -1,0 +1,48 @@
+"""The policy that holds where a site is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from ..catalog.catalog import Catalog
+from ..policy.load import load_policy, of_site
+from ..policy.policy import Policy, Source
+from .profiles.choose import Variables
+
+VARIABLE = "POLICY"
+
+
+class CatalogNames:
+    """What the rules of a policy may mention, out of the definitions."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def operation(self, name: str) -> str | None:
+        found = self._catalog.find("operation", name)
+        return self._catalog.canonical("operation", name) if found is not None else None
+
+    def operations(self) -> Collection[str]:
+        return self._catalog.ids("operation")
+
+    def kinds(self) -> Collection[str]:
+        return self._catalog.ids("scope")
+
+
+def policy_here(
+    catalog: Catalog,
+    variables: Variables,
+    environ: Mapping[str, str],
+    *,
+    site: tuple[str, Mapping[str, Any]] | None = None,
+    restrictions: Iterable[Source] = (),
+    warn: Callable[[str], None] = lambda _: None,
+) -> Policy:
+    """What machine, `site` (its name and settings), environment and `restrictions` of whoever runs this say together.
+
+    Raises `UsageError` or `NotAllowed` where it cannot be known what is forbidden.
+    """
+    names = CatalogNames(catalog)
+    own = [*(of_site(*site, names) if site is not None else []), *restrictions]
+    return load_policy(variables.name(VARIABLE), environ, names, own=own, warn=warn)

@@ -1,0 +1,170 @@
+"""A policy as it is written: what it means, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from callsheet.errors import CallsheetError, NotAllowed, UsageError
+from callsheet.policy import load
+from callsheet.policy.facts import Facts, Named
+from callsheet.policy.load import from_variable, load_policy, of_site
+from callsheet.policy.policy import Policy
+from callsheet.policy.rule import DECISIONS
+
+
+class Names:
+    def operation(self, name: str) -> str | None:
+        return {"getThing": "getThing", "deleteThing": "deleteThing", "shop.getThing": "getThing"}.get(name)
+
+    def operations(self) -> Collection[str]:
+        return ["getThing", "deleteThing"]
+
+    def kinds(self) -> Collection[str]:
+        return ["project"]
+
+
+NAMES = Names()
+CLASSES = ("read", "write", "destroy")
+
+
+def decisions(text: str) -> str:
+    """The decisions for the three classes, as letters."""
+    source = from_variable(text, "THE_POLICY", NAMES)
+    return "".join(source.judge(Facts(each)).decision[1] for each in CLASSES)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("read-only", "lee"),
+        (" READ_ONLY ", "lee"),
+        ("destroy=deny", "lle"),
+        ("destroy=deny,write=ask", "lse"),
+        ("destroy=deny  write=ask", "lse"),
+        ("read-only,read=ask", "see"),
+        ("read-only, write=ask", "lse"),
+        ('destroy = "deny"', "lle"),
+        ('destroy = "deny"\nwrite = "ask"', "lse"),
+        ('[[rule]]\ndecision = "deny"', "eee"),
+        ('[[rule]]\nclass = ["read", "write"]\ndecision = "ask"', "ssl"),
+        ("destroy=deny,getThing=deny", "lle"),
+    ],
+)
+def test_what_is_written_is_meant(text: str, expected: str) -> None:
+    assert decisions(text) == expected
+    assert [word[1] for word in DECISIONS] == ["l", "s", "e"]
+
+
+def test_operations_are_known_by_any_of_their_names() -> None:
+    rule = '[[rule]]\noperation = "shop.getThing"\ndecision = "deny"'
+    for text in ("getThing=deny", "shop.getThing=deny", "get*=deny", rule):
+        source = from_variable(text, "P", NAMES)
+        assert source.judge(Facts("read", frozenset({"getThing"}))).decision == "deny", text
+        assert source.judge(Facts("read", frozenset({"deleteThing"}))).decision == "allow", text
+
+
+def test_things_are_known_by_their_kind() -> None:
+    source = from_variable('[[rule]]\nproject = "DEMO"\ndecision = "deny"\nreason = "frozen"', "P", NAMES)
+    verdict = source.judge(Facts("read", named={"project": Named(frozenset({"DEMO"}))}))
+    assert verdict == ("deny", "frozen", "rule 1 (project DEMO: deny)", "P")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("readonly", "cannot read readonly"),
+        ("destory=deny", "unknown operation 'destory'"),
+        ("destroy=never", "destroy: expected one of allow, ask, deny, not 'never'"),
+        ("destroy=alow", "did you mean 'allow'?"),
+        ("getThng=deny", "did you mean 'getThing'?"),
+        ("read-only,x", "'x' is not read-only, and not WHAT=DECISION"),
+        ('destory = "deny"', "unknown key 'destory', did you mean 'destroy'?"),
+        ("destroy = true", "destroy: expected one of"),
+        ("destroy = [", "not TOML"),
+        ("rule = 3\n", "rule: expected tables"),
+        ("[[rule]]\nclass='read'", "rule 1: decision is missing"),
+        ("[[rule]]\ndecision='deny'\nclss='read'", "rule 1: unknown key 'clss', did you mean 'class'?"),
+        ("[[rule]]\ndecision='deny'\nclass='reed'", "did you mean 'read'?"),
+        ("[[rule]]\ndecision='deny'\nclass=[]", "class: expected a text or a list of texts"),
+        ("[[rule]]\ndecision='deny'\nproject=7", "project: expected a text or a list of texts"),
+        ("[[rule]]\ndecision='deny'\npath='rest'", "path: 'rest' does not start with a slash"),
+        ("[[rule]]\ndecision='deny'\nmethod='/x'", "method: '/x' is not a method such as DELETE"),
+        ("[[rule]]\ndecision='deny'\nreason=['a']", "reason: expected a text"),
+        ("/nowhere/policy.toml", "cannot read /nowhere/policy.toml"),
+        ("a = " + "[" * 5000 + "\n", "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        from_variable(text, "THE_POLICY", NAMES)
+    assert problem in caught.value.message
+    assert "THE_POLICY" in caught.value.message
+
+
+def test_a_file_is_named_with_the_variable(tmp_path: Path) -> None:
+    path = tmp_path / "my policy.toml"
+    path.write_bytes(b'\xef\xbb\xbfdestroy = "deny"\r\n')
+    source = from_variable(str(path), "P", NAMES)
+    assert source.name == f"{path} (P)"
+    assert source.judge(Facts("destroy")).decision == "deny"
+    path.write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        from_variable(str(path), "P", NAMES)
+    with pytest.raises(UsageError, match="cannot read"):
+        from_variable(str(tmp_path), "P", NAMES)
+
+
+def test_a_site_has_a_policy_of_its_own() -> None:
+    assert of_site("w", {"read_only": False}, NAMES) == []
+    both = Policy(of_site("w", {"read_only": True, "policy": {"read": "ask"}}, NAMES))
+    assert [both.judge(Facts(each)).decision for each in CLASSES] == ["ask", "deny", "deny"]  # type: ignore[arg-type]
+    text = Policy(of_site("w", {"policy": "destroy=deny"}, NAMES)).judge(Facts("destroy"))
+    assert text.source == "the policy of site 'w'"
+
+
+class Machine:
+    """The file of the machine, somewhere else."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, doubt: str | None = None) -> None:
+        self.path = path
+        self.warnings: list[str] = []
+        monkeypatch.setattr(load, "system_file", lambda: str(path))
+        monkeypatch.setattr(load, "why_not_administrators", lambda _: doubt)
+
+    def policy(self) -> Policy:
+        return load_policy("P", {"P": "destroy=ask"}, NAMES, warn=self.warnings.append)
+
+
+def test_the_machines_file_holds_for_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path / "policy.toml", monkeypatch)
+    assert machine.policy().judge(Facts("destroy")).source == "P"
+    machine.path.write_text('destroy = "deny"\n')
+    assert machine.policy().judge(Facts("destroy")).source == str(machine.path)
+    machine.path.write_text("destroy = 1")
+    with pytest.raises(CallsheetError, match="destroy: expected one of"):
+        machine.policy()
+
+
+@pytest.mark.parametrize("content", [b"\xff", None])
+def test_a_machines_file_that_cannot_be_read_stops_everything(
+    content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path / "policy.toml", monkeypatch)
+    if content is None:
+        machine.path.mkdir()
+    else:
+        machine.path.write_bytes(content)
+    with pytest.raises(NotAllowed):
+        machine.policy()
+
+
+def test_a_file_that_is_not_the_administrators_is_ignored_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path / "policy.toml", monkeypatch, doubt="it belongs to somebody")
+    machine.path.write_text('destroy = "deny"\n')
+    assert machine.policy().judge(Facts("destroy")).decision == "ask"
+    assert machine.warnings == [f"the policy {machine.path} is ignored: it belongs to somebody"]
