@@ -52,3 +52,18 @@ def test_a_page_that_is_edited(shape: str) -> None:
         edit.edited(edit.markdown() + "\n\nnew\n")
 
     assert grows(edited, STORAGE[shape]) < MOST
+
+
+def test_nodes_in_frames_in_one_another() -> None:
+    """Each level once: a level that is written twice doubles the work of those below it."""
+    start = '<ac:adf-extension><ac:adf-node type="bodied-extension"><ac:adf-attribute key="extension-key">k'
+    start += '</ac:adf-attribute><ac:adf-attribute key="extension-type">t</ac:adf-attribute><ac:adf-content>'
+    end = "</ac:adf-content></ac:adf-node></ac:adf-extension>"
+
+    def written(levels: int) -> int:
+        source = start * levels + "<p>x</p>" + end * levels
+        return calls(lambda text: convert(text, "storage", "storage", nodes=nodes()), source)
+
+    written(1)
+    none, few, more = (written(levels) for levels in (1, 5, 10))
+    assert (more - none) / (few - none) < 3.5

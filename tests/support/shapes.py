@@ -15,6 +15,8 @@ MARKDOWN: dict[str, Callable[[int], str]] = {
     "closers": lambda n: "a* b** " * n,
     "brackets": lambda n: "[" * n,
     "links": lambda n: "[a](b) " * n,
+    "notes": lambda n: "a^[b c] " * n,
+    "notes in notes": lambda n: "a^[b " * n + "]" * n,
     "unclosed links": lambda n: "[a](" * n,
     "images": lambda n: "![a](b.png) " * n,
     "references": lambda n: (

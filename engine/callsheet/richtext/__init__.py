@@ -59,7 +59,7 @@ def convert(
             _rename(tree, rules, to_format)
         if (from_format, to_format) == ("storage", "adf"):
             tree = _for_documents(tree, rules, losses)
-        return Converted(write(tree, rules, losses, lossless), losses.list())
+        return Converted(write(tree, rules, losses, from_format if lossless else None), losses.list())
 
 
 def _rename(tree: Node, rules: Rules, to_format: str) -> None:
@@ -170,26 +170,26 @@ def _read_wiki(source: str, rules: Rules, losses: Losses, _options: Options, _ta
     return read(source, rules, losses)
 
 
-def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless: bool) -> str:
+def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str | None) -> str:
     from .markdown.write import write
 
-    return write(tree, rules, losses, lossless=lossless)
+    return write(tree, rules, losses, lossless_from=lossless_from)
 
 
-def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> Any:
+def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
     from .adf import Writer
     from .normalise import fit
 
     return Writer(rules, consume=True).document(fit(tree, rules, losses))
 
 
-def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
+def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
     from .storage.write import write
 
     return write(tree, rules, losses)
 
 
-def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> str:
+def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
     from .wiki.write import write
 
     return write(tree, rules, losses)
@@ -197,7 +197,7 @@ def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless: bool) -> st
 
 if TYPE_CHECKING:
     Reader = Callable[[Any, Rules, Losses, Options, str], Node]
-    Writer = Callable[[Node, Rules, Losses, bool], Any]
+    Writer = Callable[[Node, Rules, Losses, str | None], Any]
 
 ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue
 READERS: dict[str, Reader] = {

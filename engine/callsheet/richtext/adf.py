@@ -13,6 +13,7 @@ from .rules import NodeForm, Rules
 from .tree import MAX_DEPTH, Attrs, Losses, Mark, Node, text
 
 SPELLING = "spelling"
+COUNT = "{count}"  # in a default: the number of the node among those of its kind
 Raw = Mapping[str, Any]  # an object of a document as it was received: no value in it is sure
 
 
@@ -199,7 +200,7 @@ class Writer:
                 attrs = {}
             result = {"type": form.type}
             if attrs or (form.has_attrs and form.table.get("attrs_needed")):
-                result["attrs"] = self._counted(node.kind, attrs)
+                result["attrs"] = numbered(node.kind, attrs, self.counts)
             if node.content or form.table.get("holds"):
                 result["content"] = self._children(node)
         if node.marks:
@@ -212,19 +213,21 @@ class Writer:
             node.content = []
         return [self.node(child) for child in children]
 
-    def _counted(self, kind: str, attrs: Attrs) -> Attrs:
-        for name, value in attrs.items():
-            if isinstance(value, str) and value.endswith("{count}"):
-                self.counts[kind] = self.counts.get(kind, 0) + 1
-                attrs[name] = value.replace("{count}", str(self.counts[kind]))
-        return attrs
-
     def mark(self, mark: Mark) -> DocumentMark:
         form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
         return {"type": form.type, "attrs": attrs} if attrs else {"type": form.type}
 
     def form_of(self, node: Node) -> tuple[NodeForm, Attrs]:
         return form_of(self.rules, node.kind, node.attrs) or (self.rules.forms[node.kind][0], {})
+
+
+def numbered(kind: str, attrs: Attrs, counts: dict[str, int]) -> Attrs:
+    """The attributes with `{count}` as the next number of the kind."""
+    for name, value in attrs.items():
+        if isinstance(value, str) and value.endswith(COUNT):
+            counts[kind] = counts.get(kind, 0) + 1
+            attrs[name] = value.replace(COUNT, str(counts[kind]))
+    return attrs
 
 
 def form_of(rules: Rules, kind: str, attrs: Attrs) -> tuple[NodeForm, Attrs] | None:

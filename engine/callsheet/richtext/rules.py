@@ -193,6 +193,13 @@ class Rules:
         return self.of("macro").get("frame") or cast("shape.MacroFrame", {})
 
     @cached_property
+    def value_elements(self) -> frozenset[str]:
+        """Elements of storage XHTML that hold a value of what they stand in, and no words for a reader."""
+        document, parameter = self.of("macro").get("document"), self.frame.get("parameter")
+        found = [document["attribute"], document["parameter"], document["value"]] if document else []
+        return frozenset([*found, parameter] if parameter else found)
+
+    @cached_property
     def onto(self) -> dict[str, dict[str, str]]:
         """Kind → its attribute → that of the node in it."""
         return {kind: said["onto"] for kind, said in self.nodes.items() if "onto" in said}

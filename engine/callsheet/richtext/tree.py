@@ -38,6 +38,11 @@ class Node:
         return Node(self.kind, self.attrs, self.content, self.text, marks, self.kept)
 
 
+def leads_somewhere(mark: Mark) -> bool:
+    """Whether a mark is a link: one without an address, as in `<a name="x">`, is none."""
+    return mark.kind == "link" and "href" in mark.attrs
+
+
 def text(value: str, marks: tuple[Mark, ...] = ()) -> Node:
     return Node("text", {}, [], value, marks)
 

@@ -16,7 +16,7 @@ class Sayable:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.reader = BlockReader(rules, Losses())
-        self.writer = BlockWriter(rules, Losses(), lossless=False)
+        self.writer = BlockWriter(rules, Losses())
         self._marks: dict[str, Mark | None] = {}
         self._nodes: dict[str, list[Node] | None] = {}
         self.alerts = rules.alerts

@@ -23,6 +23,7 @@ class StorageWords:
         self.rules = rules
         self.sayable = sayable
         self.forms = StorageForms(rules)
+        self.values = rules.value_elements
 
     def is_macro(self, element: Element) -> bool:
         return bool(element.name == self.forms.frame["element"])
@@ -62,9 +63,9 @@ class StorageWords:
         group = self.rules.group(form.kind) if form else ""
         inside = element
         if form is None and ":" in element.name and not self.is_macro(element):
-            worded = [c for c in element.elements() if c.text().strip()]
+            worded = [c for c in element.elements() if c.name not in self.values and c.text().strip()]
             inside = worded[0] if len(worded) == 1 and not words_in(element) else element
-        if element.name == "!":
+        if element.name == "!" or element.name in self.values:
             found.append(Token(pieces=[whole]))
         elif (group == "mark" or (form and form.element == "a") or (form is None and not self.is_macro(element))) and (
             not element.deep

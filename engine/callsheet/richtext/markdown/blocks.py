@@ -264,15 +264,18 @@ class BlockReader:
 
     def _all_notes(self) -> list[Node]:
         """The footnotes as a numbered list, first those that are referred to, in that order."""
-        if not self._notes:
-            return []
         items: dict[str, Node] = {}
         while missing := [label for label in self._labels() if label not in items]:
             for label in missing:
                 items[label] = Node("item", content=self._finished(self._notes[label]))
-        return [Node("rule"), Node("numbers", content=list(items.values()))]
+        return [Node("rule"), Node("numbers", content=list(items.values()))] if items else []
 
     def _labels(self) -> list[str]:
-        referred = [str(note.get("label")) for _number, note in sorted(self.parser.notes.items())]
-        known = [label for label in referred if label in self._notes]
-        return known + [label for label in self._notes if label not in known]
+        known: dict[str, None] = {}
+        for number, note in sorted(self.parser.notes.items()):
+            label = str(note.get("label", f" {number}"))  # no label has a space
+            if "content" in note:
+                self._notes.setdefault(label, Node("note", content=[Node("paragraph", text=note["content"])]))
+            if label in self._notes:
+                known[label] = None
+        return list(known | dict.fromkeys(self._notes))

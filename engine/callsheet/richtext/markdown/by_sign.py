@@ -38,6 +38,7 @@ INLINE = {
     "link": "[",
     "image": "!",
     "footnote_ref": "[",
+    "inline_note": "^",
     "autolink": "<",
     "html_inline": "<",
     "entity": "&",

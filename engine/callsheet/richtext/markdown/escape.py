@@ -9,7 +9,7 @@ from .patterns import Patterns
 SPECIAL = re.compile(
     r"\\|`|(?<!\s)\*|\*(?!\s)|\*$"
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word is none of emphasis
-    r"|\[(?=[~!])|\](?=[(\[:])|!(?=\[|$)"
+    r"|\^(?=\[)|\[(?=[~!])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
     r"|~(?=~|$)|(?<=~)~|^~"
 )

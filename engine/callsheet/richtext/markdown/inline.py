@@ -215,12 +215,18 @@ class _Run:
         elif kind == "image":
             self.found.append(self._image(token))
         elif kind == "footnote_ref":
-            self.found.append(text(str(token.meta["id"] + 1), (*self.current, Mark("sup", {}))))
+            self._reference(token.meta["id"] + 1)
         elif kind == "math_inline":
             self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
         elif kind == "html_inline":
             return self._html(index, token)
         return index
+
+    def _reference(self, number: int) -> None:
+        """The number of a footnote, apart from that of another right before it."""
+        marks = (*self.current, Mark("sup", {}))
+        follows = bool(self.found) and self.found[-1].marks == marks
+        self.found.append(text(f",{number}" if follows else str(number), marks))
 
     def _open(self, closer: str | int, marks: tuple[Mark, ...]) -> None:
         """Starts marks; one that is there already adds nothing, so that a million tags cost no more than one."""

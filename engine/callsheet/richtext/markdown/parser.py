@@ -24,6 +24,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
 from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
+from .inline_note import inline_note
 from .tabs import content_tab
 
 INLINE_DEPTH = 20
@@ -123,6 +124,7 @@ class Parser:
                 parser, allow_labels=False, allow_space=False, allow_digits=False, allow_blank_lines=False
             )
         self._inline.inline.ruler.at("math_inline", _formula)
+        self._inline.inline.ruler.before("footnote_ref", "inline_note", inline_note)
         deflist_plugin(self._block)
         admon_plugin(self._block)
         container_plugin(self._block, "container", validate=_named)
@@ -154,7 +156,7 @@ class Parser:
 
     @property
     def notes(self) -> dict[int, dict[str, Any]]:
-        """Number of a footnote, in the order they are referred to → its label."""
+        """Number of a footnote, in the order they are referred to → its `label`, or its `content` in the line."""
         return cast("dict[int, dict[str, Any]]", self._env.get("footnotes", {}).get("list", {}))
 
 

@@ -15,7 +15,7 @@ from .. import lossless_markers
 from ..adf import address_pattern
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, merged, spaces_out, text
+from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
 from .escape import escape, paragraph_lines, target, title
 from .inline import InlineReader
 
@@ -75,7 +75,7 @@ class SpanWriter:
         return spaces_out(merged(result))
 
     def _sayable(self, node: Node) -> list[Node]:
-        marks = tuple(mark for mark in node.marks if mark.kind in self.tags or mark.kind == "link")
+        marks = tuple(mark for mark in node.marks if mark.kind in self.tags or leads_somewhere(mark))
         for mark in node.marks:
             if mark not in marks:
                 self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
@@ -146,7 +146,7 @@ class SpanWriter:
         return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
 
     def _mark(self, mark: Mark, level: int, *, opening: bool) -> str:
-        if mark.kind == "link" and (level < CARRY_LEVEL or set(mark.attrs) <= {"href"}):
+        if leads_somewhere(mark) and (level < CARRY_LEVEL or set(mark.attrs) <= {"href"}):
             if opening:
                 return "["
             words = mark.attrs.get("title")

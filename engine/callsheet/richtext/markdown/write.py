@@ -12,11 +12,14 @@ from collections.abc import Callable
 
 from .. import lossless_markers
 from ..adf import SPELLING
+from ..defaults import Defaults
 from ..normalise import fit
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Attrs, Losses, Node, text, walk
+from ..tree import Attrs, Losses, Mark, Node, text, walk
 from .blocks import BlockReader
+from .escape import target
+from .set_off import indented, quoted
 from .spans import SpanWriter
 from .tables import html_table, plain_table
 from .unsupported import LANGUAGE, MOST, must_be_carried, unsaid
@@ -25,16 +28,18 @@ OTHER = "*"  # noted on a list that follows one of its sort: it takes the other 
 EMPTY_ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])(?: \[.\]| <>)?\s*(?:\n|$)")
 
 
-def write(root: Node, rules: Rules, losses: Losses, *, lossless: bool = False) -> str:
-    words = BlockWriter(rules, losses, lossless=lossless).document(root)
+def write(root: Node, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> str:
+    """`lossless_from` is the format that the tree was read from, for Markdown that carries all of it."""
+    words = BlockWriter(rules, losses, lossless_from=lossless_from).document(root)
     return words + "\n" if words else ""
 
 
 class BlockWriter:
-    def __init__(self, rules: Rules, losses: Losses, *, lossless: bool) -> None:
+    def __init__(self, rules: Rules, losses: Losses, *, lossless_from: str | None = None) -> None:
         self.rules = rules
         self.losses = losses
-        self.lossless = lossless
+        self.lossless = lossless = lossless_from is not None
+        self.defaults = Defaults(rules, lossless_from or "")
         self.reader = BlockReader(rules, Losses())
         self.spans = SpanWriter(rules, self.reader.inline, losses, lossless=lossless)
         self.alerts = rules.alerts
@@ -96,13 +101,21 @@ class BlockWriter:
 
     def _checked(self, node: Node) -> str:
         """A block that reads back exactly, carried whole where it must be."""
-        words = self.block(node)
-        back = self.reader.read(words)
         plain = _unmarked(node)
+        short = self.defaults.without(node)
+        for one in (short, node) if short is not node else (node,):
+            words = self.block(one)
+            if self._reads_back(words, plain):
+                return words
+        return lossless_markers.comment(lossless_markers.flat(plain))
+
+    def _reads_back(self, words: str, wanted: Node) -> bool:
+        back = self.reader.read(words)
         fitted = fit(back, self.rules, Losses()).content
-        kept = fit(Node("doc", content=[_unmarked(node, kept=True)]), self.rules, Losses()).content
-        same = fitted == [plain] or (back.content == [plain] and (fitted == kept or kept != [plain]))
-        return words if same else lossless_markers.comment(lossless_markers.flat(_unmarked(node)))
+        if fitted == [wanted] or self.defaults.match(fitted, wanted):
+            return True
+        kept = fit(Node("doc", content=[_unmarked(wanted, kept=True)]), self.rules, Losses()).content
+        return back.content == [wanted] and (fitted == kept or kept != [wanted])
 
     def block(self, node: Node) -> str:
         left = unsaid(node)
@@ -211,8 +224,6 @@ class BlockWriter:
         words = self.spans.image(node)
         if not linked:
             return words
-        from .escape import target
-
         return f"[{words}]({target(linked[0].attrs.get('href', ''))})"
 
     def _reference(self, node: Node) -> str:
@@ -231,15 +242,8 @@ class BlockWriter:
         self.losses.add(
             f"{named(node)} cannot be said in Markdown" + (": its text is kept" if words else " and is left out")
         )
-        from ..tree import Mark
-
-        return (
-            self.spans.write(
-                [text(words, (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ())]
-            )
-            if words
-            else ""
-        )
+        marks = (Mark("link", {"href": words}),) if node.kind in ("blockcard", "embed") else ()
+        return self.spans.write([text(words, marks)]) if words else ""
 
     def _list(self, node: Node) -> str:
         ordered = node.kind == "numbers"
@@ -294,14 +298,6 @@ class BlockWriter:
             head, _, tail = words.partition("\n\n")
             return words if "\n\n" in tail or EMPTY_ITEM.match(tail) else f"{head}\n{tail}"
         return words
-
-
-def quoted(words: str) -> str:
-    return "\n".join(f"> {line}".rstrip(" ") if not line.strip(" ") else f"> {line}" for line in words.split("\n"))
-
-
-def indented(words: str, width: int) -> str:
-    return "\n".join(" " * width + line if line else line for line in words.split("\n"))
 
 
 def _list_sort(node: Node, items: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from ..adf import Reader, form_of
+from ..adf import Reader, form_of, numbered
 from ..fields import Field, as_number
 from ..rules import NodeForm, Rules
 from ..tree import Attrs, Losses, Node
@@ -38,6 +38,7 @@ class DocumentNodes:
         self.frame: shape.DocumentFrame = rules.of("macro").get("document") or cast("shape.DocumentFrame", {})
         self.kinds = frozenset(self.frame.get("kinds", ()))
         self._reader = Reader(rules, Losses())
+        self._counts: dict[str, int] = {}
 
     # --- reading ---
 
@@ -114,7 +115,7 @@ class DocumentNodes:
         found = form_of(self.rules, node.kind, node.attrs)
         if found is None:
             return None
-        form, attrs = found
+        form, attrs = found[0], numbered(node.kind, found[1], self._counts)
         inner = "".join(
             tag(self.frame["attribute"], {"key": hyphened(name)}, self._said(value)) for name, value in attrs.items()
         )

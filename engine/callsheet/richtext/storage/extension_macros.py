@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..rules import Rules
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
 
-def as_macro(node: Node, rules: Rules, inner: str) -> str | None:
-    """The macro that an extension is; None for one of another type. `inner` is what it holds, written."""
+def as_macro(node: Node, rules: Rules, content: Callable[[Node], str]) -> str | None:
+    """The macro that an extension is; None for one of another type. `content` writes what it holds."""
     table = rules.of("macro").get("extension")
     if not table or node.attrs.get("extensionType") != table["type"]:
         return None
@@ -26,7 +27,7 @@ def as_macro(node: Node, rules: Rules, inner: str) -> str | None:
     attrs |= {said: _value(about[key], table) for said, key in table["about"].items() if about.get(key) is not None}
     words = "".join(tag(frame["parameter"], {frame["name"]: name}, escaped(value)) for name, value in values.items())
     words += tag(frame["plain"], {}, cdata(body)) if body is not None else ""
-    words += tag(frame["rich"], {}, inner or "<p></p>") if node.kind == table["bodied"] else ""
+    words += tag(frame["rich"], {}, content(node) or "<p></p>") if node.kind == table["bodied"] else ""
     return tag(frame["element"], attrs, words)
 
 

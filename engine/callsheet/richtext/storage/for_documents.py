@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fields import as_number
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, walk
+from ..tree import Attrs, Losses, Mark, Node, walk
 from .forms import style_of
 from .macro_extensions import Extensions
 from .sizes import divide, widen
@@ -20,7 +20,9 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
     styles, frames = rules.styles, rules.onto
     for node in walk(root):
-        if frames and node.kind not in frames:
+        if node.kind in frames:
+            node.attrs = {**_said_inside(node, frames[node.kind]), **node.attrs}
+        elif frames:
             node.content = [_framed(child, rules, frames) for child in node.content]
         _count(node, rules)
         attributes = node.attrs.get("attributes")
@@ -43,13 +45,20 @@ def _count(node: Node, rules: Rules) -> None:
                 node.attrs[field.name] = number
 
 
+def _said_inside(frame: Node, onto: dict[str, str]) -> Attrs:
+    """What the nodes in a frame say of it."""
+    found: Attrs = {}
+    for node in frame.content:
+        attributes = node.attrs.get("attributes")
+        if isinstance(attributes, dict):
+            found |= {name: attributes[outer] for name, outer in onto.items() if outer in attributes}
+    return found
+
+
 def _framed(node: Node, rules: Rules, frames: dict[str, dict[str, str]]) -> Node:
     """A node in the kind that has what its own attributes say, such as an image in a figure."""
-    attributes = node.attrs.get("attributes")
-    if not isinstance(attributes, dict):
-        return node
     for kind, onto in frames.items():
-        said = {name: attributes[outer] for name, outer in onto.items() if outer in attributes}
+        said = _said_inside(Node(kind, content=[node]), onto)
         if said and kind in rules.of(node.kind).get("unfit", ()):
             return Node(kind, said, [node])
     return node

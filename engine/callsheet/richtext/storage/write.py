@@ -215,7 +215,7 @@ class StorageWriter:
         """A node of the document format as a macro where it is one, or in the frame of such nodes."""
         if not self.framed.frames(node):
             return None
-        macro = as_macro(node, self.rules, self.content(node))
+        macro = as_macro(node, self.rules, self.content)
         return self.framed.written(node, self.content) if macro is None else macro
 
     def _turned(self, node: Node, kind: str) -> str:

@@ -8,7 +8,7 @@ from ..flatten import FLATTEN
 from ..markdown.patterns import Template
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, merged, spaces_out, text
+from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
 from .forms import WikiForms
 from .inline import WikiInline
 
@@ -150,7 +150,7 @@ class WikiWriter:
         for mark in node.marks:
             if (
                 mark.kind in self.forms.marks
-                or mark.kind in self.forms.pairs
+                or (mark.kind in self.forms.pairs and (mark.kind != "link" or leads_somewhere(mark)))
                 or any(m.kind == mark.kind for m in self.forms.macros)
             ):
                 marks.append(mark)
