@@ -1,6 +1,6 @@
 """Footnotes in the line they belong to, `words^[a note]`, as Pandoc has them.
 
-GitHub shows these as text, and so are expressions such as `^[a-z]+` here: a note has a space in it, and no sign of
+Expressions such as `^[a-z]+` stay text: a note has a space in it, and no sign of
 repetition behind it.
 """
 
