@@ -66,6 +66,17 @@ def test_an_edit_is_seen_by_the_next_run(environ: dict[str, str], tmp_path: Path
     catalog.close()
 
 
+def test_sound_definitions_are_compiled_without_looking_for_lines(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding the line of a key reads a whole file again; only what is wrong has to be found."""
+    looked: list[object] = []
+    for module in ("load", "checks.problem"):
+        monkeypatch.setattr(f"callsheet.language.{module}.line_of", lambda *given: looked.append(given) or 1)
+    opened(environ).close()
+    assert looked == []
+
+
 def test_a_damaged_file_is_made_again(environ: dict[str, str]) -> None:
     opened(environ).close()
     path = compiled(environ)

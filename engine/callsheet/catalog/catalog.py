@@ -161,11 +161,13 @@ class Catalog(Records):
                 os.remove(fresh)
 
     def _fill(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        from ..collector import without_collector
         from .compile import compile_catalog
 
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-            compile_catalog(connection, self.layers, self._fingerprint)
+            with without_collector():
+                compile_catalog(connection, self.layers, self._fingerprint)
         except BaseException:
             connection.close()
             raise

@@ -19,7 +19,7 @@ from .checks.examples import CommandLines, example_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
 from .checks.operations import operation_problems
-from .checks.params import param_findings
+from .checks.params import paging_options, param_findings
 from .checks.problem import Finding, Problem, worded
 from .checks.reach import safety_findings
 from .checks.schemas import schema_problems
@@ -30,6 +30,7 @@ from .checks.tree import (
     alias_problems,
     default_problems,
     option_problems,
+    options_of_programs,
     place_problems,
     program_problems,
     words_by_group,
@@ -59,7 +60,7 @@ def problems_in(
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
         for definition in definitions.values():
-            found = list(places(definition.kind, definition.table))
+            found = places(definition.kind, definition.table)
             each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
             problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
@@ -142,18 +143,20 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     """What takes more than a shape to say, by kind."""
     lines, words = CommandLines(definitions), words_by_group(definitions)
     schemas = {id for kind, id in definitions if kind == "schema"}
+    options = partial(option_problems, shared=options_of_programs(definitions))
+    params = partial(param_findings, usual=paging_options(definitions))
     checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
         "command": (
             place_problems,
             partial(alias_problems, words=words),
-            option_problems,
-            param_findings,
+            options,
+            params,
             partial(example_findings, lines=lines),
             partial(command_problems, operations=operations),
             partial(safety_findings, aliases=operations),
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems),
-        "program": (option_problems, param_findings, program_problems, partial(example_findings, lines=lines)),
+        "program": (options, params, program_problems, partial(example_findings, lines=lines)),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems, address_problems),
         **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),

@@ -195,9 +195,11 @@ def _wrong_defaults(defaults: Any, file: SourceFile) -> str | None:
     if not isinstance(defaults, dict):
         return f"{_at(file, DEFAULTS)}: {DEFAULTS}: expected tables [{DEFAULTS}.<kind>]"
     for kind, table in defaults.items():
-        here = f"{_at(file, DEFAULTS, kind)}: {DEFAULTS}.{kind}"
+        problem = None
         if not isinstance(table, dict):
-            return f"{here}: expected a table"
-        if kind not in file.tables:
-            return f"{here}: no {kind} is defined in this file{did_you_mean(kind, file.tables)}"
+            problem = "expected a table"
+        elif kind not in file.tables:
+            problem = f"no {kind} is defined in this file{did_you_mean(kind, file.tables)}"
+        if problem is not None:
+            return f"{_at(file, DEFAULTS, kind)}: {DEFAULTS}.{kind}: {problem}"
     return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
+from ..collector import without_collector
 from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def convert(
     read, write = _reader(from_format), _writer(to_format)
     options = options or {}
     rules, losses = _rules(nodes, literal=options.get("literal", False)), Losses()
-    with _without_collector():
+    with without_collector():
         tree = read(source, rules, losses, options, to_format)
         if from_format == "markdown":
             _rename(tree, rules, to_format)
@@ -78,18 +77,6 @@ def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:
     from .storage.for_documents import for_documents
 
     return for_documents(tree, rules, losses)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keeps the cycle collector from walking a tree that grows and has no cycles: that took half of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def to_adf(markdown: str, nodes: Definitions) -> Any:

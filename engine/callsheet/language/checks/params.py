@@ -14,9 +14,12 @@ from .commands import RESERVED, identifier
 from .problem import Finding, Findings
 
 _PAGING = "paging"
+Param = Mapping[str, Any]
 
 
-def param_findings(definitions: Definitions, definition: Definition) -> Findings:
+def param_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
+    """`usual` is what `paging_options` gives."""
+    del definitions
     table = definition.table
     for key in ("params", "options", _PAGING):
         for place, param in enumerate(table.get(key, ())):
@@ -25,7 +28,7 @@ def param_findings(definitions: Definitions, definition: Definition) -> Findings
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _names(table)
-        yield from _paging(definitions, table)
+        yield from _paging(table, usual)
 
 
 def _default(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -98,14 +101,18 @@ def _names(table: Mapping[str, Any]) -> Findings:
         seen[own] = name
 
 
-def _paging(definitions: Definitions, table: Mapping[str, Any]) -> Findings:
-    """An own option in the place of one of those of lists is read as that one is."""
-    usual = {
+def paging_options(definitions: Definitions) -> dict[str, Param]:
+    """The options of lists, by name."""
+    return {
         param["name"]: param
         for (kind, _), definition in definitions.items()
         if kind == "program"
         for param in definition.table.get(_PAGING, ())
     }
+
+
+def _paging(table: Mapping[str, Any], usual: Mapping[str, Param]) -> Findings:
+    """An own option in the place of one of those of lists is read as that one is."""
     for place, param in enumerate(table.get("params", ())):
         model = usual.get(param["name"])
         if model is None:

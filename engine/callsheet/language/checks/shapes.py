@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -42,10 +41,12 @@ def kind_schema(kind: str) -> Schema:
     return adapter(kind).json_schema()
 
 
-def places(kind: str, table: Any) -> Iterator[Place]:
+def places(kind: str, table: Any) -> list[Place]:
     """Every value of a definition, tables and lists before what they hold."""
     schema = kind_schema(kind)
-    yield from _walk(schema, schema, table, ())
+    found: list[Place] = []
+    _collect(schema, schema, table, (), found)
+    return found
 
 
 def allowed_keys(kind: str, table: Any, path: Path) -> list[str]:
@@ -69,12 +70,12 @@ def _part(table: Any, key: str | int) -> Any:
         return None
 
 
-def _walk(root: Schema, node: Schema, value: Any, path: Path) -> Iterator[Place]:
+def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[Place]) -> None:
     node = _resolve(root, node, value)
-    yield Place(path, value, node)
+    found.append(Place(path, value, node))
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in parts:
-        yield from _walk(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key))
+        _collect(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key), found)
 
 
 def _resolve(root: Schema, node: Schema, value: Any) -> Schema:

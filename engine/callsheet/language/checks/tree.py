@@ -99,10 +99,14 @@ def _both(id: str) -> tuple[Key, ...]:
     return (("command", id), ("group", id))
 
 
-def option_problems(definitions: Definitions, definition: Definition) -> Findings:
-    """No two share a name, none takes the one of the help page, and at most the last argument is a list."""
+def option_problems(definitions: Definitions, definition: Definition, *, shared: Mapping[str, Key]) -> Findings:
+    """No two share a name, none takes the one of the help page, and at most the last argument is a list.
+
+    `shared` is what `options_of_programs` gives.
+    """
+    del definitions
     is_command = definition.kind == "command"
-    shared = _options_of_programs(definitions) if is_command else {}
+    shared = shared if is_command else {}
     for key in ("params",) if is_command else ("options", "paging"):
         yield from _options(definition.table.get(key, ()), key, shared)
 
@@ -150,7 +154,7 @@ def _overridden(param: Mapping[str, Any], shared: Mapping[str, Key]) -> Iterator
         yield "overrides nothing: no option of the program is called so", ()
 
 
-def _options_of_programs(definitions: Definitions) -> dict[str, Key]:
+def options_of_programs(definitions: Definitions) -> dict[str, Key]:
     """The names of all options that every command takes → the program that has them."""
     programs = [definition for (kind, _), definition in definitions.items() if kind == "program"]
     return {
