@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError
+from .dispatch.claims import Claims, LocalClaims
 from .dispatch.dedup import Deduplicator
 from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
@@ -19,7 +20,7 @@ from .handlers.limits import ConcurrencyLimit
 from .routing.overdue import OverdueRuns
 from .routing.route_set import RouteSet, Selection, read_routes
 from .server import responses
-from .server.app import App, Page, Scope
+from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
 from .server.descriptors import connection_limits
 from .server.protocol import Limits
@@ -126,20 +127,19 @@ class Assembly:
             None if self.has_queue else seconds(self.definition["queue_timeout"]),
             self.metrics.observe_handler,
         )
-        dispatcher: Any = SynchronousDispatcher(
-            Deduplicator(self.definition["dedup_size"], seconds(self.definition["dedup_window"])), runner
-        )
-        if self.has_queue:
-            dispatcher = self._intake(runner)
-        elif self.team is not None:
-            by_name = {source.name: source for source in self.sources}
-            dispatcher = self.team.dispatcher(dispatcher, by_name, lambda: self.app.routing_table)
+        dispatcher: Dispatcher
+        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._claims(), runner)
         received = [] if self.options.works else self.sources
         paths = {source.path: source for source in received}
         if len(paths) < len(received):
             raise UsageError("two sources have the same path", hint="give one of them another path in your definitions")
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
+
+    def _claims(self) -> Claims:
+        definition = self.definition
+        local = LocalClaims(Deduplicator(definition["dedup_size"], seconds(definition["dedup_window"])))
+        return local if self.team is None else self.team.claims(local)
 
     @property
     def has_queue(self) -> bool:

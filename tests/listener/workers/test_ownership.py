@@ -1,141 +1,170 @@
-"""Each event has one owner among the workers, and arrives there as it was sent."""
+"""Each event has one owner among the workers, who decides which of them runs it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.verdict import ACCEPTED, Verdict
-from callsheet.listener.verify.event import Event
+from callsheet.listener.dispatch.claims import INTERRUPTED, Claim, LocalClaims
+from callsheet.listener.dispatch.dedup import Deduplicator
+from callsheet.listener.dispatch.verdict import DUPLICATE, Verdict
 from callsheet.listener.workers import ownership
 from callsheet.listener.workers.channel import Unreachable
-from callsheet.listener.workers.ownership import OwnerDispatcher
+from callsheet.listener.workers.ownership import OwnedClaims
 
-
-class Local:
-    """Remembers what it was given; `at_once` is what can be said without waiting."""
-
-    def __init__(self, at_once: Verdict | None = None) -> None:
-        self.at_once = at_once
-        self.given: list[tuple[str, Event, list[Any]]] = []
-
-    def try_immediately(self, event: Event, jobs: list[Any]) -> Verdict | None:
-        self.given.append(("at once", event, jobs))
-        return self.at_once
-
-    async def handle(self, event: Event, jobs: list[Any]) -> Verdict:
-        self.given.append(("handle", event, jobs))
-        return Verdict(500, "failed", "no")
-
-
-class Table:
-    def plan(self, event: Event) -> Any:
-        return ("plan", event)
-
-    def jobs(self, plan: Any, event: Event) -> list[Any]:
-        assert plan == ("plan", event)
-        return ["job"]
+FAILED = Verdict(500, "failed", "r/2: no")
 
 
 class Wire:
-    """A channel to one other worker that fails as often as it is told."""
+    """The channel of worker `index` to all others. As often as it is told, nobody is there."""
 
-    def __init__(self, index: int, other: Any = None, failures: int = 0) -> None:
-        self.index, self.other, self.failures = index, other, failures
-        self.asked: list[int] = []
+    def __init__(self, index: int, all_claims: list[OwnedClaims], failures: int = 0) -> None:
+        self.index, self.all, self.failures = index, all_claims, failures
+        self.asked = 0
 
-    async def request(self, index: int, message: dict[str, Any], data: bytes = b"") -> Any:
-        self.asked.append(index)
-        if len(self.asked) <= self.failures:
+    async def request(self, index: int, message: dict[str, Any]) -> Any:
+        self.asked += 1
+        if self.asked <= self.failures:
             raise Unreachable("gone")
-        return await self.other.handle_remote(json.loads(json.dumps(message)), data)
+        assert message.pop("kind") == ownership.CLAIM_MESSAGE
+        answer = self.all[index].lend(self.index, **json.loads(json.dumps(message)))
+        return json.loads(json.dumps(await answer if isinstance(answer, Awaitable) else answer))
+
+    def tell(self, index: int, message: dict[str, Any]) -> None:
+        assert message.pop("kind") == ownership.SETTLE_MESSAGE
+        self.all[index].give_back(self.index, **json.loads(json.dumps(message)))
 
 
-def source() -> Any:
-    from callsheet.listener.verify.source import Source
-
-    definition: Any = {"path": "/", "type": "payload.type", "id": "payload.id"}
-    return Source("lms", definition)
-
-
-SOURCE = source()
+def team(count: int = 2, failures: int = 0) -> list[OwnedClaims]:
+    found: list[OwnedClaims] = []
+    for index in range(count):
+        local = LocalClaims(Deduplicator(100, 100.0))
+        found.append(OwnedClaims(local, Wire(index, found, failures), count))
+    return found
 
 
-def event(id: str, text: bytes | None = None, headers: Any = ((b"x-a", b"\xff"),)) -> Event:
-    data = json.dumps({"type": "t", "id": id}).encode()
-    whole = data if text is None else text
-    return Event(SOURCE, json.loads(whole), list(headers), b"q=\xfc", data if text is None else b"token", whole)
+def owned_by(owner: int, claims: OwnedClaims) -> str:
+    return next(key for key in map(str, range(1000)) if claims.owner(key) == owner)
 
 
-def dispatcher(local: Local, wire: Wire, count: int = 2) -> OwnerDispatcher:
-    return OwnerDispatcher(local, wire, count, {"lms": SOURCE}, Table)  # type: ignore[arg-type]
-
-
-def of(owner: int, count: int = 2, **more: Any) -> Event:
-    """An event that worker `owner` handles."""
-    probe = dispatcher(Local(), Wire(0), count)
-    return next(made for made in (event(str(n), **more) for n in range(1000)) if probe.owner(made) == owner)
+def run(work: Any) -> Any:
+    return asyncio.run(asyncio.wait_for(work, 20))
 
 
 def test_owners_are_the_same_everywhere_and_all_have_some() -> None:
-    events = [event(str(n)) for n in range(200)]
-    found = [[dispatcher(Local(), Wire(index), 4).owner(each) for each in events] for index in range(4)]
+    keys = [f"lms/t/s{number}\u00fc" for number in range(200)]
+    found = [[each.owner(key) for key in keys] for each in team(4)]
     assert found[0] == found[1] == found[2] == found[3]
     assert set(found[0]) == {0, 1, 2, 3}
 
 
-def test_what_is_settled_at_once_here() -> None:
-    local = Local(ACCEPTED)
-    here = dispatcher(local, Wire(0))
-    mine, others = of(0), of(1)
-    assert here.try_immediately(mine, ["job"]) is ACCEPTED  # type: ignore[list-item]
-    assert here.try_immediately(others, []) is ACCEPTED, "nothing is to be run"
-    assert here.try_immediately(others, ["job"]) is None  # type: ignore[list-item]
-    assert [given[1] for given in local.given] == [mine, others]
+def test_whoever_receives_an_event_runs_it_once_and_all_know_that_it_is_done() -> None:
+    async def work() -> None:
+        workers = team()
+        for owner in (0, 1):
+            key = owned_by(owner, workers[0])
+            assert await workers[0].claim(key) == Claim(frozenset())
+            assert [each.lends for each in workers] == [False, owner == 1]
+            workers[0].settle(key, {"r/1"}, None)
+            assert [await each.claim(key) for each in workers] == [DUPLICATE, DUPLICATE]
+            assert [each.is_done(key) for each in workers] == [owner == 0, owner == 1]
+            assert not any(each.lends for each in workers)
+
+    run(work())
 
 
-def test_an_own_event_is_handled_here() -> None:
-    local, wire = Local(), Wire(0)
-    verdict = asyncio.run(dispatcher(local, wire).handle(of(0), ["job"]))  # type: ignore[list-item]
-    assert (verdict.status, [given[0] for given in local.given], wire.asked) == (500, ["handle"], [])
+@pytest.mark.parametrize("owner", [0, 1])
+def test_what_succeeded_does_not_run_again_wherever_the_next_delivery_arrives(owner: int) -> None:
+    async def work() -> None:
+        workers = team()
+        key = owned_by(owner, workers[0])
+        await workers[0].claim(key)
+        workers[0].settle(key, {"r/1"}, FAILED)
+        for each in workers:
+            claim = await each.claim(key)
+            assert isinstance(claim, Claim)
+            assert claim.succeeded == {"r/1"}
+            each.settle(key, set(), FAILED)
+
+    run(work())
 
 
-@pytest.mark.parametrize("at_once", [None, ACCEPTED])
-@pytest.mark.parametrize("text", [None, b'{"type": "t", "id": "claims"}'])
-def test_anothers_event_arrives_there_as_it_was_sent(at_once: Verdict | None, text: bytes | None) -> None:
-    there, here = Local(at_once), Local()
-    sent = of(1) if text is None else None
-    owner = 1
-    if sent is None:
-        sent = event("x", text)
-        owner = dispatcher(Local(), Wire(0)).owner(sent)
-    wire = Wire(1 - owner, dispatcher(there, Wire(owner)))
-    verdict = asyncio.run(dispatcher(here, wire).handle(sent, ["other"]))  # type: ignore[list-item]
-    assert verdict == (at_once or Verdict(500, "failed", "no"))
-    assert (wire.asked, here.given) == ([owner], [])
-    assert [given[0] for given in there.given] == (["at once"] if at_once else ["at once", "handle"])
-    _, got, jobs = there.given[0]
-    assert jobs == ["job"], "by the routes of the worker that handles it"
-    assert (got.source, got.data, got.text, got.query) == (SOURCE, sent.data, sent.text, sent.query)
-    assert (list(got.headers), got.payload, got.key) == (list(sent.headers), sent.payload, sent.key)
+@pytest.mark.parametrize("owner", [0, 1])
+@pytest.mark.parametrize("failed", [None, FAILED, Verdict(500, "failed", "half a pair: \ud800")])
+def test_a_delivery_meanwhile_gets_the_verdict_of_the_first(owner: int, failed: Verdict | None) -> None:
+    async def work() -> None:
+        workers = team()
+        key = owned_by(owner, workers[0])
+        await workers[0].claim(key)
+        second = [asyncio.ensure_future(each.claim(key)) for each in workers]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not any(each.done() for each in second)
+        workers[0].settle(key, set(), failed)
+        for verdict in await asyncio.gather(*second):
+            assert isinstance(verdict, Verdict)
+            assert verdict[:2] == (DUPLICATE if failed is None else failed)[:2]
+
+    run(work())
 
 
-@pytest.mark.parametrize(("failures", "status"), [(0, 500), (3, 500), (4, 503)])
-def test_an_owner_that_is_gone_is_waited_for(failures: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_of_a_worker_that_died_may_be_claimed_again() -> None:
+    async def work() -> None:
+        workers = team(3)
+        key, other = (owned_by(owner, workers[0]) for owner in (1, 0))
+        await workers[0].claim(key)
+        await workers[2].claim(other)
+        waiting = asyncio.ensure_future(workers[2].claim(key))
+        await asyncio.sleep(0)
+        workers[1].on_disconnected(2)  # it holds nothing of this one
+        assert workers[1].lends
+        workers[1].on_disconnected(0)
+        assert await waiting == INTERRUPTED
+        assert not workers[1].lends
+        assert isinstance(await workers[2].claim(key), Claim)
+        workers[0].settle(key, {"r/1"}, None)  # too late: the claim is another's
+        assert not workers[1].is_done(key)
+        workers[2].settle(key, {"r/1"}, None)
+        assert workers[1].is_done(key)
+
+    run(work())
+
+
+def test_what_is_lent_is_counted_for_each_that_asks() -> None:
+    async def work() -> None:
+        workers = team(2)
+        keys = [key for key in map(str, range(50)) if workers[0].owner(key) == 1][:2]
+        for key in keys:
+            await workers[0].claim(key)
+        workers[0].settle(keys[0], set(), None)
+        assert workers[1].lends
+        workers[0].settle(keys[1], set(), None)
+        assert not workers[1].lends
+
+    run(work())
+
+
+def test_what_needs_no_handler_is_settled_where_it_arrives() -> None:
+    workers = team()
+    key = owned_by(1, workers[0])
+    workers[0].mark_done(key)
+    assert [each.is_done(key) for each in workers] == [True, False]
+
+
+@pytest.mark.parametrize(("failures", "granted"), [(0, True), (3, True), (4, False)])
+def test_an_owner_that_is_gone_is_waited_for(failures: int, granted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
     monkeypatch.setattr(ownership, "asyncio", SimpleNamespace(sleep=sleep))
-    wire = Wire(0, dispatcher(Local(), Wire(1)), failures)
-    verdict = asyncio.run(dispatcher(Local(), wire).handle(of(1), ["job"]))  # type: ignore[list-item]
-    assert verdict.status == status
+    workers = team(failures=failures)
+    found = run(workers[0].claim(owned_by(1, workers[0])))
     assert slept == [0.1, 0.4, 1.0][: min(failures, 3)]
-    if status == 503:
-        assert verdict.outcome == "saturated"
-        assert verdict.detail == "worker 1 cannot be reached: gone"
+    assert isinstance(found, Claim) if granted else found == (503, "saturated", "worker 1 cannot be reached: gone")

@@ -1,8 +1,8 @@
 """Questions among the workers of one listener, over unix sockets in a directory that only their user can enter.
 
-A frame is 4 bytes with its length and a MessagePack array: the number of the question, and its message and bytes; or
-the number, whether it was answered, and the answer or why not. One connection carries many questions at once, and what
-one turn of the loop brings goes out in one write.
+A frame is 4 bytes with its length and a MessagePack array: the number of the question and its message; or the number,
+whether it was answered, and the answer or why not. A message without a number wants no answer. One connection carries
+many questions at once, and what one turn of the loop brings goes out in one write.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any, cast
 
 from msgspec import MsgspecError, msgpack
 
-RequestHandler = Callable[[dict[str, Any], bytes], Awaitable[Any]]
+# Gets the connection, which stands for whoever asks as long as it lasts, and the message.
+RequestHandler = Callable[[object, dict[str, Any]], Any | Awaitable[Any]]
 _LENGTH = struct.Struct(">I")
 _encode = msgpack.Encoder().encode
 _decode = msgpack.Decoder().decode
@@ -93,30 +94,51 @@ class Channel:
         self._connections: set[_Frames] = set()
         self._running: set[asyncio.Task[None]] = set()
 
-    async def start(self, handler: RequestHandler) -> None:
+    async def start(self, handler: RequestHandler, on_disconnected: Callable[[object], None]) -> None:
         """Answer the others' questions; what `handler` raises reaches the asker as `Unreachable`."""
         path = self._path(self.index)
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)  # of a worker that died
 
         def on_frame(connection: _Frames, frame: Any) -> None:
-            task = asyncio.get_running_loop().create_task(_reply(connection, handler, *frame))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._answer(connection, handler, *frame)
+
+        def on_closed(connection: _Frames) -> None:
+            self._connections.discard(connection)
+            on_disconnected(connection)
 
         def connected() -> _Frames:
-            connection = _Frames(on_frame, self._connections.discard)
+            connection = _Frames(on_frame, on_closed)
             self._connections.add(connection)
             return connection
 
         self._server = await asyncio.get_running_loop().create_unix_server(connected, path)
 
-    async def request(self, index: int, message: dict[str, Any], data: bytes = b"") -> Any:
+    def _answer(self, connection: _Frames, handler: RequestHandler, id: int | None, message: dict[str, Any]) -> None:
+        """At once where nothing has to be waited for: a task costs more than most answers."""
+        try:
+            answer = handler(connection, message)
+        except Exception as error:  # noqa: BLE001 - the asker is told, and its sender tries again
+            _send_failure(connection, id, error)
+            return
+        if isinstance(answer, Awaitable):
+            task = asyncio.get_running_loop().create_task(_answer_later(connection, id, answer))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        elif id is not None:
+            connection.send((id, True, answer))
+
+    async def request(self, index: int, message: dict[str, Any]) -> Any:
         """The answer of another worker. Raises `Unreachable`."""
         peer = self._peers.get(index)
         if peer is None or peer.is_closed:
             peer = self._peers[index] = _Peer(self._path(index))
-        return await peer.request(message, data)
+        return await peer.request(message)
+
+    def tell(self, index: int, message: dict[str, Any]) -> None:
+        """What another worker need not answer. It does not hear it when it went away since it was last asked."""
+        if (peer := self._peers.get(index)) is not None:
+            peer.tell(message)
 
     def close(self) -> None:
         for peer in self._peers.values():
@@ -141,7 +163,7 @@ class _Peer:
         self._connection: _Frames | None = None
         self._opening = asyncio.Lock()
 
-    async def request(self, message: dict[str, Any], data: bytes) -> Any:
+    async def request(self, message: dict[str, Any]) -> Any:
         if self._connection is None:
             async with self._opening:
                 await self._open()
@@ -150,10 +172,14 @@ class _Peer:
         id = next(self._ids)
         reply = self._waiting[id] = asyncio.get_running_loop().create_future()
         try:
-            self._connection.send((id, message, data))
+            self._connection.send((id, message))
             return await reply
         finally:
             del self._waiting[id]
+
+    def tell(self, message: dict[str, Any]) -> None:
+        if self._connection is not None and not self.is_closed:
+            self._connection.send((None, message))
 
     async def _open(self) -> None:
         if self._connection is not None or self.is_closed:
@@ -186,8 +212,13 @@ class _Peer:
             self._connection.close()
 
 
-async def _reply(connection: _Frames, handler: RequestHandler, id: int, message: dict[str, Any], data: bytes) -> None:
+async def _answer_later(connection: _Frames, id: int | None, answer: Awaitable[Any]) -> None:
     try:
-        connection.send((id, True, await handler(message, data)))
-    except Exception as error:  # noqa: BLE001 - the asker is told, and its sender tries again
+        connection.send((id, True, await answer))
+    except Exception as error:  # noqa: BLE001 - as above
+        _send_failure(connection, id, error)
+
+
+def _send_failure(connection: _Frames, id: int | None, error: Exception) -> None:
+    if id is not None:
         connection.send((id, False, f"{type(error).__name__}: {error}"))

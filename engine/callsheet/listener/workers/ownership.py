@@ -1,102 +1,113 @@
-"""Each event has one worker that handles it, whichever of them receives it.
+"""Each event has one worker that decides who runs it, whichever of them receives it.
 
 Repetitions of an event may arrive at different processes. What must be known of it (done, under way, which of its
-handlers succeeded already) is in the memory of one process, so that process handles all of its deliveries. The
-owner is found from the event's key alone. Only events that have handlers are passed on; all else is settled where
-it arrives.
+handlers succeeded already) is in the memory of one process, its owner, which is found from the event's key alone. The
+worker that received an event asks its owner for the claim, runs the event, and tells what became of it. Only events
+that have handlers are asked for; all else is settled where it arrives.
 """
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Iterable
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
 
+from ..dispatch.claims import INTERRUPTED, Claim, LocalClaims, verdict_of
 from ..dispatch.verdict import Verdict
-from ..verify.event import Event
-from ..verify.payload import parse_payload
 from .channel import Unreachable
 
-if TYPE_CHECKING:
-    from ..routing.route import Job, RoutingTable
-    from ..verify.source import Source
-    from .channel import Channel
-
-EVENT_MESSAGE = "event"
+CLAIM_MESSAGE = "claim"
+SETTLE_MESSAGE = "settle"
 RETRY_DELAYS = (0.1, 0.4, 1.0)  # a worker that died is there again after about a second
 
 
-class Dispatcher(Protocol):
-    def try_immediately(self, event: Event, jobs: list[Job]) -> Verdict | None: ...
+class OwnersChannel(Protocol):
+    """The channel, as far as claims need it."""
 
-    async def handle(self, event: Event, jobs: list[Job]) -> Verdict: ...
+    index: int
+
+    async def request(self, index: int, message: dict[str, Any]) -> Any: ...
+    def tell(self, index: int, message: dict[str, Any]) -> None: ...
 
 
-class OwnerDispatcher:
-    """Hands events to their owners; `local` handles those of this worker."""
+class OwnedClaims:
+    """Claims on all events; `local` holds those of the events that this worker owns."""
 
-    def __init__(
-        self,
-        local: Dispatcher,
-        channel: Channel,
-        count: int,
-        sources: Mapping[str, Source],
-        routing_table: Callable[[], RoutingTable],
-    ) -> None:
+    def __init__(self, local: LocalClaims, channel: OwnersChannel, count: int) -> None:
         self._local = local
         self._channel = channel
         self._count = count
-        self._sources = sources
-        self._routing_table = routing_table
+        self._lent: dict[object, set[str]] = {}
 
-    def owner(self, event: Event) -> int:
-        return zlib.crc32(event.key.encode("utf-8", "backslashreplace")) % self._count
+    def owner(self, key: str) -> int:
+        return zlib.crc32(key.encode()) % self._count
 
-    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
-        if jobs and self.owner(event) != self._channel.index:
-            return None
-        return self._local.try_immediately(event, list(jobs))
+    @property
+    def lends(self) -> bool:
+        """Whether other workers hold claims on events of this one."""
+        return bool(self._lent)
 
-    async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
-        owner = self.owner(event)
+    def is_done(self, key: str) -> bool:
+        return self._local.is_done(key)
+
+    def mark_done(self, key: str) -> None:
+        self._local.mark_done(key)
+
+    async def claim(self, key: str) -> Claim | Verdict:
+        owner = self.owner(key)
         if owner == self._channel.index:
-            return await self._local.handle(event, list(jobs))
+            return await self._local.claim(key)
         for delay in (*RETRY_DELAYS, None):
             try:
-                return Verdict(
-                    *await self._channel.request(owner, _encode_event(event), event.data + _separate_text(event))
-                )
+                return _decode(*await self._channel.request(owner, {"kind": CLAIM_MESSAGE, "key": key}))
             except Unreachable as error:
                 if delay is None:
                     return Verdict(503, "saturated", f"worker {owner} cannot be reached: {error}")
                 await asyncio.sleep(delay)
         raise AssertionError  # the last round returns
 
-    async def handle_remote(self, message: dict[str, Any], data: bytes) -> list[Any]:
-        """The verdict on an event that another worker received and proved genuine."""
-        source = self._sources[message["source"]]
-        raw, text = data[: message["length"]], data[message["length"] :]
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in message["headers"]]
-        text = text or raw
-        event = Event(source, parse_payload(text), headers, message["query"].encode("latin-1"), raw, text)
-        routing_table = self._routing_table()
-        jobs = routing_table.jobs(routing_table.plan(event), event)
-        verdict = self._local.try_immediately(event, jobs) or await self._local.handle(event, jobs)
-        # A handler may word its failure with half of a surrogate pair, which no frame can carry.
-        return [verdict.status, verdict.outcome, verdict.detail.encode("utf-8", "backslashreplace").decode()]
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+        owner = self.owner(key)
+        if owner == self._channel.index:
+            self._local.settle(key, succeeded, failed)
+        else:
+            told = {"succeeded": list(succeeded), "failed": None if failed is None else _encode(failed)}
+            self._channel.tell(owner, {"kind": SETTLE_MESSAGE, "key": key, **told})
+
+    def lend(self, borrower: object, key: str) -> list[Any] | Awaitable[list[Any]]:
+        """The answer to another worker that asks for a claim. `borrower` is the connection it asks by."""
+        found = self._local.try_claim(key)
+        if isinstance(found, Claim):
+            self._lent.setdefault(borrower, set()).add(key)
+            return [0, *found.succeeded]
+        return _encode(found) if isinstance(found, Verdict) else _encode_later(found)
+
+    def give_back(self, borrower: object, key: str, succeeded: Iterable[str], failed: list[Any] | None) -> None:
+        """A claim that ended with its connection was settled by that."""
+        keys = self._lent.get(borrower, set())
+        if key in keys:
+            keys.discard(key)
+            if not keys:
+                del self._lent[borrower]
+            self._local.settle(key, frozenset(succeeded), None if failed is None else Verdict(*failed))
+
+    def on_disconnected(self, borrower: object) -> None:
+        """The worker died, so the events that it ran may be claimed again."""
+        for key in self._lent.pop(borrower, ()):
+            self._local.settle(key, frozenset(), INTERRUPTED)
 
 
-def _encode_event(event: Event) -> dict[str, Any]:
-    return {
-        "kind": EVENT_MESSAGE,
-        "source": event.source.name,
-        "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers],
-        "query": event.query.decode("latin-1"),
-        "length": len(event.data),
-    }
+def _encode(verdict: Verdict) -> list[Any]:
+    """A handler may word its failure with half of a surrogate pair, which no frame can carry."""
+    return [verdict.status, verdict.outcome, verdict.detail.encode("utf-8", "backslashreplace").decode()]
 
 
-def _separate_text(event: Event) -> bytes:
-    """The payload's own text where it is not what was sent: the claims of a token."""
-    return b"" if event.text == event.data else event.text
+async def _encode_later(under_way: asyncio.Future[Verdict | None]) -> list[Any]:
+    return _encode(await verdict_of(under_way))
+
+
+def _decode(status: int, *rest: str) -> Claim | Verdict:
+    """A status of 0 grants the claim; what follows are the jobs that succeeded."""
+    return Verdict(status, *rest) if status else Claim(frozenset(rest))

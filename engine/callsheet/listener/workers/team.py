@@ -1,19 +1,17 @@
-"""What one worker has to do with the others: owners of events, and metrics of all."""
+"""What one worker has to do with the others: claims on events, and metrics of all."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, Unreachable
-from .ownership import EVENT_MESSAGE, OwnerDispatcher
+from .ownership import CLAIM_MESSAGE, SETTLE_MESSAGE, OwnedClaims
 
 if TYPE_CHECKING:
-    from ..dispatch.synchronous import SynchronousDispatcher
-    from ..routing.route import RoutingTable
+    from ..dispatch.claims import LocalClaims
     from ..telemetry.metrics import Metrics
-    from ..verify.source import Source
     from .assignment import Assignment
 
 METRICS_MESSAGE = "metrics"
@@ -25,33 +23,34 @@ class Team:
         self.assignment = assignment
         self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
-        self._dispatcher: OwnerDispatcher | None = None
-        self._handling = 0
+        self._claims: OwnedClaims | None = None
 
-    def dispatcher(
-        self, local: SynchronousDispatcher, sources: Mapping[str, Source], routing_table: Callable[[], RoutingTable]
-    ) -> OwnerDispatcher:
-        self._dispatcher = OwnerDispatcher(local, self.channel, self.assignment.workers, sources, routing_table)
-        return self._dispatcher
+    def claims(self, local: LocalClaims) -> OwnedClaims:
+        self._claims = OwnedClaims(local, self.channel, self.assignment.workers)
+        return self._claims
 
     @property
     def idle(self) -> bool:
-        """Whether no event of another worker is being handled here."""
-        return self._handling == 0
+        """Whether no other worker runs an event that this one has to know the end of."""
+        return self._claims is None or not self._claims.lends
 
     async def start(self) -> None:
-        await self.channel.start(self._handle_message)
+        await self.channel.start(self._handle_message, self._on_disconnected)
 
-    async def _handle_message(self, message: dict[str, Any], data: bytes) -> Any:
-        if message["kind"] == METRICS_MESSAGE:
+    def _handle_message(self, sender: object, message: dict[str, Any]) -> list[Any] | Awaitable[list[Any]] | None:
+        kind = message.pop("kind")
+        if kind == METRICS_MESSAGE:
             return self._metrics.families()
-        if message["kind"] == EVENT_MESSAGE and self._dispatcher is not None:
-            self._handling += 1
-            try:
-                return await self._dispatcher.handle_remote(message, data)
-            finally:
-                self._handling -= 1
-        raise ValueError(message["kind"])
+        if self._claims is not None and kind == CLAIM_MESSAGE:
+            return self._claims.lend(sender, **message)
+        if self._claims is not None and kind == SETTLE_MESSAGE:
+            self._claims.give_back(sender, **message)
+            return None
+        raise ValueError(kind)
+
+    def _on_disconnected(self, sender: object) -> None:
+        if self._claims is not None:
+            self._claims.on_disconnected(sender)
 
     async def metrics_page(self, accept: str) -> tuple[bytes, str]:
         """What the whole listener counted, as far as its workers answer now."""

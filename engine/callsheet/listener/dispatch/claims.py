@@ -1,0 +1,85 @@
+"""Who may run an event: one delivery of it at a time, and none once it is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Set as AbstractSet
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from .verdict import DUPLICATE, Verdict
+
+if TYPE_CHECKING:
+    from .dedup import Deduplicator
+
+
+class Claim(NamedTuple):
+    """The right to run an event, but not the jobs that succeeded in an earlier run. It ends with `settle`."""
+
+    succeeded: AbstractSet[str]
+
+
+INTERRUPTED = Verdict(500, "failed", "interrupted")
+
+
+class Claims(Protocol):
+    """Events go by their keys."""
+
+    def is_done(self, key: str) -> bool:
+        """As far as is known without waiting."""
+        ...
+
+    def mark_done(self, key: str) -> None:
+        """Of an event that there is nothing to do with."""
+        ...
+
+    async def claim(self, key: str) -> Claim | Verdict:
+        """The verdict where it need not be run. While another delivery of it is under way, that one's is waited for."""
+        ...
+
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+        """What became of a claim: jobs that succeeded now, and why the others did not."""
+        ...
+
+
+class LocalClaims:
+    """Those of one process."""
+
+    def __init__(self, dedup: Deduplicator) -> None:
+        self._dedup = dedup
+
+    def is_done(self, key: str) -> bool:
+        return self._dedup.is_done(key, monotonic())
+
+    def mark_done(self, key: str) -> None:
+        self._dedup.mark_done(key, monotonic())
+
+    def try_claim(self, key: str) -> Claim | Verdict | asyncio.Future[Verdict | None]:
+        """While another delivery of it is under way, the future has its verdict, or nothing where all succeeded.
+
+        An event that was under way when it was looked at may be done by now: other work of the loop came in between.
+        """
+        if self.is_done(key):
+            return DUPLICATE
+        attempt = self._dedup.attempt(key)
+        if attempt.verdict is not None and not attempt.verdict.done():
+            return attempt.verdict
+        attempt.verdict = asyncio.get_running_loop().create_future()
+        return Claim(attempt.succeeded)
+
+    async def claim(self, key: str) -> Claim | Verdict:
+        found = self.try_claim(key)
+        return await verdict_of(found) if isinstance(found, asyncio.Future) else found
+
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+        attempt = self._dedup.attempt(key)
+        attempt.succeeded |= succeeded
+        if failed is None:
+            self.mark_done(key)
+        if attempt.verdict is not None:
+            attempt.verdict.set_result(failed)
+
+
+async def verdict_of(under_way: asyncio.Future[Verdict | None]) -> Verdict:
+    """That of a delivery of the same event. A sender that leaves meanwhile takes nobody along."""
+    return await asyncio.shield(under_way) or DUPLICATE
