@@ -55,7 +55,8 @@ def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:
     for id in [*unusual, *usual]:
         call = call_of(catalog, id, "cloud")
         path = call.path.replace("{", "X").replace("}", "1")
-        assert builder.raw(call.method.lower(), path).safety == call.safety, id
+        plain = "destroy" if call.method == "DELETE" else call.safety  # typed by hand, a DELETE always destroys
+        assert builder.raw(call.method.lower(), path).safety == plain, id
         for spelled in spellings(path):
             got = builder.raw(call.method, spelled).safety
             assert ORDER.index(got) >= ORDER.index(call.safety), (id, spelled, got)

@@ -76,8 +76,9 @@ class Templates:
 def with_safety(catalog: Catalog, request: Request, *, known: Safety | None = None) -> Request:
     """The request with its class: that of the catalogued operation which its method and path belong to.
 
-    `known` is the class where the operation is known already. Without an operation the method decides. A request that
-    can be read in several ways, by an overriding method or by what is encoded in its path, has the worst class of them.
+    `known` is the class where the operation is known already. Without an operation the method decides, and one that
+    removes does so whatever the operation says. A request that can be read in several ways, by an overriding method or
+    by what is encoded in its path, has the worst class of them.
     """
     overriding = _overriding_methods(request) - {request.method}
     if known is not None and not overriding:
@@ -117,7 +118,7 @@ def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_me
             fitting = _closest(templates.of(method), reading)
             operations.update(template.operation for template in fitting)
             classes += [template.safety for template in fitting]
-            if not fitting and by_method_too:
+            if by_method_too and (not fitting or by_method(method) == "destroy"):
                 classes.append(by_method(method))
     paths = frozenset("/" + "/".join(reading) for reading in readings)
     return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths)
