@@ -7,7 +7,8 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import Layer, state_of
-from callsheet.language.load import load, merge
+from callsheet.language.load import load
+from callsheet.language.merge import merge
 from callsheet.language.programs import layers
 
 MERGES = [

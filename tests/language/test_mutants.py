@@ -56,6 +56,10 @@ COMMANDS = [
     ["orders", "new", "--sku", "A-1", "--note", "n", "--set", "A-1=x"],
     ["orders", "change", "7", "--sku", "A-2"],
     ["orders", "drop", "7", "8", "--yes"],
+    ["orders", "notes", "--sku", "A-1"],
+    ["orders", "look", "7", "--state", "open"],
+    ["orders", "redo", "7", "--dry-run"],
+    ["orders", "redo", "7"],
     ["op", "call", "listOrders", "--all"],
     ["op", "call", "createOrder", "-d", '{"sku": "A-1"}', "--dry-run"],
     ["definitions", "show", "command", "orders list"],
@@ -199,7 +203,7 @@ def _badly_refused(world: World, mutant: Mutant, files: Files, problems: list[st
 def test_no_mutant_is_accepted_that_fails(world: World) -> None:
     tables = read_world(CASES / "world")
     every = mutants(tables)
-    assert len(every) > 1000
+    assert len(every) > 1000 or "ONLY" in os.environ
     chosen = every if WANTED == "all" else random.Random(SEED).sample(every, min(int(WANTED), len(every)))
     world.write(written(tables))
     assert world.problems() == []

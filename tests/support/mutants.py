@@ -304,7 +304,7 @@ def _across(tables: Tables, kind: str, id: str, table: dict[str, Any]) -> Iterat
         yield over(f"misspelt, with {first}", {first: table[first]}, under=misspelt(id))
         yield over(f"{first} of another type", {first: WRONG[type(table[first])]})
     for key, value in table.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict) and "name" in value[0]:
+        if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].keys() - {"remove"} > {"name"}:
             gone = [{"name": misspelt(value[0]["name"]), "remove": True}]
             yield over(f"an item of {key} that is not there removed", {key: gone}, near=value[0]["name"])
             yield over(f"an item of {key} removed", {key: [{"name": value[0]["name"], "remove": True}]})

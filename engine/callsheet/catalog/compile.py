@@ -11,9 +11,10 @@ from .. import registry
 from ..errors import DefinitionError
 from ..language.check import check
 from ..language.checks.reach import class_of_command
+from ..language.definition import Definition, Definitions
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
-from ..language.load import Definition, Definitions, load
+from ..language.load import load
 from ..language.template import TemplateError, fill_text
 from . import tokens
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..language.shape.commands import (
         AddressDefinition,
         GroupDefinition,
+        InputDefinition,
         ProgramDefinition,
         ViewDefinition,
     )
@@ -77,6 +78,9 @@ if TYPE_CHECKING:
 
         @overload
         def get(self, kind: Literal["command"], id: str) -> CompiledCommand: ...
+
+        @overload
+        def get(self, kind: Literal["input"], id: str) -> InputDefinition: ...
 
         @overload
         def get(self, kind: Literal["address"], id: str) -> AddressDefinition: ...
@@ -147,6 +151,9 @@ if TYPE_CHECKING:
         def find(self, kind: Literal["command"], id: str) -> CompiledCommand | None: ...
 
         @overload
+        def find(self, kind: Literal["input"], id: str) -> InputDefinition | None: ...
+
+        @overload
         def find(self, kind: Literal["address"], id: str) -> AddressDefinition | None: ...
 
         @overload
@@ -213,6 +220,9 @@ if TYPE_CHECKING:
 
         @overload
         def all(self, kind: Literal["command"]) -> dict[str, CompiledCommand]: ...
+
+        @overload
+        def all(self, kind: Literal["input"]) -> dict[str, InputDefinition]: ...
 
         @overload
         def all(self, kind: Literal["address"]) -> dict[str, AddressDefinition]: ...

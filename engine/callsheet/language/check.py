@@ -18,9 +18,10 @@ from .checks.commands import command_problems, lookup_problems
 from .checks.examples import CommandLines, example_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
+from .checks.needs import need_findings
 from .checks.operations import operation_problems
-from .checks.params import paging_options, param_findings
-from .checks.problem import Finding, Problem, worded
+from .checks.params import input_findings, paging_options, param_findings
+from .checks.problem import Finding, Problem, spot, worded
 from .checks.reach import safety_findings
 from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
@@ -35,7 +36,7 @@ from .checks.tree import (
     program_problems,
     words_by_group,
 )
-from .load import Definition, Definitions
+from .definition import Definition, Definitions
 from .locate import Path
 from .shape import COMPLETED, KINDS
 
@@ -76,10 +77,20 @@ def _removed_problems(definitions: Definitions) -> Iterator[Problem]:
 
 def refuse(problems: list[Problem], definitions: Definitions) -> None:
     """Raise `DefinitionError` with the file and line of each problem, if there is any."""
-    if problems:
-        details = sorted({worded(problem, definitions) for problem in problems}, key=_by_line)
+    if problems or definitions.idle:
+        told = {worded(problem, definitions) for problem in _told_once(problems)}
+        details = sorted({*told, *definitions.idle}, key=_by_line)
         count = len(details)
         raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=details)
+
+
+def _told_once(problems: list[Problem]) -> Iterator[Problem]:
+    """Without those that a definition has of another one that it is built on, and that is told of itself."""
+    found = [(problem, spot(problem.definition, problem.finding.path)) for problem in problems]
+    own = {(at.file.path, at.keys, problem.finding.text) for problem, at in found if at.owner is problem.definition}
+    for problem, at in found:
+        if at.owner is problem.definition or (at.file.path, at.keys, problem.finding.text) not in own:
+            yield problem
 
 
 def _known_ids(definitions: Definitions, aliases: Mapping[str, Mapping[str, str]]) -> dict[str, set[str]]:
@@ -122,7 +133,7 @@ def _real(table: Any, location: Path) -> Path:
 
 def _expected(definition: Definition, path: Path, item: dict[str, Any], definitions: Definitions) -> str:
     if item["type"] == "extra_forbidden":
-        known = allowed_keys(definition.kind, definition.table, path[:-1])
+        known = [*allowed_keys(definition.kind, definition.table, path[:-1]), "remove"]
         return "nothing to remove" if path[-1] == "remove" else f"unknown key{did_you_mean(str(path[-1]), known)}"
     if item["type"] == "missing":
         return f"required key is missing{_meant(definition, definitions) if len(path) == 1 else ''}"
@@ -157,6 +168,8 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems),
         "program": (options, params, program_problems, partial(example_findings, lines=lines)),
+        "input": (input_findings,),
+        "view": (need_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems, address_problems),
         **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .definition import Definition, Definitions
 from .deployment import on_deployment, variants
-from .load import Definition, Definitions
 from .merge import ACTION, CALLS
 
 
@@ -18,6 +18,7 @@ def complete_commands(definitions: Definitions) -> None:
         if definition.kind == "command" and "builtin" not in table:
             table["on"] = {word: _different(table, word) for word in table.get("on", {})}
             table.update(_stepped(table))
+            _drop_rules(table)
             if _pages(definitions, table):
                 taken = {
                     name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))
@@ -54,10 +55,11 @@ def _free(paging: list[dict[str, Any]], taken: set[str]) -> list[dict[str, Any]]
 def _different(table: dict[str, Any], deployment: str) -> dict[str, Any]:
     """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
     different: dict[str, Any] = table["on"][deployment]
-    if not different.keys() & CALLS:
+    here = on_deployment(table, deployment)
+    if not different.keys() & CALLS and _rules(here) == _rules(table):
         return different
     rest = {key: value for key, value in different.items() if key not in ACTION}
-    return {**rest, **_steps_of(on_deployment(table, deployment))}
+    return {**rest, **_steps_of(here)}
 
 
 def _stepped(table: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +70,19 @@ def _stepped(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _steps_of(table: dict[str, Any]) -> dict[str, Any]:
-    return {"step": table.get("step") or [{key: table[key] for key in ACTION if key in table}]}
+    """The rules of its parameters are its first steps."""
+    steps = table.get("step") or [{key: table[key] for key in ACTION if key in table}]
+    return {"step": [*_rules(table), *steps]}
+
+
+def _rules(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [rule for param in table.get("params", ()) for rule in param.get("refuse", ())]
+
+
+def _drop_rules(table: dict[str, Any]) -> None:
+    for here in (table, *table["on"].values()):
+        if "params" in here:
+            here["params"] = [{key: param[key] for key in param if key != "refuse"} for param in here["params"]]
 
 
 def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:

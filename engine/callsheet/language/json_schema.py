@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ..registry import HANDLERS, names, resolve
+from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
 
 HANDLER = "HandlerDefinition"
@@ -79,7 +80,10 @@ def _defaults() -> dict[str, Any]:
 
 
 def _removable(schema: dict[str, Any]) -> dict[str, Any]:
-    removal = {"type": "boolean", "description": "In an overlay: take the definition away."}
+    removal = {
+        "anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}],
+        "description": "In an overlay: take the definition away, or these keys of it.",
+    }
     if "properties" in schema:
         schema["properties"] = {**schema["properties"], "remove": removal}
     return schema
@@ -89,4 +93,6 @@ def _partial(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without requirements, except the names by which listed tables are told apart."""
     required = [key for key in schema.get("required", ()) if key == "name"]
     rest = {key: value for key, value in schema.items() if key != "required"}
+    if required and LIKE in schema["properties"]:  # which gives the name where there is none
+        return {**rest, "anyOf": [{"required": ["name"]}, {"required": [LIKE]}]}
     return {**rest, "required": required} if required else rest

@@ -39,6 +39,21 @@ def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) 
     return merged
 
 
+def lay_over(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`merge`, where `remove` in `over` may also list keys of `under` that are taken away first."""
+    gone = removed_keys(over)
+    if gone is None:
+        return merge(under, over)
+    kept = {key: value for key, value in under.items() if key not in gone}
+    return merge(kept, {key: value for key, value in over.items() if key != "remove"})
+
+
+def removed_keys(over: dict[str, Any]) -> list[Any] | None:
+    """What a definition takes away from what lies under it, where it lists that."""
+    gone = over.get("remove")
+    return gone if isinstance(gone, list) else None
+
+
 def _named(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
 
@@ -62,9 +77,12 @@ def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple
 
     What `on` tables and values for the service hold is none of it: these are laid over something else, or nothing.
     """
+    for place, key in enumerate(removed_keys(over) or ()):
+        if not isinstance(key, str) or key not in under:
+            yield ("remove", place), did_you_mean(str(key), under)
     for key, value in over.items():
         below = under.get(key)
-        if key == "on" or key in _VALUES:
+        if key == "on" or key in _VALUES or key not in under:
             continue
         if isinstance(value, dict) and isinstance(below, dict):
             yield from (((key, *path), near) for path, near in idle_removals(below, value))

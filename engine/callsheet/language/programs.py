@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..paths import config_directory, shipped_definitions
+from .definition import PROGRAM
 from .layers import COMMON, Layer, files_of, layers_with, variable_of
-from .load import PROGRAM, text_of
 from .locate import line_of
+from .source_file import text_of
 
 
 def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:

@@ -21,8 +21,12 @@ _PATH = re.compile(r"[.\[\]()|`]")
 def with_fields(
     command: CompiledCommand, view: ViewDefinition | None, lookups: Lookups, scope: dict[str, Any]
 ) -> ViewDefinition | None:
-    """The view with a column for every name of `--columns` it lacks; `columns` in the scope are the fields' ids."""
+    """The view with a column for every name of `--columns` it lacks; `columns` in the scope are the fields' ids.
+
+    `needed` are the fields that the view's own columns need.
+    """
     scope["columns"] = None
+    scope["needed"] = needed(view) if view else None
     rule = command.get("columns")
     asked = lookups.context.option("columns")
     if not rule or view is None:
@@ -43,6 +47,11 @@ def with_fields(
                 added.append({"name": name, "value": fill_text(rule["value"], {"id": id}), "wide": True})
     scope["columns"] = ids or None
     return {**view, "columns": [*view["columns"], *added]}
+
+
+def needed(view: ViewDefinition) -> list[str] | None:
+    """What the columns of a view need, each once; None where they need nothing."""
+    return list(dict.fromkeys(name for column in view["columns"] for name in column.get("needs", ()))) or None
 
 
 def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: dict[str, Any]) -> ViewDefinition:

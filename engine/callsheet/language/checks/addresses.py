@@ -10,8 +10,8 @@ from typing import Any
 
 from ...errors import UsageError
 from ...urls import base_url_problem, origin
+from ..definition import Definition, Definitions
 from ..deployment import ON, variants
-from ..load import Definition, Definitions
 from ..locate import Path
 from ..template import TemplateError, fill
 

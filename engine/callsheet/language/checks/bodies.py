@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
-from ..load import Definitions
+from ..definition import Definitions
 from ..locate import Path
 from ..template import TemplateError, expressions
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ...registry import CONVERTERS
+from ..definition import Definition, Definitions
 from ..deployment import ON, variants
-from ..load import Definition, Definitions
 from ..locate import Path
 from ..merge import ACTION
 from ..scopes import names_in, roots
@@ -22,7 +22,7 @@ Names = set[str]
 VERBS = ("builtin", "call", "step")
 STEP_VERBS = ("call", "edit", "fail")
 # What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
-RESERVED = frozenset({"given", "named", "site", "output", "columns"})
+RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
 _PLACEHOLDERS = ("args", "body", "over", "files", "save", "limit", "edit", "hint", "fail", "tolerate")
 
@@ -115,6 +115,8 @@ class Checker:
                     f"no parameter {param['folder']!r}{did_you_mean(param['folder'], names)}",
                 )
             yield from self._assigned(param.get("assign", ""), names, ("params", place, "assign"))
+            for number, rule in enumerate(param.get("refuse", ())):
+                yield from _rule(rule, names, ("params", place, "refuse", number))
             lookup = self._table("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
                 for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):
@@ -212,6 +214,12 @@ class Checker:
         if self.applies("") or not any(self.applies(word) for word in there):
             yield operation
         yield from (table for word, table in there.items() if self.applies(word))
+
+
+def _rule(rule: Mapping[str, Any], names: Names, at: Path) -> Problems:
+    yield from _unknown(roots(rule["when"]), names, (*at, "when"))
+    for key in ("fail", "hint"):
+        yield from _unknown(names_in(rule.get(key)), names, (*at, key))
 
 
 def is_filled(value: Any) -> bool:

@@ -10,7 +10,7 @@ from ...durations import parsed
 from ...errors import DefinitionError, did_you_mean
 from ...registry import REGISTRIES
 from ..command_line import bind_words, command_words, missing
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from .problem import Finding, Findings, Key
 
 _ENDS = frozenset({"|", "<", ">", ">>", "&&", "||", ";"})  # what follows is the shell's

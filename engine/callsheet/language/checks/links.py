@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
-from ..load import Definition
+from ..definition import Definition
 from ..scopes import names_in, roots
 from ..template import TemplateError, compile_expression, expressions
 from .problem import Finding, Findings

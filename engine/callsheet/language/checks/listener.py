@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ...registry import HANDLERS, resolve
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from ..scopes import roots
 from ..template import TemplateError, expressions
 from .problem import Finding, Findings

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from ...errors import did_you_mean
 from ...registry import PAGINATION, resolve
+from ..definition import Definition, Definitions
 from ..deployment import ON, variants
-from ..load import Definition, Definitions
 from ..locate import Path
 from ..safety import by_method
 from ..values import InvalidValue, checked_text

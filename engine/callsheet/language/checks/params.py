@@ -8,7 +8,7 @@ from typing import Any
 from ...durations import parsed
 from ...errors import did_you_mean
 from ...registry import OPTIONS, PAGING, REGISTRIES
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from ..locate import Path
 from .commands import RESERVED, identifier
 from .problem import Finding, Findings
@@ -24,11 +24,17 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     for key in ("params", "options", _PAGING):
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
+            if "refuse" in param and (key != "params" or "builtin" in table):
+                yield Finding((key, place, "refuse"), "only commands that call something have rules")
     for key, known in (("options", OPTIONS), (_PAGING, PAGING)):
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _names(table)
         yield from _paging(table, usual)
+
+
+def input_findings(_: Definitions, definition: Definition) -> Findings:
+    yield from (Finding(path, text) for path, text in _default(definition.table))
 
 
 def _default(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..load import DEFAULTS, Definition, Definitions, SourceFile, text_of
-from ..locate import Path, line_of, path_in
+from ..definition import DEFAULTS, Definition, Definitions, SourceFile
+from ..locate import Path, path_in
+from ..source_file import place_in
 
 Key = tuple[str, str]  # kind and id
 _SHIPPED = 1  # the built-in layers are the first two
@@ -33,7 +34,10 @@ class Problem(NamedTuple):
         return _key(self.finding.path)
 
 
-class _Spot(NamedTuple):
+class Spot(NamedTuple):
+    """`owner` is the definition that says it there: another one than the faulty one where that is built on it."""
+
+    owner: Definition
     file: SourceFile
     keys: Path  # from the top of the file
 
@@ -44,15 +48,16 @@ def worded(problem: Problem, definitions: Definitions) -> str:
     Where a later layer has changed or removed what the fault is about, that is the cause, and the line is there.
     """
     definition, finding = problem
-    spot = _spot(definition, finding.path)
+    spot = own_spot(definition, finding.path)
     if spot.keys[:1] == (DEFAULTS,):
         return f"{_at(spot)}: {DEFAULTS}.{definition.kind}: {_key(finding.path)}{finding.text}"
     said = f"{_name(definition.kind, definition.id)}: {_key(finding.path)}{finding.text}"
-    causes = [(key, cause) for key in finding.about if (cause := _cause(definitions, key)) is not None]
+    about = [*finding.about, *_bases(definition)]
+    causes = [(key, cause) for key in about if (cause := _cause(definitions, key)) is not None]
     later = [(key, cause) for key, cause in causes if cause.file.layer > spot.file.layer]
     own = definition.files[-1]
     if spot.file.layer <= _SHIPPED < own.layer and not later:  # what was sound before an overlay of it is not any more
-        return f"{_at(_Spot(own, (definition.kind, definition.id)))}: {said}"
+        return f"{place_in(own, definition.kind, definition.id)}: {said}"
     if later:
         (kind, id), cause = max(later, key=lambda pair: pair[1].file.layer)
         return f"{_at(cause)}: {_name(kind, id)}: this breaks {said}"
@@ -65,7 +70,7 @@ def _name(kind: str, id: str) -> str:
 
 def place_of(definition: Definition, path: Path) -> str:
     """`file:line: kind "id": key.path` of a place in a definition."""
-    at = f"{_at(_spot(definition, path))}: {_name(definition.kind, definition.id)}"
+    at = f"{_at(own_spot(definition, path))}: {_name(definition.kind, definition.id)}"
     return f"{at}: {'.'.join(map(str, path))}" if path else at
 
 
@@ -73,25 +78,59 @@ def _key(path: Path) -> str:
     return ".".join(map(str, path)) + ": " if path else ""
 
 
-def _at(spot: _Spot) -> str:
-    return f"{spot.file.path}:{line_of(text_of(spot.file.path), spot.keys)}"
+def _at(spot: Spot) -> str:
+    return place_in(spot.file, *spot.keys)
 
 
-def _cause(definitions: Definitions, key: Key) -> _Spot | None:
+def _bases(definition: Definition) -> Iterator[Key]:
+    for _, base in definition.inherited:
+        yield base.kind, base.id
+        yield from _bases(base)
+
+
+def _cause(definitions: Definitions, key: Key) -> Spot | None:
     """Where another definition was last changed, or taken away."""
     found = definitions.removed.get(key) or definitions.get(key)
-    return _Spot(found.files[-1], key) if found else None
+    return Spot(found, found.files[-1], key) if found else None
 
 
-def _spot(definition: Definition, path: Path) -> _Spot:
-    """The last file that says something at `path`, or at the nearest key above it."""
-    kind, id = definition.kind, definition.id
+def own_spot(definition: Definition, path: Path) -> Spot:
+    """The last of the definition's own files that says something at `path`, or at the nearest key above it."""
+    found = (_said(definition, definition.table, path[:length]) for length in range(len(path), -1, -1))
+    nearest = next((spot for spot in found if spot is not None), None)
+    return nearest or Spot(definition, definition.files[-1], (definition.kind, definition.id))
+
+
+def spot(definition: Definition, path: Path) -> Spot:
+    """The same, where what it is built on counts as its own."""
     for length in range(len(path), -1, -1):
-        for file in reversed(definition.files):
-            here = path_in(file.tables.get(kind, {}).get(id, {}), definition.table, path[:length])
-            if here is not None:
-                return _Spot(file, (kind, id, *here))
-            common = path_in(file.tables.get(DEFAULTS, {}).get(kind, {}), definition.table, path[:length])
-            if length and common is not None:
-                return _Spot(file, (DEFAULTS, kind, *common))
-    return _Spot(definition.files[-1], (kind, id))
+        found = _found(definition, definition.table, path[:length])
+        if found is not None:
+            return found
+    return own_spot(definition, path)
+
+
+def _found(definition: Definition, table: Any, path: Path) -> Spot | None:
+    said = _said(definition, table, path)
+    for prefix, base in definition.inherited if said is None else ():
+        if path[: len(prefix)] == prefix and len(path) > len(prefix):
+            said = said or _found(base, _part(table, prefix), path[len(prefix) :])
+    return said
+
+
+def _part(table: Any, path: Path) -> Any:
+    for key in path:
+        table = table[key]
+    return table
+
+
+def _said(definition: Definition, table: Any, path: Path) -> Spot | None:
+    kind, id = definition.kind, definition.id
+    for file in reversed(definition.files):
+        here = path_in(file.tables.get(kind, {}).get(id, {}), table, path)
+        if here is not None:
+            return Spot(definition, file, (kind, id, *here))
+        common = path_in(file.tables.get(DEFAULTS, {}).get(kind, {}), table, path)
+        if path and common is not None:
+            return Spot(definition, file, (DEFAULTS, kind, *common))
+    return None

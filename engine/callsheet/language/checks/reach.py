@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from ..locate import Path
 from ..safety import Safety, class_of_operation, is_milder, worst
 from .problem import Finding, Findings

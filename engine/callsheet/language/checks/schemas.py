@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from ..locate import Path
 from .links import pattern_fault
 from .problem import Finding, Findings

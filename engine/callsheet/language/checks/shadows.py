@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..compiled_jmespath import is_true, tree
-from ..load import Definition, Definitions
+from ..definition import Definition, Definitions
 from ..template import evaluate
 from .links import expression_fault
 from .problem import Finding, Findings, Key

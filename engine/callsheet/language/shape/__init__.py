@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from . import access, commands, listener, rest, richtext, steps
-from .commands import AddressDefinition, CommandDefinition, GroupDefinition, ProgramDefinition, ViewDefinition
+from .commands import (
+    AddressDefinition,
+    CommandDefinition,
+    GroupDefinition,
+    InputDefinition,
+    ProgramDefinition,
+    ViewDefinition,
+)
 from .rest import (
     OperationDefinition,
     PaginatorDefinition,
@@ -27,6 +34,7 @@ KINDS: dict[str, Any] = {
     "view": ViewDefinition,
     "group": GroupDefinition,
     "command": CommandDefinition,
+    "input": InputDefinition,
     "address": AddressDefinition,
     **access.KINDS,
     **listener.KINDS,

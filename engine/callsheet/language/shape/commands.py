@@ -9,13 +9,22 @@ from pydantic import Field
 from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
 from .rest import Safety
 from .rules import Rule, Rules
-from .steps import Action, StepDefinition
+from .steps import Action, Code, StepDefinition
 
 
-class Param(Shape, total=False):
-    """An argument or option of a command."""
+class Refusal(Shape, total=False):
+    """What is refused before anything is sent."""
 
-    name: Required[Name]
+    when: Required[Annotated[Expression, Field(description="True of values that are refused.")]]
+    fail: Required[Annotated[Template, Field(description="The error.")]]
+    hint: Annotated[Template, Field(description="What to do about it.")]
+    code: Code
+
+
+class InputDefinition(Shape, total=False):
+    """An argument or option that several commands share; parameters that are `like` it say what is different."""
+
+    like: Annotated[str, reference("input", description="The shared parameter that it is built on.")]
     kind: Annotated[Literal["option", "argument", "flag"], Field(description="Default: option.")]
     type: Annotated[Literal["text", "integer", "number", "path", "duration"], Field(description="Default: text.")]
     choices: list[str]
@@ -56,6 +65,16 @@ class Param(Shape, total=False):
     ]
     overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
+    refuse: Annotated[
+        list[Refusal],
+        Field(description="Rules that go with it; they see the values of the command as they were given."),
+    ]
+
+
+class Param(InputDefinition, total=False):
+    """An argument or option of a command."""
+
+    name: Required[Annotated[Name, Field(description="Default: the name of the shared one that it is `like`.")]]
 
 
 class ProgramDefinition(Shape, total=False):
@@ -84,6 +103,10 @@ class ColumnDefinition(Shape, total=False):
     format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
     max: Annotated[int, Field(description="Widest it gets on a terminal.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
+    needs: Annotated[
+        list[Name],
+        Field(min_length=1, description="Of a view: what has to be asked for; commands see that of all as `needed`."),
+    ]
 
 
 class Detail(Shape, total=False):
@@ -98,6 +121,8 @@ class Detail(Shape, total=False):
 
 class ViewDefinition(Shape, total=False):
     """Output columns, and what identifies an item."""
+
+    like: Annotated[str, reference("view", description="The view that it is built on.")]
 
     id: Expression
     columns: Required[list[ColumnDefinition]]
@@ -158,6 +183,8 @@ class CommandDefinition(CommandHere, total=False):
     It runs a `builtin`, or one `call`, or its `step`s in order. The answer of the last call is printed.
     """
 
+    like: Annotated[str, reference("command", description="The command that it is built on.")]
+
     help: Required[str]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
@@ -188,24 +215,23 @@ _OF_A_VALUE = (
 _TEXT_ONLY = ("integer", "number", "duration")
 
 # A rule holds wherever a table of that shape stands.
+_OF_A_PARAM = (
+    Rule("kind", ("flag",), without=_OF_A_VALUE),
+    Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
+    Rule("positional", without=("default",)),
+    Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
+    Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
+    Rule("choices", without=("choices_of", "convert", "assign")),
+    Rule("front", needs=("convert",)),
+    Rule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
+    Rule("split", (True,), without=("convert",)),
+    Rule("lookup", without=("convert",)),
+    Rule("setting", without=("default", "required")),
+)
+
 RULES: Rules = {
-    "Param": (
-        Rule(
-            "kind",
-            ("flag",),
-            without=_OF_A_VALUE,
-        ),
-        Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
-        Rule("positional", without=("default",)),
-        Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
-        Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
-        Rule("choices", without=("choices_of", "convert", "assign")),
-        Rule("front", needs=("convert",)),
-        Rule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
-        Rule("split", (True,), without=("convert",)),
-        Rule("lookup", without=("convert",)),
-        Rule("setting", without=("default", "required")),
-    ),
+    "Param": _OF_A_PARAM,
+    "InputDefinition": _OF_A_PARAM,
     "CommandDefinition": (
         Rule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
         *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
@@ -221,6 +247,7 @@ __all__ = [
     "ColumnDefinition",
     "CommandDefinition",
     "GroupDefinition",
+    "InputDefinition",
     "Param",
     "ProgramDefinition",
     "ViewDefinition",

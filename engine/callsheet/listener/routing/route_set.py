@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ...errors import UsageError
 from ...files import changeable
 from ...language.checks.problem import place_of
+from ...language.definition import Definitions
 from ...language.layers import Layer
-from ...language.load import Definitions
 from ..handlers import HandlerContext, make_handlers
 from .route import Route, RoutingTable, check_event_types, event_types, make_route
 
@@ -92,7 +92,8 @@ def _defined_routes(definitions: Definitions) -> list[LocatedRoute]:
 def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
     from ...catalog.compile import qualified_names
     from ...language.check import check
-    from ...language.load import load, read
+    from ...language.load import load
+    from ...language.source_file import read
     from ...registry import names
 
     for path in files:

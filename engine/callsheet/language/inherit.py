@@ -1,0 +1,157 @@
+"""Definitions made whole: what files say of one is laid over another, and over what it is built on by `like`.
+
+It is all done when definitions are loaded, so whatever reads them later meets whole tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import did_you_mean
+from .checks.problem import Finding, Problem, worded
+from .definition import Definition, Definitions
+from .deployment import ON
+from .locate import Path
+from .merge import CALLS, idle_removals, lay_over, merge
+from .source_file import place_in
+
+LIKE = "like"
+SHARED = "input"  # the kind of shared parameters
+_KINDS = (SHARED, "view", "command")
+_PARAMS = (("command", "params"), ("program", "options"), ("program", "paging"))
+# What is about the base itself: its names, and how it is called.
+_OWN = frozenset({LIKE, "aliases", "examples", "hidden"})
+# What a command does and what comes of it. One that does something else takes none of this along; one that calls
+# another operation gives it the same arguments.
+_VERBS = frozenset({"call", "step", "builtin"})
+_DOING = frozenset({*CALLS, "builtin", "items", "result", "convert", "safety", "confirm", "unavailable"})
+
+Table = dict[str, Any]
+
+
+def name_shared(kind: str, table: Table) -> None:
+    """Give parameters that are `like` a shared one its name where they have none, in place; overlays go by names."""
+    for _, holder, key in _param_lists(kind, table):
+        for param in holder[key]:
+            if isinstance(param, dict) and isinstance(param.get(LIKE), str):
+                param.setdefault("name", param[LIKE])
+
+
+def merge_all(definitions: Definitions) -> list[str]:
+    """Make the table of each definition, in place. What it is built on and cannot be found is told, with its place."""
+    merger = _Merger(definitions)
+    for definition in definitions.values():
+        merger.build(definition, ())
+    for definition in definitions.values():
+        merger.fill(definition)
+    return [worded(problem, definitions) for problem in merger.problems]
+
+
+class _Merger:
+    def __init__(self, definitions: Definitions) -> None:
+        self.definitions = definitions
+        self.problems: list[Problem] = []
+        self._built: set[tuple[str, str]] = set()
+
+    def build(self, definition: Definition, way: tuple[str, ...]) -> None:
+        """`way` leads from the definition that was begun with to the one that is built on this one."""
+        if (definition.kind, definition.id) in self._built:
+            return
+        self._built.add((definition.kind, definition.id))
+        base = self._base(definition, (*way, definition.id))
+        if base is None:
+            definition.table = merge({}, definition.laid[0])
+        else:
+            under = _heritable(definition, base)
+            self._note_idle(definition, 0, under)
+            definition.table = lay_over(under, _without(definition.laid[0], {LIKE}))
+        for place, table in enumerate(definition.laid[1:], 1):
+            self._note_idle(definition, place, definition.table)
+            definition.table = lay_over(definition.table, table if base is None else _without(table, {LIKE}))
+
+    def _base(self, definition: Definition, way: tuple[str, ...]) -> Definition | None:
+        said = [table[LIKE] for table in definition.laid if isinstance(table.get(LIKE), str)]
+        if not said or definition.kind not in _KINDS:
+            return None
+        base = self.definitions.get((definition.kind, said[-1]))
+        if base is None or base.id in way:
+            self.problems.append(Problem(definition, self._missing(definition.kind, said[-1], (LIKE,), way)))
+            return None
+        self.build(base, way)
+        definition.inherited.append(((), base))
+        return base
+
+    def _missing(self, kind: str, id: str, at: Path, way: tuple[str, ...] = ()) -> Finding:
+        if id in way:
+            return Finding(at, f"it is built on itself: {' → '.join([*way, id])}")
+        known = [other for of, other in self.definitions if of == kind and other not in way]
+        return Finding(at, f"no {kind} {id!r}{did_you_mean(id, known)}", ((kind, id),))
+
+    def _note_idle(self, definition: Definition, place: int, under: Table) -> None:
+        kind, id, file = definition.kind, definition.id, definition.files[place]
+        for path, near in idle_removals(under, definition.laid[place]):
+            key = ".".join(map(str, path))
+            text = f'{kind} "{id}": {key}: nothing to remove{near}'
+            self.definitions.idle.append(f"{place_in(file, kind, id, *path)}: {text}")
+
+    def fill(self, definition: Definition) -> None:
+        """Put shared parameters below those that are like them."""
+        definition.table = _with_own_lists(definition.table)
+        for at, holder, key in _param_lists(definition.kind, definition.table):
+            holder[key] = [self._filled(definition, (*at, place), param) for place, param in enumerate(holder[key])]
+
+    def _filled(self, definition: Definition, at: Path, param: Any) -> Any:
+        id = param.get(LIKE) if isinstance(param, dict) else None
+        if not isinstance(id, str):
+            return param
+        shared = self.definitions.get((SHARED, id))
+        if shared is None:
+            self.problems.append(Problem(definition, self._missing(SHARED, id, (*at, LIKE))))
+            return param
+        definition.inherited.append((at, shared))
+        return lay_over(shared.table, _without(param, {LIKE}))
+
+
+def _heritable(definition: Definition, base: Definition) -> Table:
+    """What goes over to the definition that is built on it."""
+    if definition.kind != "command":
+        return base.table
+    table = _without(base.table, _OWN)
+    verbs = {verb for said in definition.laid for verb in _VERBS & said.keys()}
+    if not verbs:
+        return table
+    same = verbs == {"call"} and "call" in table
+    here = _without(table, {"safety"} if same else _DOING)
+    there = {word: _without(part, _DOING) if _acts(part) or not same else part for word, part in _there(here).items()}
+    kept = {word: part for word, part in there.items() if part}
+    return {**_without(here, {ON}), **({ON: kept} if kept else {})}
+
+
+def _acts(table: Table) -> bool:
+    return bool(_VERBS & table.keys())
+
+
+def _there(table: Table) -> dict[str, Table]:
+    there = table.get(ON)
+    return {word: part for word, part in there.items() if isinstance(part, dict)} if isinstance(there, dict) else {}
+
+
+def _without(table: Table, keys: frozenset[str] | set[str]) -> Table:
+    return {key: value for key, value in table.items() if key not in keys}
+
+
+def _with_own_lists(table: Table) -> Table:
+    """A copy as deep as lists of parameters lie: a file and other definitions may hold the same tables."""
+    there = {word: dict(part) for word, part in _there(table).items()}
+    return {**table, ON: {**table[ON], **there}} if there else dict(table)
+
+
+def _param_lists(kind: str, table: Table) -> Iterator[tuple[Path, Table, str]]:
+    """Where the lists of parameters are, the table that holds each, and its key there."""
+    for of, key in _PARAMS:
+        if kind == of and isinstance(table.get(key), list):
+            yield (key,), table, key
+    for deployment, here in _there(table).items() if kind == "command" else ():
+        if isinstance(here.get("params"), list):
+            yield (ON, deployment, "params"), here, "params"
