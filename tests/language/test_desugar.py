@@ -17,7 +17,7 @@ def completed(command: dict[str, Any], **operations: dict[str, Any]) -> dict[str
     """The table of a command after it was completed, beside some operations."""
     file = SourceFile("x.toml", 0, 0, {})
     tables: dict[tuple[str, str], dict[str, Any]] = {
-        ("program", "shop"): {"paging": [ALL, MOST]},
+        ("program", "shop"): {"prefix": "SHOP", "paging": [ALL, MOST]},
         ("view", "thing"): {},
         ("command", "it"): command,
         **{("operation", name): table for name, table in operations.items()},
