@@ -48,7 +48,8 @@ class ExactFloat(float):
 ExactFloat.__name__ = "float"  # by this JMESPath's functions tell that it is a number
 
 
-def _float(text: str) -> float:
+def exact_float(text: str) -> float:
+    """The number that a JSON text stands for, with that text where Python would write another."""
     value = float(text)
     return value if repr(value) == text else ExactFloat(text)
 
@@ -57,7 +58,7 @@ def _constant(name: str) -> NoReturn:
     raise JSONError(f"{name} is not JSON")
 
 
-_read = json.JSONDecoder(parse_float=_float, parse_constant=_constant).decode
+_read = json.JSONDecoder(parse_float=exact_float, parse_constant=_constant).decode
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 

@@ -25,7 +25,7 @@ def run(folder: str, line: str, *words: str, data: bytes = b"", **table: Any) ->
     made = Program({"handler": "exec", "run": ["/bin/sh", "-c", line, *words], **table}, context)  # type: ignore[typeddict-item]
     event: Any = SimpleNamespace(
         data=data, record_text="record", payload={}, type="paid", id="7", attempt=1,
-        source=SimpleNamespace(name="lms"), scope={"id": "7", "event_time": None},
+        source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},
     )  # fmt: skip
     try:
         asyncio.run(made.run(event, "r/1"))

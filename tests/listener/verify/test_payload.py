@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.listener.verify.payload import parse_payload
+from callsheet import jsontext
+from callsheet.listener.verify.payload import parse_exact, parse_payload
 from callsheet.listener.verify.rejection import Rejected
 
 VALUES = st.recursive(
@@ -74,3 +75,31 @@ def test_how_deep_an_event_may_be(opened: str, closed: str, beside: str) -> None
 
 def test_many_values_beside_each_other_are_not_deep() -> None:
     assert len(parse_payload(b'{"a": [' + b",".join([b"[1]"] * 1000) + b"]}")["a"]) == 1000
+
+
+NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+
+
+@given(st.dictionaries(st.text(), VALUES), st.lists(NUMBERS, max_size=5), st.booleans())
+def test_numbers_keep_their_digits_as_they_do_elsewhere(
+    payload: dict[str, Any], numbers: list[str], ascii_only: bool
+) -> None:
+    members = [
+        json.dumps(payload, ensure_ascii=ascii_only)[1:-1],
+        *(f'"{n}": {text}' for n, text in enumerate(numbers)),
+    ]
+    data = ("{" + ", ".join(filter(None, members)) + "}").encode("utf-8", "surrogatepass")
+    try:
+        wanted = jsontext.parse(data)
+    except jsontext.JSONError:
+        with pytest.raises(jsontext.JSONError):
+            parse_exact(data)
+    else:
+        found = parse_exact(data)
+        assert jsontext.dump(found) == jsontext.dump(wanted)
+        assert [type(found[key]) for key in found] == [type(wanted[key]) for key in wanted]
+
+
+@pytest.mark.parametrize("text", ["1e400", "1.10", "-0.0", "0.1000000000000000055", "1E5", "12345678901234567890.5"])
+def test_a_number_that_python_writes_otherwise_stays_as_it_was_sent(text: str) -> None:
+    assert jsontext.dump(parse_exact(f'{{"a": {text}}}'.encode())) == f'{{"a": {text}}}'

@@ -22,6 +22,7 @@ class Arguments:
             raise DefinitionError("handler 'exec': run: the program cannot be taken out of an event")
         if sys.platform == "win32" and words[0].lower().endswith((".bat", ".cmd")) and any(map(_is_template, words)):
             raise DefinitionError("handler 'exec': run: the shell of a batch file would interpret text out of an event")
+        self.are_templates = any(map(_is_template, words))
         end = words.index(END_OF_OPTIONS) if END_OF_OPTIONS in words else len(words)
         self.exposed = [word for word in words[:end] if _starts_with_template(word)]
 

@@ -49,7 +49,8 @@ class Program(Base):
         return found
 
     async def run(self, event: Event, job: str) -> None:
-        process = Process(self.arguments.fill(event.scope), self.directory or None, self._environment(event))
+        arguments = self.arguments.fill(event.scope if self.arguments.are_templates else {})
+        process = Process(arguments, self.directory or None, self._environment(event))
         try:
             await self._start(process, self.input_of(event))
             in_time = await process.wait(self.timeout)
@@ -73,10 +74,11 @@ class Program(Base):
         variables = {
             "EVENT_TYPE": event.type,
             "EVENT_ID": to_text(event.id),
-            "EVENT_TIME": to_text(event.scope["event_time"]),
+            "EVENT_TIME": to_text(event.record["event_time"]),
         }
         variables |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
-        variables |= {name: to_text(fill_text(text, event.scope)) for name, text in self.table.get("env", {}).items()}
+        if chosen := self.table.get("env"):
+            variables |= {name: to_text(fill_text(text, event.scope)) for name, text in chosen.items()}
         return {**self.environ, **encode_environment({name: as_argument(text) for name, text in variables.items()})}
 
     def _report_output(self, job: str, output: bytes) -> None:

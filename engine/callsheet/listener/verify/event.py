@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from ...jsontext import dump, parse
+from ...jsontext import dump
+from .payload import parse_exact
 from .signed_message import Headers, text_headers
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ class EventSource(Protocol):
     dedup_ignore: frozenset[str]
     registered: frozenset[str]
     needs_headers: bool
+    record_needs_headers: bool
     type_is_signed: bool
     id_is_signed: bool
     time_of: Callable[[Any], Any]
@@ -42,9 +44,6 @@ class EventSource(Protocol):
 
     def identify(self, scope: dict[str, Any]) -> tuple[str, str | int | None]: ...
     def unregistered_claims(self, payload: dict[str, Any]) -> dict[str, Any]: ...
-
-
-_STANDARD_KEYS = ("id", "event_type", "event_time", "source", "body")
 
 
 class Event:
@@ -88,7 +87,7 @@ class Event:
     @lazy
     def payload(self) -> Any:
         """The payload with every number as it was sent."""
-        return parse(self.text)
+        return parse_exact(self.text)
 
     @lazy
     def query_values(self) -> dict[str, str]:
@@ -103,13 +102,18 @@ class Event:
 
     def _scope(self, payload: Any) -> dict[str, Any]:
         outer = self._outer_scope(payload)
+        return {**outer, **self._named(outer)}
+
+    def _named(self, outer: dict[str, Any]) -> dict[str, Any]:
+        """What every event has, whatever its envelope."""
         body = self.source.body_of(outer)
-        named = {"id": self.id, "event_type": self.type, "event_time": self.source.time_of(outer)}
-        named |= {
+        return {
+            "id": self.id,
+            "event_type": self.type,
+            "event_time": self.source.time_of(outer),
             "source": self.source.name,
-            "body": self.source.unregistered_claims(payload) if body is None else body,
+            "body": self.source.unregistered_claims(outer["payload"]) if body is None else body,
         }
-        return {**outer, **named}
 
     @lazy
     def fast_scope(self) -> dict[str, Any]:
@@ -124,14 +128,16 @@ class Event:
     @lazy
     def record(self) -> dict[str, Any]:
         """What handlers get: one shape for every envelope, and whatever else the payload held beside its body."""
-        named = {name: self.scope[name] for name in _STANDARD_KEYS}
-        if self.source.body_of(self.scope) is None or named["body"] is self.payload:
+        payload, source = self.payload, self.source
+        outer = self._outer_scope(payload) if source.record_needs_headers else {"payload": payload}
+        named = self._named(outer)
+        body = named["body"]
+        if body is payload or source.body_of(outer) is None:
             return named
-        rest = {name: value for name, value in self.payload.items() if self._is_extra(name, value, named)}
-        return {**named, **rest}
-
-    def _is_extra(self, name: str, value: Any, named: dict[str, Any]) -> bool:
-        return name not in named and value is not named["body"] and name not in self.source.registered
+        for name, value in payload.items():
+            if name not in named and value is not body and name not in source.registered:
+                named[name] = value
+        return named
 
     @lazy
     def record_text(self) -> str:

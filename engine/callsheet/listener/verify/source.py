@@ -59,6 +59,7 @@ class Source:
         self.questions = [challenge for challenge in answers if challenge.method == "POST"]
         self.get_questions = [challenge for challenge in answers if challenge.method == "GET"]
         self.needs_headers = bool({"headers", "query"} & self._names_read("type", "id"))
+        self.record_needs_headers = bool({"headers", "query"} & self._names_read("time", "body"))
         self.type_is_signed, self.id_is_signed = self._is_signed("type"), self._is_signed("id")
         self._type = compile_fast(definition["type"])
         self._id = compile_fast(definition.get("id", "`null`"))
