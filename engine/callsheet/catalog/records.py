@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RouteDefinition,
         SourceDefinition,
     )
+    from ..language.shape.policy import ContainerDefinition
     from ..language.shape.rest import (
         PaginatorDefinition,
         ParameterDefinition,
@@ -113,6 +114,9 @@ if TYPE_CHECKING:
         def get(self, kind: Literal["assignment"], id: str) -> Assignment: ...
 
         @overload
+        def get(self, kind: Literal["container"], id: str) -> ContainerDefinition: ...
+
+        @overload
         def get(self, kind: Literal["queue"], id: str) -> QueueDefinition: ...
 
         @overload
@@ -184,6 +188,9 @@ if TYPE_CHECKING:
         def find(self, kind: Literal["assignment"], id: str) -> Assignment | None: ...
 
         @overload
+        def find(self, kind: Literal["container"], id: str) -> ContainerDefinition | None: ...
+
+        @overload
         def find(self, kind: Literal["queue"], id: str) -> QueueDefinition | None: ...
 
         @overload
@@ -253,6 +260,9 @@ if TYPE_CHECKING:
 
         @overload
         def all(self, kind: Literal["assignment"]) -> dict[str, Assignment]: ...
+
+        @overload
+        def all(self, kind: Literal["container"]) -> dict[str, ContainerDefinition]: ...
 
         @overload
         def all(self, kind: Literal["queue"]) -> dict[str, QueueDefinition]: ...

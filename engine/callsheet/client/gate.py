@@ -13,6 +13,7 @@ from ..policy.facts import Facts
 from ..policy.policy import Policy, Verdict
 from ..urls import origin
 from .request.model import Request
+from .request.named import named_in
 from .request.safety import Meaning, Templates, meaning
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Gate:
     ) -> None:
         self.policy = policy
         self._templates = Templates(catalog) if catalog is not None else None
+        self._containers = catalog.all("container") if catalog is not None and policy.names_things else {}
         self._sites = frozenset([site, *addresses]) - {""}
         self._ask = ask
         self._asking = threading.Lock()
@@ -87,7 +89,8 @@ class Gate:
     def facts(self, request: Request) -> Facts:
         found = self._meaning(request)
         sites = self._sites | {origin(request.root)}
-        return Facts(found.safety, found.operations, found.methods, found.paths, sites)
+        named = named_in(self._containers, request, found) if self._containers else {}
+        return Facts(found.safety, found.operations, found.methods, found.paths, sites, named)
 
     def _meaning(self, request: Request) -> Meaning:
         if self._templates is not None:

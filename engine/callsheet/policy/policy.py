@@ -68,6 +68,11 @@ class Policy(tuple[Source, ...]):
         found = [self.certainly_denies(_unknown(safety)) for safety in ("write", "destroy")]
         return found[0] if all(found) else None
 
+    @property
+    def names_things(self) -> bool:
+        """Whether a rule is about things that requests name, so that these have to be looked for."""
+        return any(rule.named for source in self for rule in source.rules)
+
     def _denials(self, facts: Facts) -> Iterator[Verdict]:
         return (verdict for source in self if (verdict := source.certainly_denies(facts)) is not None)
 

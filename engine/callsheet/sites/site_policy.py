@@ -27,7 +27,7 @@ class CatalogNames:
         return self._catalog.ids("operation")
 
     def kinds(self) -> Collection[str]:
-        return self._catalog.ids("scope")
+        return self._catalog.ids("container")
 
 
 def policy_here(

@@ -44,14 +44,25 @@ class Template(NamedTuple):
         pairs = zip(self.segments, path[-len(self.segments) :], strict=True)
         return all(_segments_match(wanted, segment) for wanted, segment in pairs)
 
+    def arguments(self, path: Segments) -> Iterator[tuple[str, str]]:
+        """Name and value of what stands in the path for a placeholder of its own."""
+        for wanted, segment in zip(self.segments, path[-len(self.segments) :], strict=True):
+            if wanted.startswith("{") and wanted.endswith("}"):
+                yield wanted[1:-1], segment
+
 
 class Meaning(NamedTuple):
-    """What a request may do, and the documented operations that it may be, in all the ways to read it."""
+    """What a request may do, and the documented operations that it may be, in all the ways to read it.
+
+    `arguments` are the parameters in the path, by name; `unknown` the segments of readings that no operation has.
+    """
 
     safety: Safety
     operations: frozenset[str]
     methods: frozenset[str]
     paths: frozenset[str]
+    arguments: frozenset[tuple[str, str]] = frozenset()
+    unknown: frozenset[str] = frozenset()
 
 
 class Templates:
@@ -113,15 +124,20 @@ def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_me
     readings = list(dict.fromkeys(_readings(path)))
     classes: list[Safety] = []
     operations: set[str] = set()
+    arguments: set[tuple[str, str]] = set()
+    unknown: set[str] = set()
     for method in methods:
         for reading in readings:
             fitting = _closest(templates.of(method), reading)
             operations.update(template.operation for template in fitting)
+            arguments.update(pair for template in fitting for pair in template.arguments(reading))
+            unknown.update(() if fitting else reading)
             classes += [template.safety for template in fitting]
             if by_method_too and (not fitting or by_method(method) == "destroy"):
                 classes.append(by_method(method))
     paths = frozenset("/" + "/".join(reading) for reading in readings)
-    return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths)
+    said = frozenset(arguments), frozenset(unknown)
+    return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths, *said)
 
 
 def _closest(templates: list[Template], path: Segments) -> list[Template]:

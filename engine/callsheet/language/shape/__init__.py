@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, listener, rest, richtext, steps
+from . import access, commands, listener, policy, rest, richtext, steps
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
     "address": AddressDefinition,
     **access.KINDS,
     **listener.KINDS,
+    **policy.KINDS,
     **richtext.KINDS,
     **steps.KINDS,
 }

@@ -1,0 +1,127 @@
+"""Which projects and spaces a request names, wherever it names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.client.gate import Gate
+from callsheet.client.request.build import Builder
+from callsheet.client.request.model import Body, Form, Json, Multipart, Part, Raw, Request
+from callsheet.policy.policy import Policy
+from callsheet.policy.read import from_text
+from callsheet.sites.site_policy import CatalogNames
+from support.fakes import FakeSite
+
+RULES = """
+write = "deny"
+[[rule]]
+project = "SECRET"
+decision = "deny"
+[[rule]]
+project = ["DEMO", "TEST"]
+class = "write"
+decision = "allow"
+[[rule]]
+space = "DOCS"
+decision = "ask"
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    home = tmp_path_factory.mktemp("named") / "home"
+    environ = {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(tmp_path_factory.getbasetemp() / "shared-cache")}
+    catalog = open_catalog("suite", environ)
+    yield catalog
+    catalog.close()
+
+
+@pytest.fixture(scope="module")
+def gate(catalog: Catalog) -> Gate:
+    return Gate(Policy([from_text(RULES, "here", CatalogNames(catalog))]), catalog)
+
+
+def raw(catalog: Catalog, method: str, path: str, body: Any = None) -> Request:
+    content: Body | None = body if isinstance(body, Form | Json | Multipart | Raw | None) else Json(body)
+    return Builder(catalog, FakeSite(), "suite").raw(method, path, body=content)
+
+
+COMMENT, LINK = "/rest/api/3/issue/DEMO-1/comment", "/rest/api/3/issueLink"
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "project"),
+    [
+        ("PUT", "/rest/api/3/issue/DEMO-1", {}, {"DEMO"}),
+        ("PUT", "/rest/api/2/issue/demo-1", {}, {"demo"}),
+        ("PUT", "/rest/api/3/issue/10001", {}, None),
+        ("PUT", "/gate/x/rest/api/3/project/DEMO", {}, {"DEMO"}),
+        ("POST", "/rest/api/3/issue/%44EMO-1/comment", {}, None),  # not every server reads it so
+        ("POST", "/rest/api/3/issue", {"fields": {"project": {"key": "DEMO"}, "summary": "COVID-19"}}, {"DEMO"}),
+        ("POST", "/rest/api/3/issue", {"fields": {"project": {"id": "10000"}}}, None),
+        ("POST", "/rest/api/3/issue", {"fields": {"project": {"key": "A"}, "parent": {"key": "B-2"}}}, {"A", "B"}),
+        ("POST", "/rest/api/3/issue/bulk", {"issueUpdates": [{"fields": {"project": {"key": "B"}}}]}, {"B"}),
+        ("POST", LINK, {"inwardIssue": {"key": "A-1"}, "outwardIssue": {"key": "B-1"}}, {"A", "B"}),
+        ("POST", LINK, {"inwardIssue": {"key": "A-1"}, "outwardIssue": {"id": "7"}}, None),
+        ("POST", "/rest/agile/1.0/sprint/3/issue", {"issues": ["A-1", "B-2"]}, {"A", "B"}),
+        ("POST", "/rest/agile/1.0/sprint/3/issue", {"issues": ["A-1", "10007"]}, None),
+        ("POST", "/rest/api/3/bulk/issues/move", {"targetToSourcesMapping": {"B,10001": {}}}, None),
+        (
+            "POST",
+            COMMENT,
+            Raw(b'{"issueKey": "SECRET-1"}', "text/plain"),
+            {"DEMO", "SECRET"},
+        ),
+        ("POST", COMMENT, Raw(b"issueKey=SECRET-1", FORM), {"DEMO", "SECRET"}),
+        ("POST", COMMENT, Form((("project", "X"),)), {"DEMO", "X"}),
+        ("POST", "/rest/api/3/issue/DEMO-1/attachments", Multipart((Part("issueKey", "X-1"),)), {"DEMO", "X"}),
+        ("GET", "/rest/api/3/component?projectIdsOrKeys=A,B", None, {"A", "B"}),
+        ("PUT", "/rest/api/3/version/10001", {"name": "1.0"}, set()),
+        ("POST", "/unknown/DEMO-1", {}, {"unknown", "DEMO"}),
+    ],
+)
+def test_a_project_is_found(
+    method: str, path: str, body: Any, project: set[str] | None, catalog: Catalog, gate: Gate
+) -> None:
+    facts = gate.facts(raw(catalog, method, path, body))
+    assert facts.named is not None
+    named = facts.named["project"]
+    assert named.unclear == (project is None)
+    assert project is None or named.names == project
+
+
+def test_an_operation_names_them_too(catalog: Catalog, gate: Gate) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    assert gate.judge(builder.build("getSpaceSettings", {"spaceKey": "docs"})).decision == "ask"
+    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "SECRET-1"})).decision == "deny"
+    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "10001"})).decision == "deny"  # it may be one of them
+    assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "OTHER-1"})).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "allowed"),
+    [
+        ("PUT", "/rest/api/3/issue/DEMO-1", {}, True),
+        ("PUT", "/rest/api/3/issue/OTHER-1", {}, False),
+        ("PUT", "/rest/api/3/issue/10001", {}, False),
+        ("PUT", "/rest/api/3/version/10001", {}, False),
+        ("POST", LINK, {"inwardIssue": {"key": "DEMO-1"}, "outwardIssue": {"key": "TEST-1"}}, True),
+        (
+            "POST",
+            LINK,
+            {"inwardIssue": {"key": "DEMO-1"}, "outwardIssue": {"key": "SECRET-1"}},
+            False,
+        ),
+        ("GET", "/rest/api/3/myself", None, True),
+        ("DELETE", "/rest/api/3/issue/DEMO-1", None, True),
+    ],
+)
+def test_a_fence_around_projects(
+    method: str, path: str, body: Any, allowed: bool, catalog: Catalog, gate: Gate
+) -> None:
+    assert (gate.judge(raw(catalog, method, path, body)).decision == "allow") == allowed
