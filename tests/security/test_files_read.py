@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -17,8 +17,9 @@ import pytest
 from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.files import read_private, write_atomically
 from support.canary import TOKEN
-from support.cases import environment
+from support.cases import Done, environment, run_program
 from support.tls import Authority
+from support.waiting import at_most
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 
@@ -103,23 +104,16 @@ def test_what_is_no_file_is_refused(
         for variable, text in read.environ.items()
     }
     done = run(read.command, tmp_path, {"SUITE_BASE_URL": "", "SUITE_TOKEN": "", **given})
-    assert done.returncode in {1, 2, 3}, done.stderr
+    assert done.exit in {1, 2, 3}, done.stderr
     assert done.stderr.startswith("error: "), done.stderr
     assert path.name in done.stderr
 
 
-def run(command: tuple[str, ...], folder: Path, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    plain = {**os.environ, **environment(folder / "home", "http://localhost:1"), **environ}
-    return subprocess.run(
-        [sys.executable, "-m", "callsheet", *command],
-        cwd=folder,
-        env={variable: text for variable, text in plain.items() if text},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def run(command: tuple[str, ...], folder: Path, environ: dict[str, str]) -> Done:
+    program, *words = command
+    plain = {"PATH": os.environ["PATH"], **environment(folder / "home", "http://localhost:1"), **environ}
+    with contextlib.chdir(folder), at_most(60):
+        return run_program(program, words, {variable: text for variable, text in plain.items() if text})
 
 
 @pytest.mark.parametrize("kind", [pipe, device, link_to_a_pipe])
@@ -137,7 +131,7 @@ def test_what_is_no_file_is_no_cache(kind: Callable[[Path], None], tmp_path: Pat
         kind(path)
     there = stat.S_IFMT(made[0].stat().st_mode)
     again = run(command, tmp_path, environ)
-    assert (again.returncode, again.stdout) == (first.returncode, first.stdout) == (0, first.stdout), again.stderr
+    assert (again.exit, again.stdout) == (first.exit, first.stdout) == (0, first.stdout), again.stderr
     if kind is link_to_a_pipe:
         assert stat.S_IFMT(made[0].with_name(f"{made[0].name}.pipe").stat().st_mode) == there
 

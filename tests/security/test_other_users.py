@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import NotAllowed
 from callsheet.files import changeable, make_private_directory, read_private
 from support.cases import run_program
@@ -128,10 +131,15 @@ def at_home(shell: Shell) -> Shell:
     shell.write_profiles(PROFILES)
     shell.home.chmod(0o700)
     (shell.home / "aliases.toml").write_text('mine = "op list"\n')
-    own = shell.home / "definitions" / "suite"
+    return shell
+
+
+@pytest.fixture
+def with_definitions(at_home: Shell) -> Shell:
+    own = at_home.home / "definitions" / "suite"
     own.mkdir(parents=True)
     (own / "own.toml").write_text('[view.own]\ncolumns = [{ name = "a", value = "a" }]\n')
-    return shell
+    return at_home
 
 
 OBEYED = [
@@ -146,8 +154,10 @@ OBEYED = [
 
 @pytest.mark.parametrize(("path", "words", "code"), OBEYED, ids=[path for path, _, _ in OBEYED])
 def test_a_start_refuses_what_others_can_change(
-    path: str, words: tuple[str, ...], code: int, at_home: Shell, site: FakeSite
+    path: str, words: tuple[str, ...], code: int, at_home: Shell, request: pytest.FixtureRequest
 ) -> None:
+    if path.startswith("definitions"):
+        request.getfixturevalue("with_definitions")
     assert at_home(*words, WORK_TOKEN="work-token").code == 0
     changed = at_home.home / path
     changed.chmod(changed.stat().st_mode | 0o022)
@@ -236,7 +246,6 @@ def planted_profiles(shell: Shell, cache: Path) -> None:
 
 def planted_catalog(shell: Shell, cache: Path) -> None:
     """The compiled definitions with another gateway or, as here, another title."""
-    shell("op", "list", CALLSHEET_CACHE=str(cache))
     (kept,) = cache.glob("suite-*.sqlite")
     with sqlite3.connect(kept) as database:
         database.execute("UPDATE definition SET data = replace(data, '/rest/api/3/myself', '/evil')")
@@ -246,13 +255,18 @@ def planted_catalog(shell: Shell, cache: Path) -> None:
 @pytest.mark.parametrize("planted", [planted_profiles, planted_catalog])
 @pytest.mark.parametrize("how", ["file", "directory", "owner", "sticky"])
 def test_a_planted_cache_is_not_used(
-    planted: Callable[[Shell, Path], None], how: str, at_home: Shell, tmp_path: Path
+    planted: Callable[[Shell, Path], None], how: str, shell: Shell, tmp_path: Path
 ) -> None:
+    shell.write_profiles(PROFILES)
+    shell.home.chmod(0o700)
+    ask = ("op", "call", "getCurrentUser", "--dry-run")
     cache = tmp_path / "shared"
     cache.mkdir(mode=0o700)
-    ask = ("op", "call", "getCurrentUser", "--dry-run")
-    planted(at_home, cache)
-    trusted = at_home(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
+    with closing(open_catalog("suite", shell.environ)) as catalog:  # compiled once for all these tests
+        shutil.copyfile(catalog.path, cache / os.path.basename(catalog.path))
+    (cache / os.path.basename(catalog.path)).chmod(0o600)
+    planted(shell, cache)
+    trusted = shell(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
     assert "evil" in trusted, "one's own cache is used"
     if how in ("owner", "sticky"):
         if os.geteuid() != 0:
@@ -264,7 +278,7 @@ def test_a_planted_cache_is_not_used(
             path.chmod(0o666)
     if how in ("directory", "sticky"):
         cache.chmod(0o1777 if how == "sticky" else 0o777)
-    out = at_home(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
+    out = shell(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
     assert "https://site.example.org/rest/api/3/myself" in out
     assert "evil" not in out
 
