@@ -24,6 +24,7 @@ from callsheet.language.shape import KINDS
 from callsheet.output.render import Layout, Renderer
 from callsheet.sites.credentials.schemes import Credential, Scheme
 from support.canary import TOKEN
+from support.programs import small_program
 from support.server import Exchange, exchange, reply, serve
 
 SHOP = """
@@ -64,40 +65,51 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Any:
     return add
 
 
-class Suite:
-    """Runs `suite` with definitions of its own against a scripted server."""
+class Program:
+    """Runs a program with definitions of its own against a scripted server."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, name: str, directory: Path) -> None:
+        self.name = name
         self.directory = directory
-        self.env = {"SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": TOKEN}
+        self.prefix = name.upper()
+        self.env = {f"{self.prefix}_EMAIL": "robin@example.org", f"{self.prefix}_TOKEN": TOKEN}
 
     def __call__(self, *argv: str, definitions: str = "", exchanges: Iterable[Exchange] = (), stdin: str = "") -> str:
-        own = self.directory / "definitions"
-        own.mkdir(exist_ok=True)
-        (own / "own.toml").write_text(textwrap.dedent(definitions), encoding="utf-8")
+        own = self.directory / "home" / "definitions" / self.name / "own.toml"
+        own.parent.mkdir(parents=True, exist_ok=True)
+        text = textwrap.dedent(definitions)
+        if not own.exists() or own.read_text(encoding="utf-8") != text:  # what is the same is not compiled again
+            own.write_text(text, encoding="utf-8")
         out, err = io.StringIO(), io.StringIO()
         with serve(exchanges, trusted=True) as server:
             environ = {
                 "CALLSHEET_HOME": str(self.directory / "home"),
-                "SUITE_DEFINITIONS": str(own),
-                "SUITE_BASE_URL": server.url,
+                f"{self.prefix}_BASE_URL": server.url,
                 **self.env,
             }
-            code = run("suite", list(argv), environ=environ, stdin=io.StringIO(stdin), stdout=out, stderr=err)
+            code = run(self.name, list(argv), environ=environ, stdin=io.StringIO(stdin), stdout=out, stderr=err)
         assert code == 0, err.getvalue()
         return out.getvalue()
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> Suite:
-    return Suite(tmp_path)
+def shop(tmp_path: Path) -> Program:
+    """It has no operation but those of the test."""
+    program = Program("shop", tmp_path)
+    small_program(tmp_path / "home")
+    return program
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Program:
+    return Program("suite", tmp_path)
 
 
 def things() -> Exchange:
     return exchange("GET", "/shop/things", reply(json=[{"name": "ball"}, {"name": "kite"}]))
 
 
-def test_an_output_format(suite: Suite, outside: Any) -> None:
+def test_an_output_format(shop: Program, outside: Any) -> None:
     """A choice of `-o`, of the site's settings and of the environment at once."""
 
     def shouted(items: Iterable[Any], layout: Layout) -> Iterator[str]:
@@ -106,18 +118,18 @@ def test_an_output_format(suite: Suite, outside: Any) -> None:
 
     outside(registry.OUTPUT_FORMATS, "shout", Renderer(shouted, lambda value, layout: shouted([value], layout)))
     argv = ["op", "call", "listThings"]
-    assert suite(*argv, "-o", "shout", definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
-    suite.env["SUITE_OUTPUT"] = "shout"
-    assert suite(*argv, definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
+    assert shop(*argv, "-o", "shout", definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
+    shop.env["SHOP_OUTPUT"] = "shout"
+    assert shop(*argv, definitions=SHOP, exchanges=[things()]) == "BALL!\nKITE!\n"
     with pytest.raises(AssertionError, match="did you mean 'shout'"):
-        suite(*argv, "-o", "shoot", definitions=SHOP)
+        shop(*argv, "-o", "shoot", definitions=SHOP)
     from callsheet.sites.profiles.model import PROFILES
 
     site = {"base_url": "https://shop.example", "output": "shout"}
     assert PROFILES.validate_python({"sites": {"shop": site}}) == {"sites": {"shop": site}}
 
 
-def test_an_auth_scheme(suite: Suite, outside: Any) -> None:
+def test_an_auth_scheme(shop: Program, outside: Any) -> None:
     def ticket(auth: Any, access: Any, find: Any) -> Credential:
         del auth, access
         secret = find().text
@@ -125,12 +137,12 @@ def test_an_auth_scheme(suite: Suite, outside: Any) -> None:
 
     outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket))
     auth = '[auth.ticket]\ntitle = "A ticket"\nscheme = "ticket"\nsecret = "ticket"\n'
-    suite.env = {"SUITE_METHOD": "ticket", "SUITE_TOKEN": TOKEN}
+    shop.env = {"SHOP_METHOD": "ticket", "SHOP_TOKEN": TOKEN}
     answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": f"Ticket {TOKEN}"})
-    assert suite("op", "call", "listThings", "-o", "json", definitions=SHOP + auth, exchanges=[answer]) == "[]\n"
+    assert shop("op", "call", "listThings", "-o", "json", definitions=SHOP + auth, exchanges=[answer]) == "[]\n"
 
 
-def test_a_pagination_kind(suite: Suite, outside: Any) -> None:
+def test_a_pagination_kind(shop: Program, outside: Any) -> None:
     """Pages that are counted themselves, from one on, until one is empty."""
 
     def following(walk: Walk, reply: Any, body: Any) -> tuple[Any, str | None]:
@@ -148,23 +160,23 @@ def test_a_pagination_kind(suite: Suite, outside: Any) -> None:
         exchange("GET", "/shop/things", reply(json=[]), query=["page=3"]),
     ]
     argv = ["op", "call", "listThings", "--all", "-o", "ndjson"]
-    assert suite(*argv, definitions=paged, exchanges=pages) == '{"name": "ball"}\n{"name": "kite"}\n'
+    assert shop(*argv, definitions=paged, exchanges=pages) == '{"name": "ball"}\n{"name": "kite"}\n'
 
 
-def test_a_column_format(suite: Suite, outside: Any) -> None:
+def test_a_column_format(shop: Program, outside: Any) -> None:
     outside(registry.COLUMN_FORMATS, "backwards", lambda value, context: str(value)[::-1])
     view = SHOP.replace('value = "name" }', 'value = "name", format = "backwards" }')
-    assert "llab" in suite("op", "call", "listThings", definitions=view, exchanges=[things()])
+    assert "llab" in shop("op", "call", "listThings", definitions=view, exchanges=[things()])
 
 
-def test_a_function_of_expressions(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_of_expressions(shop: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     function = {"function": lambda self, text: text[::-1], "signature": ({"types": ["string"]},)}
     monkeypatch.setitem(Functions.FUNCTION_TABLE, "backwards", function)
     view = SHOP.replace('value = "name" }', 'value = "backwards(name)" }')
-    assert "llab" in suite("op", "call", "listThings", definitions=view, exchanges=[things()])
+    assert "llab" in shop("op", "call", "listThings", definitions=view, exchanges=[things()])
 
 
-def test_a_builtin(suite: Suite, outside: Any) -> None:
+def test_a_builtin(shop: Program, outside: Any) -> None:
     def greet(context: Any, values: dict[str, Any]) -> None:
         context.streams.out.write(f"hello {values['name']}\n")
 
@@ -176,21 +188,21 @@ def test_a_builtin(suite: Suite, outside: Any) -> None:
         builtin = "greet"
         params = [{ name = "name", kind = "argument" }]
     """
-    assert suite("greet", "Robin", definitions=command) == "hello Robin\n"
+    assert shop("greet", "Robin", definitions=command) == "hello Robin\n"
 
 
-def test_a_converter(suite: Suite, outside: Any) -> None:
+def test_a_converter(shop: Program, outside: Any) -> None:
     outside(registry.CONVERTERS, "backwards", lambda context, value: str(value)[::-1])
     command = SHOP + (
         '[command."things list"]\nhelp = "List things"\nsafety = "read"\nview = "things"\n'
         'params = [{ name = "word", convert = "backwards" }]\ncall = "listThings"\nresult = { name = "{word}" }\n'
         '[group.things]\nhelp = "Things"\n'
     )
-    out = suite("things", "list", "--word", "kite", "-o", "json", definitions=command, exchanges=[things()])
+    out = shop("things", "list", "--word", "kite", "-o", "json", definitions=command, exchanges=[things()])
     assert json.loads(out) == {"name": "etik"}
 
 
-def test_a_kind_of_definition(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is checked, shown, and part of the schema for editors."""
 
     class Gadget(TypedDict, total=False):
@@ -198,15 +210,15 @@ def test_a_kind_of_definition(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> 
         colour: str
 
     monkeypatch.setitem(KINDS, "gadget", Gadget)
-    assert " definitions in " in suite("definitions", "check", definitions='[gadget.top]\ncolour = "red"\n')
-    shown = suite("definitions", "show", "gadget", "top", definitions='[gadget.top]\ncolour = "red"\n')
+    assert " definitions in " in shop("definitions", "check", definitions='[gadget.top]\ncolour = "red"\n')
+    shown = shop("definitions", "show", "gadget", "top", definitions='[gadget.top]\ncolour = "red"\n')
     assert 'colour = "red"' in shown
-    assert "gadget" in json.loads(suite("definitions", "schema"))["properties"]
+    assert "gadget" in json.loads(shop("definitions", "schema"))["properties"]
     with pytest.raises(AssertionError, match="did you mean 'colour'"):
-        suite("definitions", "check", definitions='[gadget.top]\ncolor = "red"\n')
+        shop("definitions", "check", definitions='[gadget.top]\ncolor = "red"\n')
 
 
-def test_a_node_of_rich_text(suite: Suite) -> None:
+def test_a_node_of_rich_text(suite: Program) -> None:
     """An inline one, in all four formats, by its definition alone."""
     node = """
         [node.ticket]

@@ -10,31 +10,38 @@ import pytest
 
 from callsheet.cli.main import run
 from support.imports import DOCUMENTS, text_of
+from support.programs import small_program
 
 SHOP = str(DOCUMENTS / "petshop.yaml")
 
 
 class Shell:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, program: str) -> None:
         self.home = home
+        self.program = program
         self.out = ""
         self.err = ""
 
     def __call__(self, *arguments: str, given: str = "") -> int:
         out, err = io.StringIO(), io.StringIO()
         environ = {"CALLSHEET_HOME": str(self.home)}
-        code = run("suite", arguments, environ=environ, stdin=io.StringIO(given), stdout=out, stderr=err)
+        code = run(self.program, arguments, environ=environ, stdin=io.StringIO(given), stdout=out, stderr=err)
         self.out, self.err = out.getvalue(), err.getvalue()
         return code
 
     def files(self) -> set[str]:
-        found = self.home.glob("definitions/suite/**/*.toml")
-        return {path.relative_to(self.home / "definitions" / "suite").as_posix() for path in found}
+        found = (path.relative_to(self.definitions).as_posix() for path in self.definitions.rglob("*.toml"))
+        return set(found) - {"program.toml"}
+
+    @property
+    def definitions(self) -> Path:
+        return self.home / "definitions" / self.program
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path / "home")
+    small_program(tmp_path / "home")
+    return Shell(tmp_path / "home", "shop")
 
 
 UNSOUND = """
@@ -56,18 +63,19 @@ def test_imported_operations_are_found_and_described(shell: Shell) -> None:
 
 def test_an_import_over_an_import_keeps_place_and_corrections(shell: Shell) -> None:
     shell("definitions", "import", SHOP, "--product", "pets")
-    first = (shell.home / "definitions/suite/operations/pets/_product.toml").read_text("utf-8")
-    overlay = shell.home / "definitions/suite/operations/pets.toml"
+    first = (shell.definitions / "operations/pets/_product.toml").read_text("utf-8")
+    overlay = shell.definitions / "operations/pets.toml"
     overlay.write_text('[operation.getPet]\ntitle = "Mine"\n', encoding="utf-8")
     shell("definitions", "import", str(DOCUMENTS / "forms.json"), "--product", "forms")
     assert shell("definitions", "import", SHOP, "--product", "pets", "--quiet") == 0
     assert shell.err == ""
-    assert (shell.home / "definitions/suite/operations/pets/_product.toml").read_text("utf-8") == first
+    assert (shell.definitions / "operations/pets/_product.toml").read_text("utf-8") == first
     assert shell("op", "describe", "getPet") == 0
     assert shell.out.startswith("getPet: Mine\n")
 
 
-def test_ids_of_other_products_are_not_taken(shell: Shell) -> None:
+def test_ids_of_other_products_are_not_taken(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "home", "suite")
     renamed = text_of("petshop").replace("operationId: getPet\n", "operationId: getIssue\n")
     assert shell("definitions", "import", "-", "--product", "pets", given=renamed) == 0
     assert shell("op", "describe", "pets.getIssue") == 0

@@ -12,6 +12,7 @@ import pytest
 from callsheet.cli.main import run
 from callsheet.errors import DefinitionError
 from callsheet.openapi import ImportResult, import_document
+from support.programs import small_program
 
 HEAD = {"openapi": "3.0.1", "info": {"title": "t", "version": "1"}}
 GOOD = {"operationId": "good", "responses": {"200": {"description": "ok"}}}
@@ -128,8 +129,9 @@ def test_what_the_program_would_not_accept_is_left_out_too(tmp_path: Path) -> No
     paths = {"/good": {"get": GOOD}, "/bad": {"get": {"operationId": "bad", "responses": {}, "parameters": [header]}}}
     (tmp_path / "shop.json").write_text(json.dumps({**HEAD, "paths": paths}), encoding="utf-8")
     words = ["definitions", "import", str(tmp_path / "shop.json"), "--product", "shop"]
+    small_program(tmp_path / "home")
     out, err = io.StringIO(), io.StringIO()
-    code = run("suite", words, environ={"CALLSHEET_HOME": str(tmp_path / "home")}, stdout=out, stderr=err)
+    code = run("shop", words, environ={"CALLSHEET_HOME": str(tmp_path / "home")}, stdout=out, stderr=err)
     assert code == 0, err.getvalue()
     assert "1 operations" in out.getvalue()
     assert err.getvalue() == "note: GET /bad is left out: params.0.name: 'bad name' cannot be the name of a header\n"

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import shlex
 import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import NotAllowed
 from callsheet.files import changeable, make_private_directory, read_private
 from support.cases import run_program
 from support.fakesite import EMAIL, TOKEN, FakeSite
+from support.programs import small_program
 from support.shell import Shell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="rights are kept elsewhere there")
 AS_ROOT = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")
 
+WHO_AM_I = """
+[service.own]
+title = "Own"
+
+[product.own]
+title = "Own"
+service = "own"
+
+[operation.getCurrentUser]
+product = "own"
+http = "GET /rest/api/3/myself"
+"""
 PROFILES = 'site = "work"\n[sites.work]\nbase_url = "https://site.example.org"\nemail = "a"\ntoken_env = "WORK_TOKEN"\n'
 
 
@@ -35,28 +46,27 @@ def mode(path: Path) -> int:
 
 def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, site: FakeSite, overlay: Path) -> None:
     """Also the parents, whichever command comes first and whatever it makes."""
-    for number, words in enumerate(
-        [
-            "op search sprint",
-            f"init --name work --base-url {site.url} --email {EMAIL} --token-stdin",
-            "alias set mine 'op list'",
-            "config path",
-        ]
-    ):
-        home, cache = tmp_path / str(number) / "a" / "home", tmp_path / str(number) / "b" / "cache"
-        environ = {
-            **os.environ,
-            "CALLSHEET_HOME": str(home),
-            "CALLSHEET_CACHE": str(cache),
-            "SUITE_DEFINITIONS": str(overlay),
-            "SUITE_KEYRING_PASSWORD": "p",
-            "SUITE_KEYRING_BACKEND": "file",
-        }
-        script = f'umask 000; exec "{sys.executable}" -m callsheet suite {words}'
-        done = subprocess.run(
-            ["sh", "-c", script], input=TOKEN, env=environ, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    before = os.umask(0)
+    try:
+        for number, words in enumerate(
+            [
+                "op search sprint",
+                f"init --name work --base-url {site.url} --email {EMAIL} --token-stdin",
+                "alias set mine 'op list'",
+                "config path",
+            ]
+        ):
+            environ = {
+                "CALLSHEET_HOME": str(tmp_path / str(number) / "a" / "home"),
+                "CALLSHEET_CACHE": str(tmp_path / str(number) / "b" / "cache"),
+                "SUITE_DEFINITIONS": str(overlay),
+                "SUITE_KEYRING_PASSWORD": "p",
+                "SUITE_KEYRING_BACKEND": "file",
+            }
+            done = run_program("suite", shlex.split(words), environ, stdin=TOKEN)
+            assert done.exit == 0, done.stderr
+    finally:
+        os.umask(before)
     made = [path for path in tmp_path.rglob("*") if path.relative_to(tmp_path).parts[1:]]
     assert {path.name for path in made} >= {"profiles.toml", "credentials.enc", "aliases.toml", "home", "cache"}
     assert {str(path): oct(mode(path)) for path in made if mode(path) & 0o077} == {}
@@ -128,24 +138,32 @@ def test_a_link_is_followed_to_what_it_names(guarded: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def at_home(shell: Shell) -> Shell:
-    shell.write_profiles(PROFILES)
+    """A small program, as it compiles fast."""
+    shell.program = "shop"
+    (small_program(shell.home) / "who.toml").write_text(WHO_AM_I)
+    settings = shell.home / "programs" / "shop"
+    settings.mkdir(parents=True)
+    (settings / "profiles.toml").write_text(PROFILES)
+    (settings / "aliases.toml").write_text('mine = "op list"\n')
     shell.home.chmod(0o700)
-    (shell.home / "aliases.toml").write_text('mine = "op list"\n')
     return shell
 
 
 @pytest.fixture
-def with_definitions(at_home: Shell) -> Shell:
-    own = at_home.home / "definitions" / "suite"
+def with_definitions(shell: Shell) -> Shell:
+    """A program that is there without one's own definitions, so that its doctor says what is wrong with them."""
+    shell.write_profiles(PROFILES)
+    shell.home.chmod(0o700)
+    own = shell.home / "definitions" / "suite"
     own.mkdir(parents=True)
     (own / "own.toml").write_text('[view.own]\ncolumns = [{ name = "a", value = "a" }]\n')
-    return at_home
+    return shell
 
 
 OBEYED = [
-    ("profiles.toml", ("op", "call", "getCurrentUser", "--dry-run"), 3),
+    ("programs/shop/profiles.toml", ("op", "call", "getCurrentUser", "--dry-run"), 3),
     (".", ("op", "call", "getCurrentUser", "--dry-run"), 2),
-    ("aliases.toml", ("mine",), 3),
+    ("programs/shop/aliases.toml", ("mine",), 3),
     ("definitions/suite/own.toml", ("op", "list"), 2),
     ("definitions/suite", ("op", "list"), 2),
     ("definitions", ("op", "list"), 2),
@@ -154,18 +172,17 @@ OBEYED = [
 
 @pytest.mark.parametrize(("path", "words", "code"), OBEYED, ids=[path for path, _, _ in OBEYED])
 def test_a_start_refuses_what_others_can_change(
-    path: str, words: tuple[str, ...], code: int, at_home: Shell, request: pytest.FixtureRequest
+    path: str, words: tuple[str, ...], code: int, request: pytest.FixtureRequest
 ) -> None:
-    if path.startswith("definitions"):
-        request.getfixturevalue("with_definitions")
-    assert at_home(*words, WORK_TOKEN="work-token").code == 0
-    changed = at_home.home / path
+    shell: Shell = request.getfixturevalue("at_home" if path.startswith("programs") else "with_definitions")
+    assert shell(*words, WORK_TOKEN="work-token").code == 0
+    changed = shell.home if path == "." else shell.home / path
     changed.chmod(changed.stat().st_mode | 0o022)
-    done = at_home(*words, WORK_TOKEN="work-token")
+    done = shell(*words, WORK_TOKEN="work-token")
     assert done.code == code, done.err
-    assert f"{changed if path != '.' else at_home.home} can be changed by others" in done.err
+    assert f"{changed} can be changed by others" in done.err
     assert "chmod go-w" in done.err
-    rows = [row for row in at_home("doctor", "--json").json() if row["status"] == "fail"]
+    rows = [row for row in shell("doctor", "--json").json() if row["status"] == "fail"]
     assert any("can be changed by others" in row["detail"] and "chmod go-w" in row["remedy"] for row in rows)
 
 
@@ -246,7 +263,8 @@ def planted_profiles(shell: Shell, cache: Path) -> None:
 
 def planted_catalog(shell: Shell, cache: Path) -> None:
     """The compiled definitions with another gateway or, as here, another title."""
-    (kept,) = cache.glob("suite-*.sqlite")
+    shell("op", "list", CALLSHEET_CACHE=str(cache))
+    (kept,) = cache.glob("shop-*.sqlite")
     with sqlite3.connect(kept) as database:
         database.execute("UPDATE definition SET data = replace(data, '/rest/api/3/myself', '/evil')")
     database.close()
@@ -255,18 +273,13 @@ def planted_catalog(shell: Shell, cache: Path) -> None:
 @pytest.mark.parametrize("planted", [planted_profiles, planted_catalog])
 @pytest.mark.parametrize("how", ["file", "directory", "owner", "sticky"])
 def test_a_planted_cache_is_not_used(
-    planted: Callable[[Shell, Path], None], how: str, shell: Shell, tmp_path: Path
+    planted: Callable[[Shell, Path], None], how: str, at_home: Shell, tmp_path: Path
 ) -> None:
-    shell.write_profiles(PROFILES)
-    shell.home.chmod(0o700)
     ask = ("op", "call", "getCurrentUser", "--dry-run")
     cache = tmp_path / "shared"
     cache.mkdir(mode=0o700)
-    with closing(open_catalog("suite", shell.environ)) as catalog:  # compiled once for all these tests
-        shutil.copyfile(catalog.path, cache / os.path.basename(catalog.path))
-    (cache / os.path.basename(catalog.path)).chmod(0o600)
-    planted(shell, cache)
-    trusted = shell(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
+    planted(at_home, cache)
+    trusted = at_home(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
     assert "evil" in trusted, "one's own cache is used"
     if how in ("owner", "sticky"):
         if os.geteuid() != 0:
@@ -278,7 +291,7 @@ def test_a_planted_cache_is_not_used(
             path.chmod(0o666)
     if how in ("directory", "sticky"):
         cache.chmod(0o1777 if how == "sticky" else 0o777)
-    out = shell(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
+    out = at_home(*ask, WORK_TOKEN="work-token", CALLSHEET_CACHE=str(cache)).out
     assert "https://site.example.org/rest/api/3/myself" in out
     assert "evil" not in out
 

@@ -30,6 +30,8 @@ class Done:
 class Shell:
     """`given` is where a test puts the secrets that a person would have; everything else is searched for them."""
 
+    program = "suite"
+
     def __init__(self, root: Path, definitions: Path, cache: Path) -> None:
         self.root = root
         self.home = root / "home"
@@ -49,7 +51,7 @@ class Shell:
         """In this process; every variable that is "" is taken away."""
         streams = io.StringIO(stdin), io.StringIO(), io.StringIO()
         code = run(
-            "suite",
+            self.program,
             arguments,
             environ=self.variables(variables),
             stdin=streams[0],
@@ -65,7 +67,7 @@ class Shell:
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        command = [sys.executable, "-W", "error", "-m", "callsheet", "suite", *arguments]
+        command = [sys.executable, "-W", "error", "-m", "callsheet", self.program, *arguments]
         return subprocess.Popen(command, env=self.variables(variables), stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def variables(self, changes: Mapping[str, str]) -> dict[str, str]:
