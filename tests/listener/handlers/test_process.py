@@ -202,10 +202,16 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return way
 
 
-STATE = "import os; print(os.getsid(0) == os.getpid(), os.getcwd())"
+STATE = "import os; print(os.getpgid(0) == os.getpid(), os.getsid(0) == os.getpid(), os.getcwd())"
 
 
-def test_each_way_of_starting_gives_a_program_the_same(way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_each_way_of_starting_gives_a_program_the_same(
+    at_terminal: bool, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group of its own always, and a session where there is a terminal that it must not reach."""
+    monkeypatch.setattr(process_start, "has_terminal", lambda: at_terminal)
+
     async def work(directory: str | None) -> tuple[int | None, bytes]:
         words = [sys.executable, "-I", "-c", STATE + "; raise SystemExit(5)"]
         started = Process(words, directory, dict(os.environ))
@@ -214,8 +220,8 @@ def test_each_way_of_starting_gives_a_program_the_same(way: str, tmp_path: Path)
         assert await started.wait(60)
         return started.exit_code, await started.output()
 
-    assert run(lambda: work(None)) == (5, f"True {os.getcwd()}\n".encode())
-    assert run(lambda: work(str(tmp_path))) == (5, f"True {os.path.realpath(tmp_path)}\n".encode())
+    assert run(lambda: work(None)) == (5, f"True {at_terminal} {os.getcwd()}\n".encode())
+    assert run(lambda: work(str(tmp_path))) == (5, f"True {at_terminal} {os.path.realpath(tmp_path)}\n".encode())
 
 
 def test_a_signal_that_python_ignores_ends_a_program(way: str) -> None:
@@ -245,3 +251,26 @@ def test_each_way_of_starting_refuses_alike(way: str, tmp_path: Path) -> None:
         run(lambda: work(f"{tmp_path}/plain", {}))
     with pytest.raises(ValueError, match="null"):
         run(lambda: work("/bin/a\0b", {}))
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_no_program_can_ask_at_the_terminal_of_the_listener(at_terminal: bool) -> None:
+    """A process that leads a session of its own gets the terminal whose file it opens; else it has none."""
+    primary, secondary = os.openpty()
+    lines = [
+        "import asyncio, os",
+        "from callsheet.listener.handlers.process import Process",
+        f"os.setsid(); os.close(os.open({os.ttyname(secondary)!r}, os.O_RDWR))" if at_terminal else "os.setsid()",
+        "async def work():",
+        "    program = Process(['/bin/sh', '-c', 'echo asked > /dev/tty || echo kept away'], None, dict(os.environ))",
+        "    await program.start(b'')",
+        "    await program.wait(20)",
+        "    print((await program.output()).decode())",
+        "asyncio.run(work())",
+    ]
+    try:
+        done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    finally:
+        os.close(primary)
+        os.close(secondary)
+    assert done.stdout.strip().endswith("kept away"), done

@@ -47,14 +47,18 @@ def start(
     stdin: int,
     stdout: int,
 ) -> Started:
-    """In a session of its own. Raises `OSError`; `ValueError` for words no program can get."""
+    """In a process group of its own and without a terminal.
+
+    Raises `OSError`; `ValueError` for words no program can get.
+    """
     path = executable or arguments[0]
     can_spawn = os.sep in path and min(stdin, stdout) >= _STANDARD and _is_here(directory) and _can_spawn()
     if sys.platform != "win32" and can_spawn:
         spawn = os.POSIX_SPAWN_DUP2
         actions = ((spawn, stdin, 0), (spawn, stdout, 1), (spawn, stdout, 2))
+        apart: dict[str, Any] = {"setsid": True} if has_terminal() else {"setpgroup": 0}
         try:
-            pid = os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsid=True, setsigdef=_IGNORED)
+            pid = os.posix_spawn(path, list(arguments), environ, file_actions=actions, setsigdef=_IGNORED, **apart)
         except NotImplementedError:  # no sessions
             pass
         else:
@@ -67,9 +71,26 @@ def start(
         stderr=subprocess.STDOUT,
         cwd=directory,
         env=environ,
-        start_new_session=sys.platform != "win32",
+        start_new_session=has_terminal(),
+        process_group=None if sys.platform == "win32" or has_terminal() else 0,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
+
+
+@lru_cache(maxsize=1)
+def has_terminal() -> bool:
+    """Whether programs could ask at a terminal, from which only a session of their own keeps them.
+
+    Without one a process group does the same. It costs less: Linux shares the processor out by sessions, and makes and
+    schedules a group for each.
+    """
+    if sys.platform == "win32":
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _is_here(directory: str | None) -> bool:
