@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ..language.shape.steps import (
         Assignment,
         LookupDefinition,
+        NamingDefinition,
     )
 
     class Records:
@@ -115,6 +116,9 @@ if TYPE_CHECKING:
 
         @overload
         def get(self, kind: Literal["container"], id: str) -> ContainerDefinition: ...
+
+        @overload
+        def get(self, kind: Literal["naming"], id: str) -> NamingDefinition: ...
 
         @overload
         def get(self, kind: Literal["queue"], id: str) -> QueueDefinition: ...
@@ -191,6 +195,9 @@ if TYPE_CHECKING:
         def find(self, kind: Literal["container"], id: str) -> ContainerDefinition | None: ...
 
         @overload
+        def find(self, kind: Literal["naming"], id: str) -> NamingDefinition | None: ...
+
+        @overload
         def find(self, kind: Literal["queue"], id: str) -> QueueDefinition | None: ...
 
         @overload
@@ -263,6 +270,9 @@ if TYPE_CHECKING:
 
         @overload
         def all(self, kind: Literal["container"]) -> dict[str, ContainerDefinition]: ...
+
+        @overload
+        def all(self, kind: Literal["naming"]) -> dict[str, NamingDefinition]: ...
 
         @overload
         def all(self, kind: Literal["queue"]) -> dict[str, QueueDefinition]: ...

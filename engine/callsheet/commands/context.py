@@ -175,6 +175,7 @@ class Context:
             jq=self.option("jq"),
             query=self.option("query"),
             rich=self._readable,
+            names=self._names,
             color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
             settled=settled,
         )
@@ -183,6 +184,11 @@ class Context:
         from ..richtext import convert
 
         return str(convert(value, format, "markdown", nodes=self.rich_text).value)
+
+    def _names(self, naming: str, ids: list[str]) -> Mapping[str, str]:
+        from .naming import names_of
+
+        return names_of(self, naming, ids)
 
     @cached_property
     def rich_text(self) -> dict[str, NodeDefinition]:

@@ -35,12 +35,9 @@ def _length(total: int | None, most: int | None) -> int | None:
 def _with_bar(context: Context, pages: Iterator[Page], done: int, length: int | None) -> Iterator[Any]:
     import click
 
-    # Without a length there is nothing to fill: the count of items is shown alone.
-    settings: dict[str, Any] = {
-        "length": length or 0,
-        "show_percent": length is not None,
-        "show_eta": length is not None,
-    }
+    # Without a length there is nothing to fill: something moves, and the items are counted.
+    settings: dict[str, Any] = {"length": length} if length is not None else {"iterable": iter(int, 1)}
+    settings |= {"show_percent": length is not None, "show_eta": length is not None}
     with click.progressbar(label="items", file=drawing(context.streams.err), show_pos=True, **settings) as bar:
         bar.update(done)
         for page in pages:

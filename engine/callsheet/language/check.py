@@ -22,7 +22,7 @@ from .checks.needs import need_findings
 from .checks.operations import operation_problems
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, worded
-from .checks.reach import safety_findings
+from .checks.reach import naming_findings, safety_findings
 from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
@@ -176,6 +176,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "service": (address_problems, companion_findings),
         "schema": (partial(schema_problems, known=schemas),),
         "assignment": (case_findings,),
+        "naming": (partial(naming_findings, operations=operations),),
         "source": (source_findings, companion_findings),
         "event": (event_findings,),
         "route": (route_findings,),

@@ -27,6 +27,8 @@ class Column(NamedTuple):
     format: Format = plain
     exact: Format = plain  # the same for csv
     max: int | None = None
+    wrap: bool = False  # goes on in the next line where a terminal is too narrow
+    names: str | None = None  # the naming that makes names of its ids
     whole: bool = False  # what identifies the item: on a terminal cut last, for it is copied from there
 
 
@@ -139,6 +141,8 @@ def from_definition(definition: ColumnDefinition) -> Column:
         column_format(name),
         plain if name in FOR_READERS else column_format(name),
         definition.get("max"),
+        definition.get("wrap", False),
+        definition.get("names"),
     )
 
 

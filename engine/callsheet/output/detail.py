@@ -9,6 +9,7 @@ from ..language.template import TemplateError, evaluate
 from .clean import lines, one_line
 from .columns import Column, from_definition
 from .formats import Format, FormatContext, column_format
+from .names import with_names
 
 if TYPE_CHECKING:
     from ..language.shape.commands import Detail, ViewDefinition
@@ -57,10 +58,13 @@ def detail(
 ) -> Iterator[str]:
     from .table import table
 
+    columns = with_names(columns, [thing], context)
     rows = ((one_line(column.name), one_line(column.format(column.value(thing), context))) for column in columns)
     yield from table(None, ([name, text] for name, text in rows if text), width=width)
     for section in sections:
-        body = [part for item in section.items(thing) for part in _item(item, section, context)]
+        items = section.items(thing)
+        named = section._replace(line=with_names(section.line, items, context))
+        body = [part for item in items for part in _item(item, named, context)]
         while body and not body[-1]:
             body.pop()
         if body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
@@ -21,6 +21,7 @@ class FormatContext(NamedTuple):
     id: str | None = None  # expression: the id of any object
     clock: Callable[[], float] | None = None  # seconds since 1970; absent: the system's
     rich: Callable[[Any, str], str] | None = None  # rich text of a named format → readable text
+    names: Callable[[str, list[str]], Mapping[str, str]] | None = None  # a naming and ids → the names it knows
 
 
 Format = Callable[[Any, FormatContext], str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -25,7 +25,8 @@ class Output:
 
     `view` gives the columns and the id, `id` and `text` are the program's expressions where no view does; `columns`,
     `jq` and `query` are the person's wishes. `width` cuts tables also where there is no terminal; `clock`
-    gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format. The result of a
+    gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format, `names` knows the
+    names of ids in tables. The result of a
     change is `settled`: every column that can be judged beforehand is.
     """
 
@@ -46,13 +47,14 @@ class Output:
         width: int | None = None,
         clock: Callable[[], float] | None = None,
         rich: Callable[[Any, str], str] | None = None,
+        names: Callable[[str, list[str]], Mapping[str, str]] | None = None,
         settled: bool = False,
     ) -> None:
         self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filter = _filter(jq, query)
-        context = FormatContext(text, id, clock, rich)
+        context = FormatContext(text, id, clock, rich, names)
         asked = split(columns) if isinstance(columns, str) else columns
         self._layout = _layout(Columns(view, asked, context, settled=settled), view, context, self._stream)
         self._sections = sections_of(view) if not asked else []

@@ -14,6 +14,7 @@ from . import automatic
 from .clean import lines, one_line
 from .columns import Column, Columns
 from .formats import FormatContext, plain
+from .names import with_names
 
 _SAMPLE = 50  # items that are looked at to choose columns
 _TABLE_COLUMNS = 8
@@ -102,11 +103,15 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     columns, items = _columns(items, layout, _TABLE_COLUMNS)
     if not columns:
         return iter(())
+    if any(column.names for column in columns):
+        items = list(items)
+        columns = with_names(columns, items, layout.context)
     return table(
         [one_line(column.name) for column in columns],
         ([one_line(column.format(column.value(item), layout.context)) for column in columns] for item in items),
         limits=[column.max for column in columns],
         whole=[column.whole for column in columns],
+        wrapped=[column.wrap for column in columns],
         width=layout.width,
         bold=layout.bold,
     )

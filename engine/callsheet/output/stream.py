@@ -52,7 +52,8 @@ class Stream:
             if lines >= height:
                 from click import echo_via_pager
 
-                echo_via_pager(chain(shown, source), color=self.bold or None)
+                # Styles only where the pager is known to show them, which it decides by its own settings.
+                echo_via_pager(chain(shown, source), color=None if self.bold else False)
                 return
         yield from shown
 

@@ -19,24 +19,59 @@ def table(
     *,
     limits: Sequence[int | None] = (),
     whole: Sequence[bool] = (),
+    wrapped: Sequence[bool] = (),
     width: int | None = None,
     bold: bool = False,
 ) -> Iterator[str]:
     """The lines of a table, each with its line break. All cells are held, as the widths depend on them.
 
     Cells must be single lines without control characters. `width` is the terminal's; without one nothing is
-    cut. `limits` are the widest the columns get on a terminal; `whole` columns are cut only where the others cannot
-    make room.
+    cut. `limits` are the widest that columns get where not all fit; `whole` columns are cut only where the others
+    cannot make room, and the text of `wrapped` ones goes on in the next line.
     """
     cells = [[_joined(text) for text in row] for row in rows]
     if header is not None:
         cells.insert(0, [_joined(text) for text in header])
-    if width is not None:
-        _cut(cells, limits, whole, width)
     widths = _widths(cells)
+    if width is not None:
+        widths = _fitted(widths, limits, whole, width)
     for index, row in enumerate(cells):
-        line = _GAP.join(_padded(row, widths)).rstrip()
-        yield f"{BOLD}{line}{PLAIN}\n" if bold and header is not None and index == 0 else f"{line}\n"
+        for part in _lines(row, widths, wrapped):
+            line = _GAP.join(_padded(part, widths)).rstrip()
+            yield f"{BOLD}{line}{PLAIN}\n" if bold and header is not None and index == 0 else f"{line}\n"
+
+
+def _lines(row: Sequence[str], widths: Sequence[int], wrapped: Sequence[bool]) -> Iterator[list[str]]:
+    """The row as it fits: cut, or over several lines."""
+    cells = [
+        broken(text, most) if place < len(wrapped) and wrapped[place] else [shortened(text, most)]
+        for place, (text, most) in enumerate(zip(row, widths, strict=True))
+    ]
+    for number in range(max(map(len, cells))):
+        yield [parts[number] if number < len(parts) else "" for parts in cells]
+
+
+def broken(text: str, width: int) -> list[str]:
+    """The text in lines no wider than `width`, broken between words; a longer word stands alone and is cut."""
+    if display_width(text) <= width:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if display_width(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [piece for line in lines for piece in _pieces(line, width)]
+
+
+def _pieces(word: str, width: int) -> Iterator[str]:
+    """A word that is too long, in parts that fit: an address must not lose its end."""
+    while display_width(word) > width:
+        part = shortened(word, width + 1)[:-1] or word[0]
+        yield part
+        word = word[len(part) :]
+    yield word
 
 
 def display_width(text: str) -> int:
@@ -76,15 +111,21 @@ def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
     return (text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True))
 
 
-def _cut(cells: list[list[str]], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> None:
-    natural = _widths(cells)
-    for index, limit in enumerate(limits):
-        if limit is not None:
-            natural[index] = min(natural[index], max(limit, 1))
+def _fitted(natural: list[int], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> list[int]:
+    """The widths of columns on a terminal: a limit holds only where room is short, and what is left goes to such."""
     room = width - len(_GAP) * (len(natural) - 1)
-    fitted = _fit_widths(natural, whole, room)
-    for row in cells:
-        row[:] = [shortened(text, most) for text, most in zip(row, fitted, strict=True)]
+    if sum(natural) <= room:
+        return natural
+    most = [limits[place] if place < len(limits) else None for place in range(len(natural))]
+    limited = [wide if limit is None else min(wide, max(limit, 1)) for wide, limit in zip(natural, most, strict=True)]
+    spare = room - sum(limited)
+    if spare < 0:
+        return _fit_widths(limited, whole, room)
+    for place, wide in enumerate(natural):
+        more = min(spare, wide - limited[place])
+        limited[place] += more
+        spare -= more
+    return limited
 
 
 def _fit_widths(widths: list[int], whole: Sequence[bool], room: int) -> list[int]:

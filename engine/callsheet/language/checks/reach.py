@@ -75,3 +75,11 @@ def safety_findings(definitions: Definitions, command: Definition, aliases: Mapp
             return
     if said == "destroy" and "confirm" not in command.table and "builtin" not in command.table:
         yield Finding((), "a command that destroys needs 'confirm'")
+
+
+def naming_findings(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Findings:
+    """Names are asked for beside any table, so that nothing but reading will do."""
+    id = operations.get(naming.table["call"], naming.table["call"])
+    operation = definitions.get(("operation", id))
+    if operation is not None and class_of_operation(operation.table) != "read":
+        yield Finding(("call",), f"a naming only reads: {id} does not", (("operation", id),))

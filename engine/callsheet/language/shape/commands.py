@@ -101,7 +101,9 @@ class ColumnDefinition(Shape, total=False):
     name: Required[str]
     value: Required[Expression]
     format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
-    max: Annotated[int, Field(description="Widest it gets on a terminal.")]
+    max: Annotated[int, Field(description="Widest it gets on a terminal that has not room for all.")]
+    wrap: Annotated[bool, Field(description="On a narrow terminal it goes on in the next line instead of being cut.")]
+    names: Annotated[str, reference("naming", description="In tables its ids are shown by their names.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
     needs: Annotated[
         list[Name],

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference
+from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
 from .rules import Rule, Rules
 
 OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
@@ -73,6 +73,22 @@ class LookupDefinition(LookupHere, total=False):
     keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
     on: Annotated[dict[str, LookupHere], keyed_by("deployment", description="Deployment → what differs there.")]
+
+
+class NamingDefinition(Shape, total=False):
+    """How ids in a table become the names that people know them by.
+
+    After the items came, one `call` asks for up to `size` ids; an id that it does not tell stays as it is.
+    """
+
+    call: Required[OperationId]
+    args: Annotated[dict[str, Value], seeing("ids"), Field(description="The operation's parameters; sees `ids`.")]
+    body: Annotated[Value, seeing("ids"), Field(description="Its body; sees `ids`.")]
+    size: Required[Annotated[int, Field(ge=1, description="How many ids one call takes.")]]
+    pattern: Required[Annotated[str, pattern(description="Regular expression: only such values are ids.")]]
+    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
+    id: Required[Annotated[Expression, Field(description="The id of one of them.")]]
+    name: Required[Annotated[Expression, Field(description="Its name.")]]
 
 
 class Case(Shape, total=False):
@@ -188,4 +204,4 @@ RULES: Rules = {
     "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
 }
 
-KINDS: dict[str, Any] = {"lookup": LookupDefinition, "assignment": Assignment}
+KINDS: dict[str, Any] = {"lookup": LookupDefinition, "assignment": Assignment, "naming": NamingDefinition}
