@@ -22,7 +22,7 @@ PATH = "/rest/agile/1.0/board"
 def page(start: int, **more: Any) -> Exchange:
     values = [{"id": start + number, "name": "Crew"} for number in range(2)]
     answer = {"startAt": start, "maxResults": 2, "total": 2000, "values": values}
-    query = ["maxResults=2", f"startAt={start}"] if start else []
+    query = ["maxResults=2", f"startAt={start}"] if start else ["maxResults=100"]
     return exchange("GET", PATH, reply(**{"json": answer, **more}), query=query)
 
 
@@ -52,8 +52,8 @@ def test_nothing_is_said_after_the_end(how: str, shell: Shell) -> None:
         server.trusted = True
         environ = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": EMAIL, "SUITE_TOKEN": TOKEN}
         with shell.start("op", "call", "getAllBoards", "--all", "-o", "ndjson", **environ) as process:
-            while len(server.requests) < 8:
-                assert process.poll() is None
+            while len(server.requests) < 8 and process.poll() is None:
+                pass
             if end is not None:
                 end(process)
             assert process.stderr

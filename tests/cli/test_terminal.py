@@ -36,7 +36,7 @@ def test_long_lists_show_a_bar_where_a_person_watches(tmp_path: Path) -> None:
             ),
             query=query,
         )
-        for at, query in ((0, ["expand=lead"]), (2, ["expand=lead", "startAt=2"]))
+        for at, query in ((0, ["expand=lead", "maxResults=100"]), (2, ["expand=lead", "maxResults=100", "startAt=2"]))
     ]
     with serve(pages, trusted=True) as server:
         environ = {**environment(tmp_path / "home", server.url), "NO_COLOR": "1", "TERM": "xterm"}

@@ -131,7 +131,8 @@ def items(context: Context, request: Request, plan: PagePlan, extent: Extent) ->
 
     most = extent.most
     page: Page | None = None
-    settings: dict[str, Any] = {"size": extent.size, "most": most, "start": extent.start}
+    size = plan.largest if extent.size is None and extent.all else extent.size
+    settings: dict[str, Any] = {"size": size, "most": most, "start": extent.start}
     found = pages(context.client().send, plan, request, **settings)
     for page in with_progress(context, found, most) if extent.all or most is not None else found:
         yield from page.items
@@ -170,7 +171,8 @@ def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:
     """The request for the first page, so that a dry run shows exactly what would be sent."""
     from ..client.pagination.walk import Walk
 
-    walk = Walk(plan, request, size=extent.size, most=extent.most, start=extent.start)
+    size = plan.largest if extent.size is None and extent.all else extent.size
+    walk = Walk(plan, request, size=size, most=extent.most, start=extent.start)
     return walk.request or request
 
 

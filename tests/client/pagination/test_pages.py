@@ -302,12 +302,12 @@ def test_pages_without_progress_end_in_an_error(operation: str, path: str, answe
 
 def test_most_never_asks_for_more_than_is_wanted() -> None:
     script = [
-        get("/v1/token", ["maxResults=50"], {"issues": list(range(50)), "nextPageToken": "a"}),
+        get("/v1/token", ["maxResults=100"], {"issues": list(range(100)), "nextPageToken": "a"}),
         get("/v1/token", ["maxResults=10", "nextPageToken=a"], {"issues": list(range(12)), "nextPageToken": "b"}),
     ]
     with shop(script, text=TEXT) as here:
-        found = list(walk(here, "byToken", most=60))
-    assert [len(page.items) for page in found] == [50, 10]
+        found = list(walk(here, "byToken", most=110))
+    assert [len(page.items) for page in found] == [100, 10]
     assert found[-1].next == "b"
 
 

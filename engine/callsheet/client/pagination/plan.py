@@ -38,7 +38,8 @@ def page_kind(name: str) -> PageKind:
 class PagePlan:
     """`items` and `root` are expressions over a reply's body, `next`, `last` and `total` over body or headers.
 
-    `first` is the number of the first page where pages have numbers.
+    `first` is the number of the first page where pages have numbers. Pages are `usual` long where nothing is said, at
+    most `greatest`, and `largest` where many items are wanted; None: as the service likes.
     """
 
     kind: PageKind
@@ -52,6 +53,7 @@ class PagePlan:
     root: str | None
     usual: int
     greatest: int | None
+    largest: int | None
     reads_headers: bool
     first: int
 
@@ -80,9 +82,15 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
         root=merged.get("root"),
         usual=int(length.get("default") or min(greatest or USUAL, USUAL)),
         greatest=greatest,
+        largest=_smaller(merged.get("largest"), greatest) if length else None,
         reads_headers=merged.get("reads") == "headers",
         first=merged.get("first", 1),
     )
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    known = [number for number in (one, other) if number is not None]
+    return min(known, default=None)
 
 
 def _find_parameter(call: Call, name: str | None) -> OperationParam:

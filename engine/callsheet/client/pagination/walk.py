@@ -107,7 +107,7 @@ class Walk:
         """Never more than is still wanted, and a page's length only where somebody asked for one."""
         size = self.size
         if self.left is not None:
-            size = min(size or self.plan.usual, self.left)
+            size = min(size or self.plan.largest or self.plan.usual, self.left)
         return _with_parameter(self.plan, request, self.plan.size, size)
 
 

@@ -126,6 +126,9 @@ class PaginatorDefinition(Shape, total=False):
     ]
     send: Annotated[str, Field(description="Parameter (query or body) that says where the page starts.")]
     size: Annotated[str, Field(description="Parameter (query or body) for the number of items a page.")]
+    largest: Annotated[
+        int, Field(ge=1, description="The length of a page where many are wanted, unless the operation allows less.")
+    ]
     reads: Annotated[
         Literal["body", "headers"],
         Field(

@@ -1,0 +1,42 @@
+"""Which columns give way on a narrow terminal, and what goes on in the next line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callsheet.output.table import broken, display_width, table
+
+
+def test_a_limit_holds_only_where_room_is_short() -> None:
+    rows = [["A-1", "x" * 70, "open"]]
+    assert "x" * 70 in "".join(table(None, rows, limits=[None, 60, None], width=100))
+    assert "x" * 59 + "…" in "".join(table(None, rows, limits=[None, 60, None], width=71))
+    at_75 = "".join(table(None, rows, limits=[None, 60, None], width=75))
+    assert display_width(at_75.rstrip("\n")) == 75  # what is left goes to what was limited
+
+
+def test_without_a_terminal_nothing_is_cut_or_broken() -> None:
+    rows = [["A-1", "word " * 40]]
+    assert (
+        "".join(table(None, rows, limits=[None, 10], wrapped=[False, True])) == f"A-1  {'word ' * 40}".rstrip() + "\n"
+    )
+
+
+def test_the_other_columns_stay_where_they_are_beside_lines_that_go_on() -> None:
+    shown = "".join(table(["A", "B", "C"], [["1", "one two three", "x"]], wrapped=[False, True, False], width=12))
+    assert shown == "A  B         C\n1  one two   x\n   three\n"
+
+
+@given(st.text(st.sampled_from("ab 日é"), max_size=60), st.integers(min_value=4, max_value=30))
+def test_what_is_broken_into_lines_loses_nothing(text: str, width: int) -> None:
+    lines = broken(text, width)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(display_width(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_an_address_in_a_narrow_column_keeps_its_end(width: int) -> None:
+    url = "https://demo.example/" + "x" * 90 + "/end"
+    assert "".join(broken(f"see {url}", width)).endswith("/end")
