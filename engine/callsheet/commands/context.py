@@ -186,9 +186,11 @@ class Context:
         return str(convert(value, format, "markdown", nodes=self.rich_text).value)
 
     def _names(self, naming: str, ids: list[str]) -> Mapping[str, str]:
-        from .naming import names_of
+        from ..client.request.build import Builder
+        from .naming import Namings
 
-        return names_of(self, naming, ids)
+        builder = Builder(self.catalog, self.site(), self.program)
+        return Namings(self.catalog, builder, self.client(), self.note).names_of(naming, ids)
 
     @cached_property
     def rich_text(self) -> dict[str, NodeDefinition]:

@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
 from ..language.template import evaluate, fill, to_text
 
 if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..client.http.client import Client
+    from ..client.request.build import Builder
     from ..language.shape.steps import NamingDefinition
-    from .context import Context
 
 
-def names_of(context: Context, id: str, values: list[str]) -> dict[str, str]:
-    """Id → name, as far as the service tells; a table is shown with ids rather than not at all."""
-    naming = context.catalog.get("naming", id)
-    ids = [value for value in dict.fromkeys(values) if re.fullmatch(naming["pattern"], value)]
-    found: dict[str, str] = {}
-    try:
-        for start in range(0, len(ids), naming["size"]):
-            found |= _asked(context, naming, ids[start : start + naming["size"]])
-    except CallsheetError as error:
-        context.note(f"ids stand in the place of some names: {error.message}")
-    return found
+class Namings:
+    """The names that a service knows; `note` is told where it does not say them."""
 
+    def __init__(self, catalog: Catalog, builder: Builder, client: Client, note: Callable[[str], None]) -> None:
+        self._catalog = catalog
+        self._builder = builder
+        self._client = client
+        self._note = note
 
-def _asked(context: Context, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
-    from .steps.dispatcher import Dispatcher
+    def names_of(self, id: str, values: list[str]) -> dict[str, str]:
+        """Id → name, as far as the service tells; a table is shown with ids rather than not at all."""
+        naming = self._catalog.get("naming", id)
+        ids = [value for value in dict.fromkeys(values) if re.fullmatch(naming["pattern"], value)]
+        found: dict[str, str] = {}
+        try:
+            for start in range(0, len(ids), naming["size"]):
+                found |= self._asked(naming, ids[start : start + naming["size"]])
+        except CallsheetError as error:
+            self._note(f"ids stand in the place of some names: {error.message}")
+        return found
 
-    dispatcher = Dispatcher(context)
-    request = dispatcher.build(naming["call"], fill(naming.get("args", {}), {"ids": ids}) or {}, _body(naming, ids))
-    answer = dispatcher.everything(naming["call"], request)
-    items: Any = evaluate(naming["items"], answer) if "items" in naming else answer
-    pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items or [])
-    return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
+    def _asked(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
+        items: Any = self._answer(naming, ids)
+        pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items or [])
+        return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
+    def _answer(self, naming: NamingDefinition, ids: list[str]) -> Any:
+        from ..client.pagination.pages import pages
+        from ..client.pagination.plan import plan_of
 
-def _body(naming: NamingDefinition, ids: list[str]) -> Any:
-    return fill(naming["body"], {"ids": ids}) if "body" in naming else None
+        body = fill(naming["body"], {"ids": ids}) if "body" in naming else None
+        request = self._builder.build(naming["call"], fill(naming.get("args", {}), {"ids": ids}) or {}, body)
+        plan = plan_of(self._catalog, self._builder.call(naming["call"]))
+        if plan is not None and "items" not in naming:
+            return [item for page in pages(self._client.send, plan, request) for item in page.items]
+        answer = self._client.send(request).json()
+        return evaluate(naming["items"], answer) if "items" in naming else answer
