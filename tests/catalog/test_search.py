@@ -9,11 +9,12 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.catalog.search import list_operations, search_operations, suggestions
 from callsheet.errors import UsageError
+from support.cases import nobody
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    opened = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    opened = open_catalog("suite", nobody(tmp_path_factory))
     yield opened
     opened.close()
 

@@ -12,10 +12,12 @@ import pytest
 
 from callsheet.cli.main import run
 from support.cases import environment, run_program
+from support.programs import small_program
+from support.waiting import at_most
 
 
-def called(tmp_path: Path, *argv: str) -> tuple[int, str, str]:
-    done = run_program("suite", list(argv), environment(tmp_path / "home", "http://127.0.0.1:9"))
+def called(tmp_path: Path, *argv: str, program: str = "suite") -> tuple[int, str, str]:
+    done = run_program(program, list(argv), environment(tmp_path / "home", "http://127.0.0.1:9"))
     return done.exit, done.stdout.decode(), done.stderr
 
 
@@ -50,7 +52,7 @@ def test_a_missing_argument_is_named(argv: list[str], missing: str, tmp_path: Pa
 
 
 def python(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, **environment(tmp_path / "home", "")}
     return subprocess.run([sys.executable, *arguments], env=environ, capture_output=True, text=True, check=False)
 
 
@@ -92,49 +94,51 @@ def test_a_fault_of_the_program_is_one_line_and_a_traceback_only_for_those_who_a
     assert "Traceback" in verbose.stderr
 
 
-def own(tmp_path: Path) -> Path:
-    directory = tmp_path / "home" / "definitions" / "suite"
-    directory.mkdir(parents=True)
-    return directory
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """The definitions of a small program."""
+    return small_program(tmp_path / "home")
 
 
-def test_a_link_to_nothing_among_the_definitions_is_named(tmp_path: Path) -> None:
-    link = own(tmp_path) / "mine.toml"
+def test_a_link_to_nothing_among_the_definitions_is_named(shop: Path, tmp_path: Path) -> None:
+    link = shop / "mine.toml"
     link.symlink_to(tmp_path / "gone.toml")
-    code, _, err = called(tmp_path, "--help")
+    code, _, err = called(tmp_path, "--help", program="shop")
     assert code == 2
     assert f"{link}: No such file or directory" in err
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_waited_for(shop: Path, tmp_path: Path) -> None:
     if not hasattr(os, "mkfifo"):
         pytest.skip("no named pipes here")
-    os.mkfifo(own(tmp_path) / "mine.toml")
-    code, _, err = called(tmp_path, "--help")
+    os.mkfifo(shop / "mine.toml")
+    with at_most(30):
+        code, _, err = called(tmp_path, "--help", program="shop")
     assert code == 2
     assert "mine.toml: not a file" in err
 
 
-def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
-    (own(tmp_path) / "mine.toml").write_text('\ufeff[view.mine]\nid = "id"\ncolumns = []\n', encoding="utf-8")
-    assert called(tmp_path, "definitions", "show", "view", "mine")[0] == 0
-    (tmp_path / "home" / "definitions" / "suite" / "mine.toml").write_text(
-        '\ufeff[view.mine]\nid = "id"\ncolums = []\n', encoding="utf-8"
-    )
-    assert "mine.toml:3: view" in called(tmp_path, "--help")[2]
+def test_a_byte_order_mark_does_no_harm(shop: Path, tmp_path: Path) -> None:
+    (shop / "mine.toml").write_text('\ufeff[view.mine]\nid = "id"\ncolumns = []\n', encoding="utf-8")
+    assert called(tmp_path, "definitions", "show", "view", "mine", program="shop")[0] == 0
+    (shop / "mine.toml").write_text('\ufeff[view.mine]\nid = "id"\ncolums = []\n', encoding="utf-8")
+    assert "mine.toml:3: view" in called(tmp_path, "--help", program="shop")[2]
 
 
-def test_a_page_of_documentation_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (own(tmp_path) / "mine.toml").write_text('[product.jira]\ndocs = "{slug(nothing)}"\n', encoding="utf-8")
-    code, _, err = called(tmp_path, "--help")
+def test_a_page_of_documentation_that_cannot_be_made_is_told(shop: Path, tmp_path: Path) -> None:
+    product = '[product.things]\ntitle = "Things"\ndocs = "{slug(nothing)}"\n'
+    operation = '[operation.getThing]\nproduct = "things"\nhttp = "GET /thing"\n'
+    (shop / "mine.toml").write_text(product + operation, encoding="utf-8")
+    code, _, err = called(tmp_path, "--help", program="shop")
     assert code == 2
-    assert 'product "jira": docs: ' in err
+    assert 'product "things": docs: ' in err
     assert "'nothing' is not known here" in err
 
 
-def test_many_problems_are_cut_short(tmp_path: Path) -> None:
-    (own(tmp_path) / "mine.toml").write_text("[product.jira]\nremove = true\n", encoding="utf-8")
-    code, _, err = called(tmp_path, "--help")
+def test_many_problems_are_cut_short(shop: Path, tmp_path: Path) -> None:
+    operations = (f'[operation.get{n}]\nproduct = "gone"\nhttp = "GET /{n}"\n' for n in range(200))
+    (shop / "mine.toml").write_text("".join(operations), encoding="utf-8")
+    code, _, err = called(tmp_path, "--help", program="shop")
     assert code == 2
     assert len(err.splitlines()) < 30
     assert "more" in err.splitlines()[-1]
@@ -168,7 +172,7 @@ def test_an_interruption_while_the_program_is_loaded_is_quiet_too(tmp_path: Path
 @pytest.mark.parametrize("argv", [["--help"], ["op", "describe", "getIssue"], ["op", "list"]], ids=" ".join)
 def test_a_full_disk_is_told_in_one_line(argv: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "callsheet", "suite", *argv]
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, **environment(tmp_path / "home", "")}
     with open("/dev/full", "wb") as full:
         done = subprocess.run(command, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1

@@ -10,6 +10,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.sample import body_sample, parameter_sample
 from callsheet.client.request.schema import check_json
 from callsheet.client.request.values import pairs_of
+from support.cases import nobody
 from support.fakes import Definitions
 
 SCHEMAS = """
@@ -117,7 +118,7 @@ def test_parameters(param: dict[str, Any], text: str) -> None:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    opened = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    opened = open_catalog("suite", nobody(tmp_path_factory))
     yield opened
     opened.close()
 

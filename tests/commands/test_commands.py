@@ -13,7 +13,7 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.language.template import evaluate
 from support import published
-from support.cases import environment, load_cases, run_case, run_program
+from support.cases import environment, load_cases, nobody, run_case, run_program
 from support.places import CASES, ROOT
 
 COMMAND_CASES = CASES / "commands"
@@ -34,7 +34,7 @@ def test_command(case: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield catalog
     catalog.close()
 

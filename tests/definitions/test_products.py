@@ -11,12 +11,13 @@ from callsheet.client.http.failure import listed
 from callsheet.client.request.build import Builder
 from callsheet.errors import UsageError
 from callsheet.language.template import evaluate
+from support.cases import nobody
 from support.fakes import FakeSite
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    opened = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    opened = open_catalog("suite", nobody(tmp_path_factory))
     yield opened
     opened.close()
 

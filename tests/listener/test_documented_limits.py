@@ -15,12 +15,13 @@ from callsheet.listener.queue.jetstream import queue as jetstream_queue
 from callsheet.listener.queue.sqlite import queue as sqlite_queue
 from callsheet.listener.queue.worker import Backoff
 from callsheet.listener.verify import keyset
+from support.cases import nobody
 from support.places import ROOT
 
 
 @pytest.fixture(scope="module")
 def definition(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    catalog = open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    catalog = open_catalog("lms", nobody(tmp_path_factory))
     try:
         return catalog.get("listener", "webhook")
     finally:

@@ -18,6 +18,7 @@ from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Json, Request
 from callsheet.client.request.schema import check_json
 from callsheet.errors import UsageError
+from support.cases import nobody
 from support.fakes import FakeSite
 from support.openapi import OpenAPI
 from support.places import ROOT
@@ -72,7 +73,7 @@ published = pytest.mark.skipif(not SPECS.is_dir(), reason="the published documen
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    opened = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    opened = open_catalog("suite", nobody(tmp_path_factory))
     yield opened
     opened.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.build import Builder
-from support.cases import Done, environment, load_cases, run_program
+from support.cases import Done, environment, load_cases, nobody, run_program
 from support.fakes import FakeSite, Kept
 from support.places import CASES
 from support.server import Server, load_exchanges, serve
@@ -32,7 +32,7 @@ FOREIGN_COLUMN = ["--columns", "quzzlewump"]  # near no column of any view
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield catalog
     catalog.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.commands.steps.matching import Candidates, matches
-from support.cases import Done, environment, run_program
+from support.cases import Done, environment, nobody, run_program
 from support.server import Exchange, exchange, reply, serve
 
 BOARDS = {"values": [{"id": 5, "name": "Crew"}], "isLast": True}
@@ -155,9 +155,9 @@ def test_capitals_decide_between_names_that_differ_only_in_them() -> None:
     assert matches(lookup, "RELEASE", Candidates(items, only=False)).items == items
 
 
-def test_what_is_said_about_a_deed_names_what_was_found(tmp_path: Path) -> None:
+def test_what_is_said_about_a_deed_names_what_was_found(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Prompts, and results that name a word which a look-up resolved."""
-    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path)})
+    catalog = open_catalog("suite", nobody(tmp_path_factory))
     for id, command in catalog.all("command").items():
         found = [p["name"].replace("-", "_") for p in command.get("params", ()) if "lookup" in p]
         said = f"{command.get('confirm', '')} {command.get('result', '')}"

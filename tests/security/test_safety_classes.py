@@ -14,7 +14,7 @@ from callsheet.client.request.build import Builder
 from callsheet.client.request.call import call_of
 from callsheet.client.request.model import Body, Form, Json, Raw
 from callsheet.errors import CallsheetError
-from support.cases import environment, run_program
+from support.cases import environment, nobody, run_program
 from support.fakes import FakeSite, Kept
 from support.server import exchange, reply, serve
 
@@ -23,7 +23,7 @@ ORDER = ["local", "read", "write", "destroy"]
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield catalog
     catalog.close()
 

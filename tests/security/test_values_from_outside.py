@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run_literally
-from support.cases import Done, environment
+from support.cases import Done, environment, nobody
 from support.server import Server, exchange, reply, serve
 
 SECRET = "canary-in-a-file"
@@ -129,10 +129,10 @@ def test_a_person_s_own_words_keep_their_meaning(call: Caller, tmp_path: Path) -
     assert "mention" in done.requests[0].body.decode()
 
 
-def test_every_file_is_marked_as_one(tmp_path: Path) -> None:
+def test_every_file_is_marked_as_one(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A parameter that names a file without `@` has the type that keeps others' values out of it."""
     for program in ("suite", "lms"):
-        catalog = open_catalog(program, {"CALLSHEET_HOME": str(tmp_path)})
+        catalog = open_catalog(program, nobody(tmp_path_factory))
         for id, command in catalog.all("command").items():
             for param in command.get("params", ()):
                 named = param.get("metavar", param["name"].upper())

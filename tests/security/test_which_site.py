@@ -13,6 +13,7 @@ from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
 from callsheet.urls import origin
 from support.canary import TOKEN
+from support.cases import nobody
 
 PROFILES = """
 site = "ro"
@@ -50,7 +51,7 @@ METHODS = ["", "pat", "none"]
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    return open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("definitions"))})
+    return open_catalog("suite", nobody(tmp_path_factory))
 
 
 def expected_host(variables: dict[str, str], options: dict[str, Any], active: bool) -> str | None:

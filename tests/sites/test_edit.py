@@ -12,6 +12,7 @@ import tomlkit
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import UsageError
 from callsheet.sites.profiles.edit import editing, put, put_site, remove_site, split_key, typed
+from support.cases import nobody
 
 BEFORE = '# mine\nsite = "work"\n\n[sites.work]\nbase_url = "https://w.org" # here\nrps = 5\n'
 
@@ -120,7 +121,7 @@ def test_a_key_is_split_as_in_toml() -> None:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    opened: Catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home"))})
+    opened: Catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield opened
     opened.close()
 

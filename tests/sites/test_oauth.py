@@ -49,9 +49,7 @@ def sign_in(
 
     `first` happens before, with the page that is to be opened.
     """
-    with shell.start(*options, "--no-browser") as process:
-        assert process.stderr is not None
-        assert process.stdin is not None
+    with shell.running(*options, "--no-browser") as process:
         for line in process.stderr:
             if line.startswith("http"):
                 break
@@ -244,8 +242,7 @@ def test_a_connection_that_says_nothing_does_not_hold_up_the_browser(
 
     thread = threading.Thread(target=connect)
     thread.start()
-    with shell.start(*options, "--no-browser") as process:
-        assert process.stderr is not None
+    with shell.running(*options, "--no-browser") as process:
         url = next(line for line in process.stderr if line.startswith("http")).strip()
         thread.join()
         assert ANSWERED in follow(url).content

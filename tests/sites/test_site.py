@@ -19,6 +19,7 @@ from callsheet.sites.credentials.schemes import Secret
 from callsheet.sites.profiles.choose import ChosenSite, Variables
 from callsheet.sites.site import Site, current_site
 from support.canary import TOKEN
+from support.cases import nobody
 
 PROFILES = """
 site = "work"
@@ -59,7 +60,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    catalog = open_catalog("suite", {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("definitions"))})
+    catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield catalog
     catalog.close()
 

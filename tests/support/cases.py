@@ -59,6 +59,12 @@ def environment(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a person who has nothing; what comes with the package is compiled once for all tests."""
+    cache = tmp_path_factory.getbasetemp() / "shared-cache"
+    return {"CALLSHEET_HOME": str(tmp_path_factory.mktemp("home")), "CALLSHEET_CACHE": str(cache)}
+
+
 def datacenter(home: Path, url: str) -> dict[str, str]:
     """A site with two products, each below a context path of its own."""
     home.mkdir(parents=True, exist_ok=True)

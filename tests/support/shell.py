@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from callsheet.cli.main import run
 from support.canary import GIVEN, PASSWORD, file_leaks, leaks
@@ -25,6 +26,40 @@ class Done:
 
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+class Running:
+    """A program in a thread, with pipes that can be used as those of a `Popen`."""
+
+    def __init__(self, program: str, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+        self.returncode = -1
+        self._stdout = io.StringIO()
+        (its_input, own_input), (own_error, its_error) = os.pipe(), os.pipe()
+        self.stdin, self.stderr = os.fdopen(own_input, "w", encoding="utf-8"), os.fdopen(own_error, encoding="utf-8")
+
+        def work() -> None:
+            with open(its_input, encoding="utf-8") as stdin, open(its_error, "w", encoding="utf-8") as stderr:
+                self.returncode = run(
+                    program, arguments, environ=environ, stdin=stdin, stdout=self._stdout, stderr=stderr
+                )
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stdin.close()
+        self.stderr.close()
+
+    def communicate(self, *, timeout: float) -> tuple[str, str]:
+        """All that it printed. Standard input ends here."""
+        self.stdin.close()
+        told = self.stderr.read()
+        self._thread.join(timeout)
+        assert not self._thread.is_alive(), told
+        return self._stdout.getvalue(), told
 
 
 class Shell:
@@ -69,6 +104,10 @@ class Shell:
         pipe = subprocess.PIPE
         command = [sys.executable, "-W", "error", "-m", "callsheet", self.program, *arguments]
         return subprocess.Popen(command, env=self.variables(variables), stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def running(self, *arguments: str, **variables: str) -> Running:
+        """Beside the test, in this process: what `start` gives, and without the start of an interpreter."""
+        return Running(self.program, arguments, self.variables(variables))
 
     def variables(self, changes: Mapping[str, str]) -> dict[str, str]:
         return {name: value for name, value in {**self.environ, **changes}.items() if value}

@@ -12,6 +12,7 @@ from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.http.client import Client
 from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError
+from support.cases import nobody
 from support.fakes import FakeSite
 from support.places import CASES
 from support.server import exchange, reply, serve
@@ -22,8 +23,7 @@ CASES = tomllib.loads(FILE.read_text(encoding="utf-8"))["case"]
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    home = str(tmp_path_factory.mktemp("home"))
-    found = open_catalog("suite", {"CALLSHEET_HOME": home, "CALLSHEET_CACHE": home})
+    found = open_catalog("suite", nobody(tmp_path_factory))
     yield found
     found.close()
 
