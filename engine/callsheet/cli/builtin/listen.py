@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import socket
-import ssl
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_address, urls
-from .serving import opened, serve, supervise, unheard, withhold, workers_of, writers
+from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
+    from ...listener.workers.assignment import Assignment
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
+    address = parse_address(values["addr"])
+    in_processes(context, address, values.get("workers"), partial(_listen, context, values, address))
+
+
+def _listen(context: Context, values: dict[str, Any], address: ListenAddress, part: Assignment | None) -> None:
     from ...listener.assemble import Assembly
-    from ...listener.workers.assignment import pop_assignment
     from ..main import run_literally
 
-    address = parse_address(values["addr"])
-    count = workers_of(values.get("workers"))
-    environ = context.environ
-    part = pop_assignment(environ) if isinstance(environ, MutableMapping) else None
-    if part is None and count > 1:
-        supervise(context, address, count)
-        return
     with writers(context, part, events=bool(values.get("log"))) as (err, out):
         load_tls = tls_loader(values)
-        if load_tls:
-            load_tls()
         options = options_of(values, address)
         assembly = Assembly(context.catalog, options, dict(context.environ), err, out, run_literally, part)
         with opened(address, part) as sockets:
@@ -97,18 +92,6 @@ def _queue(values: Mapping[str, Any]) -> str | None:
             hint = f"`webhook work --queue` takes --{name}" if name != "inbox" else None
             raise UsageError(f"--queue and --{name} exclude each other", hint=hint)
     return url
-
-
-def tls_loader(values: Mapping[str, Any]) -> Callable[[], ssl.SSLContext] | None:
-    """What reads the certificate, if https is asked for."""
-    certificate, key = values.get("tls-cert"), values.get("tls-key")
-    if certificate is None:
-        if key is not None:
-            raise UsageError("--tls-key needs --tls-cert")
-        return None
-    from ...listener.server.tls import tls_context
-
-    return partial(tls_context, certificate, key)
 
 
 def _announce(

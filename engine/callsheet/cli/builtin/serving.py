@@ -7,9 +7,9 @@ import contextlib
 import os
 import socket
 import ssl
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
@@ -39,7 +39,24 @@ def workers_of(text: str | None) -> int:
     return count
 
 
-def supervise(context: Context, address: ListenAddress | None, count: int) -> None:
+def in_processes(
+    context: Context, address: ListenAddress | None, workers: str | None, run: Callable[[Assignment | None], None]
+) -> None:
+    """Call `run` here, or let a supervisor start the same command as often as `--workers` says.
+
+    A process that a supervisor started has its part of the work.
+    """
+    from ...listener.workers.assignment import pop_assignment
+
+    count = workers_of(workers)
+    part = pop_assignment(context.environ) if isinstance(context.environ, MutableMapping) else None
+    if part is None and count > 1:
+        _supervise(context, address, count)
+    else:
+        run(part)
+
+
+def _supervise(context: Context, address: ListenAddress | None, count: int) -> None:
     """Run the same command `count` times, until all have ended."""
     from ...listener.server.bind import bind_for_workers
     from ...listener.workers.supervisor import Supervisor
@@ -105,6 +122,20 @@ def writers(
         err.close()
         if out is not None:
             out.close()
+
+
+def tls_loader(values: Mapping[str, Any]) -> LoadTls | None:
+    """What reads the certificate, if https is asked for. Raises `UsageError`, also where it cannot be used now."""
+    certificate, key = values.get("tls-cert"), values.get("tls-key")
+    if certificate is None:
+        if key is not None:
+            raise UsageError("--tls-key needs --tls-cert")
+        return None
+    from ...listener.server.tls import tls_context
+
+    load = partial(tls_context, certificate, key)
+    load()
+    return load
 
 
 def withhold(names: Collection[str]) -> None:

@@ -14,8 +14,8 @@ from ...commands.context import Context
 from ...errors import CallsheetError, named
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_address, urls
-from .listen import options_of, tls_loader
-from .serving import workers_of
+from .listen import options_of
+from .serving import tls_loader, workers_of
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly
@@ -71,11 +71,9 @@ def _workers(asked: str | None) -> Iterator[Row]:
 
 
 def _certificate(values: dict[str, Any]) -> Iterator[Row]:
-    load = tls_loader(values)
-    if load is None:
+    if tls_loader(values) is None:
         yield Row("certificate", "skip", "served without TLS")
         return
-    load()
     yield _validity(values["tls-cert"])
 
 

@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from .serving import opened, serve, supervise, unheard, withhold, workers_of, writers
+from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
 
 if TYPE_CHECKING:
     import socket
 
     from ...listener.assemble import Assembly
+    from ...listener.server.bind import ListenAddress
+    from ...listener.workers.assignment import Assignment
 
 WORK = ("routes", "handler", "forward-to")
+_NEED_ADDRESS = {
+    "metrics": "serves health and metrics at that port",
+    "tls-cert": "serves health at that port",
+    "tls-key": "serves health at that port",
+}
 
 
 def work(context: Context, values: dict[str, Any]) -> None:
-    from ...listener.assemble import Assembly
-    from ...listener.server.bind import ListenAddress, parse_address
-    from ...listener.workers.assignment import pop_assignment
-    from ..main import run_literally
-    from .listen import options_of
+    from ...listener.server.bind import parse_address
 
     url = _queue(context, values)
     address = parse_address(values["addr"]) if values.get("addr") else None
-    if address is None and values.get("metrics"):
-        raise UsageError("--metrics needs --addr", hint="--addr :9090 serves health and metrics at that port")
-    count = workers_of(values.get("workers"))
-    environ = context.environ
-    part = pop_assignment(environ) if isinstance(environ, MutableMapping) else None
-    if part is None and count > 1:
-        supervise(context, address, count)
-        return
+    for name, example in _NEED_ADDRESS.items():
+        if address is None and values.get(name):
+            raise UsageError(f"--{name} needs --addr", hint=f"--addr :9090 {example}")
+    in_processes(context, address, values.get("workers"), partial(_work, context, values, url, address))
+
+
+def _work(
+    context: Context, values: dict[str, Any], url: str, address: ListenAddress | None, part: Assignment | None
+) -> None:
+    from ...listener.assemble import Assembly
+    from ...listener.server.bind import ListenAddress
+    from ..main import run_literally
+    from .listen import options_of
+
     # No event is received here, so there is nothing to prove.
     asked = options_of({**values, "queue": None, "insecure": True}, address or ListenAddress())
     options = asked._replace(queue=url, works=True)
     with writers(context, part) as (err, _):
-        assembly = Assembly(context.catalog, options, dict(environ), err, None, run_literally, part)
+        load_tls = tls_loader(values)
+        assembly = Assembly(context.catalog, options, dict(context.environ), err, None, run_literally, part)
         with opened(address, part) as sockets:
             if address is not None and (part is None or part.announces):
                 with unheard():
-                    _announce(context, assembly, sockets)
+                    _announce(context, assembly, sockets, "https" if load_tls else "http")
             withhold(assembly.context.hidden)
-            serve(assembly, sockets, part)
+            serve(assembly, sockets, part, load_tls)
 
 
 def _queue(context: Context, values: dict[str, Any]) -> str:
@@ -57,9 +67,9 @@ def _queue(context: Context, values: dict[str, Any]) -> str:
     return url
 
 
-def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket]) -> None:
+def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket], scheme: str) -> None:
     from ...listener.server.bind import urls
 
-    for url in urls(sockets, "http"):
+    for url in urls(sockets, scheme):
         pages = sorted(assembly.app.pages)
         context.note(f"serving {url if url.startswith('unix:') else '  '.join(url + page for page in pages)}")

@@ -79,6 +79,14 @@ def _bind_one(host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(name)
+    except OSError:
+        sock.close()
+        raise
+    return _listening(sock)
+
+
+def _listening(sock: socket.socket) -> socket.socket:
+    try:
         sock.listen(BACKLOG)
     except OSError:
         sock.close()
@@ -130,12 +138,10 @@ def _bind_unix(path: str) -> socket.socket:
         _remove_stale(path)
         sock.bind(path)
         os.chmod(path, 0o660)
-        sock.listen(BACKLOG)
     except OSError:
         sock.close()
         raise
-    sock.setblocking(False)  # noqa: FBT003 - its only form
-    return sock
+    return _listening(sock)
 
 
 def _remove_stale(path: str) -> None:

@@ -53,7 +53,7 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
     host = urlsplit(url).hostname or ""
     client = httpx.AsyncClient(
         follow_redirects=False,
-        timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+        timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT),  # all else is in the time for the whole answer
         trust_env=not is_loopback(host),
         headers={"accept": "application/json", "accept-encoding": "identity"},
     )

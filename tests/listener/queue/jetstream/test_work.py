@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import signal
+import ssl
 import sys
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from support.listening import event, run, until
+from support.listening import PATIENCE, event, run, until
 from support.nats import Crew, nats_server, needs_server, ready
+from support.tls import Authority
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 QUICK = '[listener.webhook]\nbackoff = "200ms"\n[queue.jetstream]\nlease = "3s"\n'
@@ -77,13 +80,27 @@ def test_a_worker_without_its_server_is_not_ready_until_it_is_back(tmp_path: Pat
 def test_several_processes_share_the_work_and_answer_for_each_other(tmp_path: Path) -> None:
     script(tmp_path / "slow", "echo $EVENT_ID >> got")
     with nats_server(tmp_path) as server, Crew(tmp_path, server, SLOW, QUICK) as crew:
-        listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0", "--metrics", "--workers", "2")
+        authority = Authority(tmp_path)
+        given = (
+            "--addr",
+            "127.0.0.1:0",
+            "--metrics",
+            "--workers",
+            "2",
+            "--tls-cert",
+            authority.certificate("localhost"),
+        )
+        listener, worker = crew.listener(), crew.worker(*map(str, given))
         ready(listener, worker)
         worker.logged("ready: 2 workers")
+        pages = f"https://localhost:{worker.port}"
+        assert f"serving {pages.replace('localhost', '127.0.0.1')}/health" in worker.err
+        trusting = ssl.create_default_context(cafile=str(authority.bundle))
         assert {listener.post(event(str(number))).status for number in range(30)} == {200}
         until(lambda: handled(tmp_path) == {str(number): 1 for number in range(30)}, "each once")
         for _ in range(4):
-            page = worker.request("GET", "/metrics").body
+            with urllib.request.urlopen(f"{pages}/metrics", context=trusting, timeout=PATIENCE) as answer:
+                page = answer.read()
             assert b'listener_handler_duration_seconds_count{handler="slow/1",result="succeeded"} 30.0' in page
         assert worker.stop() == 0
         assert crew.inbox("list") == []
@@ -93,6 +110,10 @@ def test_several_processes_share_the_work_and_answer_for_each_other(tmp_path: Pa
     ("words", "said"),
     [
         (("--metrics",), "--metrics needs --addr"),
+        (("--tls-cert", "x.pem"), "--tls-cert needs --addr"),
+        (("--tls-key", "x.pem"), "--tls-key needs --addr"),
+        (("--addr", "127.0.0.1:0", "--tls-key", "x.pem"), "--tls-key needs --tls-cert"),
+        (("--addr", "127.0.0.1:0", "--tls-cert", "x.pem"), "--tls-cert: x.pem: No such file"),
         (("--addr", "bad"), "--addr: 'bad' is not a valid address"),
         (("--workers", "none"), "--workers: 'none' is not a number"),
         (("--forward-to", "nowhere"), "nowhere"),
