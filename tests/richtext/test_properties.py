@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, reject, settings
 from hypothesis import strategies as st
 
 from callsheet.errors import UsageError
+from callsheet.richtext.tree import NO_ATTRS, NO_CONTENT
 from support import document_schema
 from support.richtext import converted, to_adf, to_markdown, visible
 
@@ -279,3 +280,10 @@ def test_ordinary_text_stays_text(source: str) -> None:
     document = to_adf(source)
     assert document["content"] == [{"type": "paragraph", "content": [{"type": "text", "text": source}]}]
     assert to_markdown(document).strip().replace("\\", "") == source.replace("\\", "")
+
+
+@settings(QUICK, max_examples=60)
+@given(MARKDOWN, st.sampled_from(["adf", "storage", "wiki", "markdown"]))
+def test_what_all_texts_share_stays_empty(markdown: str, to_format: str) -> None:
+    converted(markdown, "markdown", to_format)
+    assert (NO_ATTRS, NO_CONTENT) == ({}, [])

@@ -167,7 +167,9 @@ def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | N
     from .adf import Writer
     from .normalise import fit
 
-    return Writer(rules, consume=True).document(fit(tree, rules, losses))
+    fitted = fit(tree, rules, losses)
+    tree.content = []  # so that its nodes go as they are written
+    return Writer(rules, consume=True).document(fitted)
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:

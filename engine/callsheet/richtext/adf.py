@@ -189,7 +189,7 @@ class Writer:
         self.counts: dict[str, int] = {}
 
     def document(self, root: Node) -> DocumentNode:
-        return {"version": 1, "type": "doc", "content": [self.node(child) for child in root.content]}
+        return {"version": 1, "type": "doc", "content": self._children(root)}
 
     def node(self, node: Node) -> DocumentNode:
         if node.kind == "text":
@@ -209,9 +209,16 @@ class Writer:
 
     def _children(self, node: Node) -> list[DocumentNode]:
         children = node.content
-        if self.consume:
-            node.content = []
-        return [self.node(child) for child in children]
+        if not self.consume:
+            return [self.node(child) for child in children]
+        node.content = []
+        if len(children) == 1:
+            return [self.node(children.pop())]  # a list that grows would take half as much again
+        children.reverse()
+        written: list[DocumentNode] = []
+        while children:
+            written.append(self.node(children.pop()))
+        return written
 
     def mark(self, mark: Mark) -> DocumentMark:
         form, attrs = form_of(self.rules, mark.kind, mark.attrs) or (self.rules.forms[mark.kind][0], {})
