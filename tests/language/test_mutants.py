@@ -60,6 +60,8 @@ COMMANDS = [
     ["orders", "look", "7", "--state", "open"],
     ["orders", "redo", "7", "--dry-run"],
     ["orders", "redo", "7"],
+    ["orders", "pay", "7", "8"],
+    ["orders", "pay", "7", "8", "--dry-run"],
     ["op", "call", "listOrders", "--all"],
     ["op", "call", "createOrder", "-d", '{"sku": "A-1"}', "--dry-run"],
     ["definitions", "show", "command", "orders list"],

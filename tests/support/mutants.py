@@ -264,7 +264,7 @@ def _shadowed(spot: _Spot) -> Iterator[Mutant]:
 
 
 def _unreachable(spot: _Spot) -> Iterator[Mutant]:
-    if spot.place.schema.get("title") in ("StepDefinition", "Case"):
+    if spot.place.schema.get("title") in ("StepDefinition", "ItemStep", "Case"):
         yield spot.inside("unreachable", lambda table: table.update(when="`false`"), "when false", ("when",))
     if spot.place.schema.get("title") == "Param" and spot.kind == "command":
         for name in ("output", "site", "max"):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..terminal import drawing
 
 if TYPE_CHECKING:
     from ..client.pagination.walk import Page
     from .context import Context
+
+Thing = TypeVar("Thing")
+_MANY = 10
 
 
 def with_progress(context: Context, pages: Iterable[Page], most: int | None) -> Iterator[Page]:
@@ -19,6 +22,19 @@ def with_progress(context: Context, pages: Iterable[Page], most: int | None) -> 
         yield page
         if page.next is not None and _is_watched(context):
             yield from _with_bar(context, rest, len(page.items), _length(page.total, most))
+
+
+def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterator[Thing]:
+    """Things that are done one after another, with a bar where there are many of them; nothing is printed meanwhile."""
+    if total < _MANY or not context.streams.err.isatty() or context.option("quiet") or context.option("dry-run"):
+        yield from things
+        return
+    import click
+
+    with click.progressbar(length=total, label="items", file=drawing(context.streams.err), show_pos=True) as bar:
+        for thing in things:
+            yield thing
+            bar.update(1)
 
 
 def _is_watched(context: Context) -> bool:

@@ -36,7 +36,7 @@ def run_in_batches(
             answers.append(act(inner))
         except CallsheetError as error:
             if failed is not None and len(items) > batch["size"] and not isinstance(error, RateLimited):
-                problems.append(f"{_names(inner['batch'])}: {error.message}")
+                problems.append(f"{names_of(inner['batch'])}: {error.message}")
                 continue
             raise partial_failure(error, items, start, batch, scope) if start or changed else error from None
     if problems and failed is not None:
@@ -58,18 +58,18 @@ def partial_failure(
     message = fill_text(batch["done"], {**scope, "done": done, "total": len(items)})
     error.message = f"{message} before failing: {error.message}"
     error.args = (error.message,)
-    finished = [f"done: {_names(items[:done])}"] if done else []
-    error.details = (*error.details, *finished, f"not done: {_names(items[done:])}")
+    finished = [f"done: {names_of(items[:done])}"] if done else []
+    error.details = (*error.details, *finished, f"not done: {names_of(items[done:])}")
     return error
 
 
-def _names(items: list[Any]) -> str:
-    names = [_name(item) for item in items]
+def names_of(items: list[Any]) -> str:
+    names = [name_of(item) for item in items]
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
 
 
-def _name(item: Any) -> str:
+def name_of(item: Any) -> str:
     if isinstance(item, dict):
         item = next((item[key] for key in ("key", "filename", "title", "name", "id") if item.get(key)), item)
     return to_text(item)

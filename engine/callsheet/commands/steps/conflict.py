@@ -9,7 +9,7 @@ from ...language.template import evaluate, fill
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import OnConflict, StepDefinition
+    from ...language.shape.steps import ItemStep, OnConflict, StepDefinition
     from .dispatcher import Dispatcher
 
 
@@ -20,11 +20,11 @@ class RunningCommand(Protocol):
     scope: dict[str, Any]
     dispatcher: Dispatcher
 
-    def act(self, step: StepDefinition, scope: dict[str, Any], *, final: bool) -> Any: ...
-    def request(self, step: StepDefinition, scope: dict[str, Any]) -> Request: ...
+    def act(self, step: ItemStep, scope: dict[str, Any], *, final: bool) -> Any: ...
+    def request(self, step: ItemStep, scope: dict[str, Any]) -> Request: ...
 
 
-def on_conflict(run: RunningCommand, step: StepDefinition, scope: dict[str, Any], error: Conflict) -> Any:
+def on_conflict(run: RunningCommand, step: ItemStep, scope: dict[str, Any], error: Conflict) -> Any:
     """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
     rule = step["on_conflict"]
     source = next(other for other in run.steps if _binds(other, rule["step"]))

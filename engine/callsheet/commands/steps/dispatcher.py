@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -28,15 +29,23 @@ class Dispatcher:
         self.dry = bool(context.option("dry-run"))
         self.resolve = self.dry and bool(context.option("resolve"))
         self.builder = builder(context)
+        self._building = threading.Lock()
 
     def build(
         self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[FileToSend] = ()
     ) -> Request:
-        request: Request = self.builder.build(operation, arguments, body, files)
+        with self._building:
+            request: Request = self.builder.build(operation, arguments, body, files)
         return request
 
     def safety(self, operation: str) -> str:
         return str(self.builder.call(operation).safety)
+
+    def may_repeat(self, operation: str) -> bool:
+        """Whether an operation may be sent twice without doing more than once: several may be under way at a time."""
+        from ...client.http.retry import IDEMPOTENT
+
+        return self.builder.call(operation).method in IDEMPOTENT
 
     def check(self, request: Request) -> None:
         """Refuse what the policy denies, and ask where it wants that; a dry run sends nothing and goes on."""

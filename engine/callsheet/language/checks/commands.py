@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
@@ -20,7 +20,8 @@ Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
-STEP_VERBS = ("call", "edit", "fail")
+ITEM_VERBS = ("call", "edit", "fail")
+STEP_VERBS = (*ITEM_VERBS, "each")
 # What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
 RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
@@ -91,20 +92,30 @@ class Checker:
         self.single = {identifier(param["name"]) for param in params if _is_single(param)}
         yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
         if "call" in table:
-            yield from self._step({key: table[key] for key in ACTION if key in table}, names, at, {})
-        bound: dict[str, int] = {}
-        for place, step in enumerate(table.get("step", ())):
-            yield from self._step(step, names, (*at, "step", place), bound)
+            yield from self._step({key: table[key] for key in ACTION if key in table}, names, at, {}, STEP_VERBS)
+        names = yield from self._steps(table.get("step", ()), names, (*at, "step"), {})
+        yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
+        yield from self._convert(table, names, (*at, "convert"))
+
+    def _steps(
+        self, steps: Any, names: Names, at: Path, bound: dict[str, int], verbs: tuple[str, ...] = STEP_VERBS
+    ) -> Generator[tuple[Any, ...], None, Names]:
+        """Returns the names that are known after the steps."""
+        for place, step in enumerate(steps):
+            yield from self._step(step, names, (*at, place), bound, verbs)
             new = step.get("as", ())
             added = set(new) if isinstance(new, dict) else {new} if new else set()
             for name in sorted(added & RESERVED):
-                yield (*at, "step", place, "as"), f"expressions see something else as {name!r}: give it another name"
+                yield (*at, place, "as"), f"expressions see something else as {name!r}: give it another name"
             bound.update(dict.fromkeys(added, place))
-            names = names | added
-            self.single -= added
-            self.choices = {name: words for name, words in self.choices.items() if name not in added}
-        yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
-        yield from self._convert(table, names, (*at, "convert"))
+            names = self._known(names, added)
+        return names
+
+    def _known(self, names: Names, added: Names) -> Names:
+        """With names that may hide parameters."""
+        self.single -= added
+        self.choices = {name: words for name, words in self.choices.items() if name not in added}
+        return names | added
 
     def _params(self, table: dict[str, Any], names: Names) -> Problems:
         for place, param in enumerate(table.get("params", ())):
@@ -136,11 +147,13 @@ class Checker:
         if convert is not None and "{" not in convert and convert not in self.converters:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
-    def _step(self, step: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
-        does = [verb for verb in STEP_VERBS if verb in step]
+    def _step(
+        self, step: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int], verbs: tuple[str, ...]
+    ) -> Problems:
+        does = [verb for verb in verbs if verb in step]
         if len(does) != 1:
             several = f"has {'both ' if len(does) == 2 else ''}{' and '.join(does)}, expected one of them"
-            given = several if does else f"needs one of: {', '.join(STEP_VERBS)}"
+            given = several if does else f"needs one of: {', '.join(verbs)}"
             yield at, given
         inner = names | {"batch", "item"} if "batch" in step else names
         for key in _PLACEHOLDERS:
@@ -149,19 +162,36 @@ class Checker:
             )
         if "when" in step:
             yield from _unknown(roots(step["when"]), names, (*at, "when"))
-        if "batch" in step:
-            items = step["batch"]["items"]
-            yield from _unknown(roots(items), names, (*at, "batch", "items"))
-            if items.strip() in self.single:
-                yield (
-                    (*at, "batch", "items"),
-                    f"{items!r} is one value, not a list: the parameter needs `multiple`",
-                )
-            yield from _unknown(names_in(step["batch"]["done"]), names | {"done", "total"}, (*at, "batch", "done"))
+        for key in ("batch", "each"):
+            if key in step:
+                yield from self._list(step[key], names, (*at, key))
+        if "each" in step:
+            yield from self._each(step["each"], names, (*at, "each"), bound)
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "call" in step:
             yield from self.arguments(step, at)
+
+    def _list(self, table: dict[str, Any], names: Names, at: Path) -> Problems:
+        items = table["items"]
+        yield from _unknown(roots(items), names, (*at, "items"))
+        if items.strip() in self.single:
+            yield (*at, "items"), f"{items!r} is one value, not a list: the parameter needs `multiple`"
+        yield from _unknown(names_in(table["done"]), names | {"done", "total"}, (*at, "done"))
+
+    def _each(self, each: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
+        """What its steps name is known in them alone."""
+        item = each.get("item", "item")
+        if item in RESERVED or not item.isidentifier():
+            why = "expressions see something else by that name" if item in RESERVED else "it cannot be written there"
+            yield (*at, "item"), f"{item!r} cannot name an item in expressions: {why}"
+        single, choices = set(self.single), self.choices
+        inner = self._known(names, {item})
+        inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
+        yield from _unknown(names_in(each.get("result")), inner, (*at, "result"))
+        if not any("call" in step for step in each["step"]):
+            yield (*at, "step"), "nothing is called for an item"
+        self.single, self.choices = single, choices
 
     def _on_conflict(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
@@ -184,7 +214,7 @@ class Checker:
         yield from self._values(operation, given, at)
         bodies = [here.get("body") for here in self._variants(operation) if not here.get("unavailable")]
         for key in ("body", "over", "files"):
-            if key in step and bodies and not any(bodies):
+            if key in step and bodies and all(body is None for body in bodies):
                 yield (*at, key), f"{step['call']} takes no body", about
         schema = operation.get("body", {}).get("schema")
         if schema and "body" in step and "on" not in operation:

@@ -176,8 +176,8 @@ class Edit(Shape, total=False):
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
 
 
-class StepDefinition(Bound, Action, total=False):
-    """One thing a command does: a `call`, an `edit` or a `fail`."""
+class ItemStep(Bound, Action, total=False):
+    """One thing that is done: a `call`, an `edit` or a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
@@ -187,18 +187,40 @@ class StepDefinition(Bound, Action, total=False):
     code: Code
 
 
+class Each(Shape, total=False):
+    """Steps for every item of a list. Where one fails, the others go on, and the command tells of it at the end.
+
+    Several are under way at once where each operation may be repeated by its method.
+    """
+
+    items: Required[Annotated[Expression, Field(description="The list.")]]
+    item: Annotated[Name, Field(description="What an item is called in its steps. Default: item.")]
+    name: Annotated[Expression, Field(description="Of an item: how errors name it. Default: its key, name or id.")]
+    step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is done for one item, in order.")]]
+    result: Annotated[Value, Field(description="What stands for an item in the answer. Default: its last answer.")]
+    done: Required[Annotated[Template, Field(description="What is told where some failed; sees done and total.")]]
+
+
+class StepDefinition(ItemStep, total=False):
+    """One thing a command does: a `call`, an `edit` or a `fail`, or steps for `each` item of a list."""
+
+    each: Each
+
+
 _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "tolerate")
+
+_OF_A_STEP = (
+    *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
+    Rule("hint", needs=("fail",)),
+    Rule("code", needs=("fail",)),
+    Rule("save", without=("value", "limit", "on_conflict")),
+    Rule("on_conflict", without=("batch",)),
+)
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
-    "StepDefinition": (
-        *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
-        Rule("as", needs=("call", "edit")),
-        Rule("hint", needs=("fail",)),
-        Rule("code", needs=("fail",)),
-        Rule("save", without=("value", "limit", "on_conflict")),
-        Rule("on_conflict", without=("batch",)),
-    ),
+    "StepDefinition": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "each"))),
+    "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit"))),
     "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
     "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),

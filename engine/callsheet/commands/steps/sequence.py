@@ -1,0 +1,271 @@
+"""Steps taken in order, in one scope: those of a whole command, or those for one item of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
+from ...language.safety import CHANGES
+from ...language.template import evaluate, fill, to_text
+from ..execute import Extent
+from .batch import groups, run_in_batches
+from .conflict import on_conflict
+from .dispatcher import ONE_PAGE, Dispatcher
+from .each import WORKERS, run_for_each
+from .overlay import overlaid
+from .rich_text import edited
+from .unknown import Unknown
+
+if TYPE_CHECKING:
+    from ...client.request.model import Request
+    from ...language.shape.steps import Each, ItemStep, StepDefinition
+    from ..context import Context
+
+Scope = dict[str, Any]
+
+CODES: dict[str, type[CallsheetError]] = {
+    kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
+}
+HELD = object()  # the answer to a request that was printed instead of sent
+
+
+class StepRun:
+    """Some steps on their way. `steps` are all that have names here, `scope` what expressions see.
+
+    `answer` is that of the last call, and `failures` are what is told at the end, since it did not stop the rest.
+    """
+
+    def __init__(self, context: Context, dispatcher: Dispatcher, steps: list[StepDefinition], scope: Scope) -> None:
+        self.context = context
+        self.dispatcher = dispatcher
+        self.steps = steps
+        self.scope = scope
+        self.named_files: frozenset[Any] = frozenset()  # paths that a person gave
+        self.answer: Any = None
+        self.answered = False
+        self.tolerated: list[CallsheetError] = []
+        self.failures: list[CallsheetError] = []
+
+    def fill(self, value: Any, scope: Mapping[str, Any] | None = None) -> Any:
+        return fill(value, self.scope if scope is None else scope)
+
+    def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
+        return "when" not in step or _true(evaluate(step["when"], self.scope if scope is None else scope))
+
+    def note(self, text: str) -> None:
+        self.context.note(text)
+
+    def fail(self, step: ItemStep) -> None:
+        if self.wanted(step):
+            hint = self.fill(step["hint"]) if "hint" in step else None
+            raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
+
+    def take_all(self, steps: Sequence[StepDefinition]) -> None:
+        """Ends early after failures in the steps of items, lest what follows is done to all of them."""
+        for place, step in enumerate(steps):
+            self._take(step, steps[place + 1 :])
+            if "each" in step and self.failures:
+                return
+        if self.tolerated and not self.answered:
+            raise self.tolerated[0]
+
+    def _take(self, step: StepDefinition, following: Sequence[StepDefinition]) -> None:
+        if "fail" in step:
+            self.fail(step)
+        elif not self.wanted(step):
+            return
+        elif "edit" in step:
+            self._bind(step, edited(self.context, self.fill(step["edit"])))
+        else:
+            final = self.is_final(following)
+            self._check_all(step, following)
+            self._act_on(step, final=final)
+
+    def is_final(self, following: Sequence[StepDefinition]) -> bool:
+        """Whether nothing is called after this: what such a step asks for is what a dry run is about."""
+        return not any(acts(later) and self.wanted(later) for later in following)
+
+    def _act_on(self, step: StepDefinition, *, final: bool) -> None:
+        try:
+            self._bind(step, self._each(step, final=final) if "each" in step else self._call(step, final=final))
+        except CallsheetError as error:
+            if "tolerate" not in step:
+                raise
+            self.tolerated.append(error)
+            self.note(str(self.fill(step["tolerate"], {**self.scope, "error": error.message})))
+            self._bind(step, None)
+        else:
+            self.answered = True
+
+    def _check_all(self, step: StepDefinition, following: Sequence[StepDefinition]) -> None:
+        """Before something is changed, build what is to be sent: this step, and later ones as far as is known."""
+        if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
+            scope = dict(self.scope)
+            for each in [step, *following]:
+                self._check(each, scope)
+
+    def _check(self, step: StepDefinition, scope: Scope) -> None:
+        if "each" in step and self.wanted(step, scope):
+            for item in self._items(step["each"]["items"], scope):
+                inner = {**scope, _item_name(step["each"]): item}
+                for part in step["each"]["step"]:
+                    self._check(cast("StepDefinition", part), inner)
+        elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
+            for part_scope in self._parts(step, scope):
+                self.dispatcher.check(self.request(step, part_scope))
+        scope.update(_bound(step, HELD))
+
+    def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
+        if "batch" not in step:
+            return [scope]
+        return [inner for _, inner in groups(self._items(step["batch"]["items"], scope), step["batch"], scope)]
+
+    def _bind(self, step: ItemStep, answer: Any) -> None:
+        self.scope.update(_bound(step, answer))
+        self.answer = answer
+
+    def _each(self, step: StepDefinition, *, final: bool) -> Any:
+        each = step["each"]
+        parallel = not self.dispatcher.dry and all(map(self.dispatcher.may_repeat, calls_of(step)))
+        answers, failure = run_for_each(
+            self.context,
+            self._items(each["items"], self.scope),
+            lambda item: ItemRun(self, each, item, final=final),
+            each,
+            self.scope,
+            workers=WORKERS if parallel else 1,
+        )
+        if failure is not None:
+            self.failures.append(failure)
+        return _sent(answers)
+
+    def _call(self, step: ItemStep, *, final: bool) -> Any:
+        if "batch" not in step:
+            return self.act(step, self.scope, final=final)
+        goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
+        answers = run_in_batches(
+            self._items(step["batch"]["items"], self.scope),
+            step["batch"],
+            self.scope,
+            lambda scope: self.act(step, scope, final=final),
+            goes_on,
+            changed=self.context.changed,
+        )
+        return _sent(answers)
+
+    def _items(self, expression: str, scope: Scope) -> list[Any]:
+        things = evaluate(expression, scope)
+        if isinstance(things, Unknown):
+            return [things]
+        if things is not None and not isinstance(things, list):
+            raise CallsheetError(f"{expression} is not a list: {to_text(things)[:100]}")
+        return things or []
+
+    def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
+        """The answer of one call, `HELD` where it was printed instead of sent."""
+        request = self.request(step, scope)
+        extent = self._extent(step, scope, final=final)
+        if self.dispatcher.held_back(request, final=final):
+            self.dispatcher.print(step["call"], request, extent)
+            return HELD
+        if "save" in step:
+            path = str(self.fill(step["save"], scope))
+            return self.dispatcher.save(request, path, named=path in self.named_files)
+        if final and self.streams(step, request, extent):
+            return None
+        answer = self._send(step, request, extent, scope)
+        return evaluate(step["value"], answer) if "value" in step else answer
+
+    def streams(self, step: ItemStep, request: Request, extent: Extent) -> bool:
+        """Whether the answer was printed as its pages came."""
+        del step, request, extent
+        return False
+
+    def last_extent(self) -> Extent:
+        """How much of a list the last call asks for."""
+        return ONE_PAGE
+
+    def _extent(self, step: ItemStep, scope: Scope, *, final: bool) -> Extent:
+        if "limit" in step:
+            limit = self.fill(step["limit"], scope)
+            return Extent(most=limit) if limit is not None else ONE_PAGE
+        return self.last_extent() if final else ONE_PAGE
+
+    def _send(self, step: ItemStep, request: Request, extent: Extent, scope: Scope) -> Any:
+        try:
+            return self.dispatcher.answer(step["call"], request, extent)
+        except Conflict as error:
+            if "on_conflict" not in step:
+                raise
+            return on_conflict(self, step, scope, error)
+
+    def request(self, step: ItemStep, scope: Scope) -> Request:
+        body = self.fill(step.get("body"), scope)
+        for layer in step.get("over", ()):
+            body = overlaid(body, self.fill(layer, scope))
+        files = self.fill(step.get("files", []), scope) or []
+        arguments = self.fill(step.get("args", {}), scope) or {}
+        return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
+
+
+class ItemRun(StepRun):
+    """The steps for one item of a list, beside those for others: what they note is told in the order of the list."""
+
+    def __init__(self, whole: StepRun, each: Each, item: Any, *, final: bool) -> None:
+        scope = {**whole.scope, _item_name(each): item}
+        self._own = cast("list[StepDefinition]", each["step"])
+        super().__init__(whole.context, whole.dispatcher, [*whole.steps, *self._own], scope)
+        self.named_files = whole.named_files
+        self.item = item
+        self.notes: list[str] = []
+        self._each_of = each
+        self._final = final
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def is_final(self, following: Sequence[StepDefinition]) -> bool:
+        return self._final and super().is_final(following)
+
+    def run(self) -> Any:
+        """What stands for the item in the answer of the whole step."""
+        self.take_all(self._own)
+        if self.failures:
+            raise self.failures[0]
+        if self.answer is HELD or "result" not in self._each_of:
+            return self.answer
+        return self.fill(self._each_of["result"])
+
+
+def acts(step: StepDefinition) -> bool:
+    return "call" in step or "each" in step
+
+
+def calls_of(step: StepDefinition) -> list[str]:
+    """The operations that a step calls, for items too."""
+    parts: list[ItemStep] = [step, *(step["each"]["step"] if "each" in step else ())]
+    return [part["call"] for part in parts if "call" in part]
+
+
+def _item_name(each: Each) -> str:
+    return each.get("item", "item")
+
+
+def _sent(answers: list[Any]) -> Any:
+    """The answers to what was sent; `HELD` where nothing was."""
+    if answers and all(answer is HELD for answer in answers):
+        return HELD
+    return [answer for answer in answers if answer is not HELD and answer is not None]
+
+
+def _bound(step: ItemStep, answer: Any) -> Scope:
+    """What a step's answer is called further down, and its value there."""
+    name = step.get("as")
+    if isinstance(name, dict):
+        return {key: Unknown(key) if answer is HELD else evaluate(part, answer) for key, part in name.items()}
+    return {name: Unknown(name) if answer is HELD else answer} if name else {}
+
+
+def _true(value: Any) -> bool:
+    return not (value is None or value is False or value in ("", [], {}))

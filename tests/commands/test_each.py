@@ -1,0 +1,267 @@
+"""Steps for every item of a list: what is sent, what is told, and what a dry run shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.language import layers, programs
+from support.cases import Done, run_program
+from support.places import DEFINITIONS
+from support.server import Exchange, exchange, reply, serve
+
+SHOP = """
+[program.demo]
+title = "A shop"
+prefix = "DEMO"
+id = "id"
+options = [
+  { name = "output", short = "o" }, { name = "dry-run", kind = "flag" }, { name = "resolve", kind = "flag" },
+  { name = "yes", kind = "flag" }, { name = "base-url" },
+]
+
+[auth.none]
+title = "Nothing"
+scheme = "none"
+
+[deployment.cloud]
+title = "Cloud"
+method = "none"
+
+[service.shop]
+title = "Shop"
+
+[product.shop]
+title = "Shop"
+service = "shop"
+errors = "message"
+
+[operation.findOrders]
+product = "shop"
+http = "GET /orders"
+params = [{ name = "state" }]
+
+[operation.getOrder]
+product = "shop"
+http = "GET /orders/{id}"
+
+[operation.putOrder]
+product = "shop"
+http = "PUT /orders/{id}"
+body = {}
+
+[operation.tellOrder]
+product = "shop"
+http = "POST /orders/{id}/tell"
+body = {}
+
+[group.orders]
+help = "Orders"
+
+[command."orders ship"]
+help = "Ship orders"
+params = [{ name = "id", kind = "argument", multiple = true }, { name = "by", default = "post" }]
+
+[[command."orders ship".step]]
+as = "shipped"
+[command."orders ship".step.each]
+items  = "id"
+item   = "order"
+done   = "shipped {done} of {total} orders by {by}"
+result = { id = "{order}", was = "{old.state}" }
+
+[[command."orders ship".step.each.step]]
+as = "old"
+call = "getOrder"
+args = { id = "{order}" }
+
+[[command."orders ship".step.each.step]]
+when = "old.state == 'gone'"
+fail = "order {order} is gone"
+hint = "look for it"
+
+[[command."orders ship".step.each.step]]
+when = "old.state != 'shipped'"
+call = "putOrder"
+args = { id = "{order}" }
+body = { state = "shipped", by = "{by}" }
+tolerate = "order {order} stays: {error}"
+
+[command."orders tell"]
+help = "Tell who ordered"
+params = [{ name = "state", default = "open" }]
+
+[[command."orders tell".step]]
+as = "found"
+call = "findOrders"
+args = { state = "{state}" }
+value = "orders"
+
+[[command."orders tell".step]]
+[command."orders tell".step.each]
+items = "found"
+name  = "title"
+done  = "told {done} of {total}"
+step  = [{ call = "tellOrder", args = { id = "{item.id}" }, body = { text = "{item.title}" } }]
+
+[[command."orders tell".step]]
+call = "putOrder"
+args = { id = "all" }
+body = { told = true }
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A program of its own, compiled once."""
+    root = tmp_path_factory.mktemp("shop")
+    shutil.copytree(DEFINITIONS / "common", root / "shipped" / "common")
+    (root / "shipped" / "demo").mkdir()
+    (root / "shipped" / "demo" / "shop.toml").write_text(SHOP, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (layers, programs):
+            patch.setattr(module, "shipped_definitions", lambda: (str(root / "shipped"), False))
+        yield root
+
+
+def run(home: Path, exchanges: list[Exchange], *words: str) -> tuple[Done, list[str]]:
+    with serve(exchanges, trusted=True) as server:
+        environ = {
+            "CALLSHEET_HOME": str(home / "home"),
+            "CALLSHEET_CACHE": str(home / "cache"),
+            "DEMO_BASE_URL": server.url,
+        }
+        done = run_program("demo", list(words), environ)
+        sent = [f"{request.method} {request.path}" for request in server.requests]
+    return done._replace(stdout=done.stdout.replace(server.url.encode(), b"SHOP")), sent
+
+
+def order(id: str, state: str = "open") -> Exchange:
+    return exchange("GET", f"/orders/{id}", reply(json={"id": id, "state": state}))
+
+
+def put(id: str, status: int = 200, **answer: Any) -> Exchange:
+    return exchange("PUT", f"/orders/{id}", reply(status, json=answer or {"id": id}))
+
+
+def tell(id: str, status: int = 200, **answer: Any) -> Exchange:
+    return exchange("POST", f"/orders/{id}/tell", reply(status, json=answer or {"id": id}))
+
+
+def rows(done: Done) -> Any:
+    return json.loads(done.stdout)
+
+
+def test_all_steps_are_taken_for_each_item_with_its_own_answers(home: Path) -> None:
+    exchanges = [order("1"), put("1"), order("2", "shipped"), order("3"), put("3")]
+    done, sent = run(home, exchanges, "orders", "ship", "1", "2", "3", "-o", "json")
+    assert (done.exit, done.stderr) == (0, "")
+    assert rows(done) == [{"id": "1", "was": "open"}, {"id": "2", "was": "shipped"}, {"id": "3", "was": "open"}]
+    assert sorted(sent) == ["GET /orders/1", "GET /orders/2", "GET /orders/3", "PUT /orders/1", "PUT /orders/3"]
+
+
+def test_it_goes_on_after_failures_and_tells_them_in_the_order_of_the_items(home: Path) -> None:
+    missing = exchange("GET", "/orders/2", reply(404, json={"message": "no such order"}))
+    exchanges = [order("1"), put("1"), missing, order("3", "gone"), order("4"), put("4", 409, message="locked")]
+    done, _ = run(home, [*exchanges, order("5"), put("5")], "orders", "ship", "1", "2", "3", "4", "5", "-o", "json")
+    assert done.exit == 1
+    assert [row["id"] for row in rows(done)] == ["1", "4", "5"]
+    note, told = done.stderr.splitlines()
+    assert note.startswith("note: order 4 stays: ")
+    error = json.loads(told)["error"]
+    assert error["message"] == "shipped 3 of 5 orders by post; 2 failed"
+    assert error["details"][0].startswith("2: ")
+    assert "no such order" in error["details"][0]
+    assert error["details"][1] == "3: order 3 is gone"
+
+
+def test_one_item_fails_as_a_command_for_one_thing_does(home: Path) -> None:
+    done, _ = run(home, [order("1", "gone")], "orders", "ship", "1")
+    assert done.exit == 2
+    assert done.stderr == "error: order 1 is gone\nhint: look for it\n"
+
+
+def test_what_all_would_meet_ends_it_and_the_rest_is_told(home: Path) -> None:
+    found = reply(json={"orders": [{"id": str(n), "title": f"order {n}"} for n in range(1, 5)]})
+    exchanges = [exchange("GET", "/orders", found), tell("1"), tell("2", 401, message="who are you?")]
+    done, sent = run(home, exchanges, "orders", "tell")
+    assert done.exit == 1
+    assert sent == ["GET /orders", "POST /orders/1/tell", "POST /orders/2/tell"]
+    assert "error: told 1 of 4; 1 failed\n" in done.stderr
+    assert "not tried: order 3, order 4" in done.stderr
+
+
+def test_steps_that_follow_are_not_taken_after_a_failure(home: Path) -> None:
+    found = reply(json={"orders": [{"id": "1", "title": "one"}, {"id": "2", "title": "two"}]})
+    exchanges = [exchange("GET", "/orders", found), tell("1", 400, message="no"), tell("2")]
+    done, sent = run(home, exchanges, "orders", "tell", "-o", "json")
+    assert (done.exit, sent[-1]) == (1, "POST /orders/2/tell")
+
+
+def test_a_change_that_must_not_be_repeated_is_made_one_after_another(home: Path) -> None:
+    found = reply(json={"orders": [{"id": str(n), "title": "x"} for n in range(20)]})
+    exchanges = [exchange("GET", "/orders", found), *(tell(str(n)) for n in range(20)), put("all")]
+    done, sent = run(home, exchanges, "orders", "tell")
+    assert done.exit == 0
+    assert sent[1:-1] == [f"POST /orders/{n}/tell" for n in range(20)]
+
+
+def test_what_may_be_repeated_is_under_way_at_the_same_time(home: Path) -> None:
+    """Each answer waits until two requests have come: one after another they would wait in vain."""
+    together = threading.Barrier(2, timeout=20)
+
+    def meet() -> Iterator[bytes]:
+        together.wait()
+        yield b'{"id": "x", "state": "shipped"}'
+
+    both = [exchange("GET", f"/orders/{n}", reply(headers={"Content-Type": "application/json"})) for n in ("1", "2")]
+    for each in both:
+        each.response.chunks = meet
+    done, _ = run(home, both, "orders", "ship", "1", "2", "-o", "id")
+    assert (done.exit, done.stdout) == (0, b"1\n2\n")
+
+
+def test_a_dry_run_shows_every_request_in_order(home: Path) -> None:
+    done, sent = run(home, [], "orders", "ship", "1", "2", "--dry-run")
+    assert (done.exit, sent) == (0, [])
+    put_order = "curl -X PUT SHOP/orders/{} -H 'Accept: application/json' -H 'Content-Type: application/json'"
+    lines = done.stdout.decode().splitlines()
+    assert [line.partition(" --data")[0] for line in lines] == [
+        "curl SHOP/orders/1 -H 'Accept: application/json'",
+        put_order.format("1"),
+        "curl SHOP/orders/2 -H 'Accept: application/json'",
+        put_order.format("2"),
+    ]
+
+
+def test_a_dry_run_of_a_list_that_is_not_known_shows_one_item_by_its_name(home: Path) -> None:
+    done, _ = run(home, [], "orders", "tell", "--dry-run")
+    assert "/orders/<id of found>/tell" in done.stdout.decode().replace("%3C", "<").replace("%20", " ").replace(
+        "%3E", ">"
+    )
+
+
+def test_a_dry_run_can_read_the_list_first(home: Path) -> None:
+    found = reply(json={"orders": [{"id": "7", "title": "x"}]})
+    done, sent = run(home, [exchange("GET", "/orders", found)], "orders", "tell", "--dry-run", "--resolve")
+    assert sent == ["GET /orders"]
+    assert "curl -X POST SHOP/orders/7/tell" in done.stdout.decode()
+
+
+def test_everything_is_checked_before_the_first_change(home: Path) -> None:
+    """An argument that cannot stand in a path is found in the second item, and nothing is sent for the first."""
+    found = reply(json={"orders": [{"id": "1", "title": "x"}, {"id": "", "title": "y"}]})
+    done, sent = run(home, [exchange("GET", "/orders", found)], "orders", "tell")
+    assert (done.exit, sent) == (2, ["GET /orders"])
+
+
+def test_no_items_are_no_failure(home: Path) -> None:
+    exchanges = [exchange("GET", "/orders", reply(json={"orders": []})), put("all")]
+    done, _ = run(home, exchanges, "orders", "tell")
+    assert done.exit == 0
