@@ -32,6 +32,8 @@ SLOW = [
     "jwt",
     "keyring",
     "markdown_it",
+    "mcp",
+    "mcp_types",
     "nats",
     "pathlib",
     "pydantic",

@@ -35,6 +35,10 @@ BUILTINS: dict[str, str] = {
     "inbox show": "callsheet.cli.builtin.inbox:show",
     "init": "callsheet.cli.builtin.init:init",
     "listen": "callsheet.cli.builtin.listen:listen",
+    "mcp start": "callsheet.mcp.commands:start",
+    "mcp stream": "callsheet.mcp.commands:stream",
+    "mcp token": "callsheet.mcp.commands:print_token",
+    "mcp tools": "callsheet.mcp.commands:tools",
     "op call": "callsheet.cli.builtin.op_call:call",
     "op describe": "callsheet.cli.builtin.op:describe",
     "op list": "callsheet.cli.builtin.op:list_operations_command",
@@ -48,6 +52,9 @@ BUILTINS: dict[str, str] = {
     "webhook secret delete": "callsheet.cli.builtin.webhook_secret:delete",
     "webhook secret set": "callsheet.cli.builtin.webhook_secret:put",
 }
+
+# Those that agents may run as tools: nothing else of a program's own is offered to them, whatever definitions say.
+FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search"})
 
 # What can be done with an event: each is a class made from its table in a route.
 HANDLERS: dict[str, str] = {

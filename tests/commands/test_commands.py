@@ -20,6 +20,7 @@ COMMAND_CASES = CASES / "commands"
 SAMPLES = tomllib.loads((COMMAND_CASES.parent / "samples.toml").read_text(encoding="utf-8"))
 SAFETY = {"GET": "read", "HEAD": "read", "DELETE": "destroy"}
 BUILTINS = ROOT / "engine" / "callsheet" / "cli" / "builtin"
+AGENTS = BUILTINS.parents[1] / "mcp"
 KEYS = {"name", "argv", "on", "env", "stdin", "files", "exchange", "expect"}
 
 
@@ -125,7 +126,9 @@ def test_nothing_is_defined_that_no_command_uses(catalog: Catalog) -> None:
     commands = catalog.all("command").values()
     text = str([*commands, *catalog.all("assignment").values(), *catalog.all("operation").values()])
     # A few views belong to the engine's own commands.
-    text += "".join(path.read_text(encoding="utf-8").replace('"', "'") for path in BUILTINS.glob("*.py"))
+    text += "".join(
+        path.read_text(encoding="utf-8").replace('"', "'") for path in [*BUILTINS.glob("*.py"), *AGENTS.glob("*.py")]
+    )
     for kind in ("view", "lookup", "assignment"):
         assert [id for id in catalog.ids(kind) if f"'{id}'" not in text] == []
     used = {command.get("view") for command in commands}

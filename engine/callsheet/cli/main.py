@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .literal import LiteralValues
 
 INTERRUPTED = 130
+_EXPECTED = (CallsheetError, click.ClickException, UnicodeEncodeError, RecursionError, OSError)
 
 
 def main(program: str | None = None) -> None:
@@ -111,24 +112,42 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
     except click.exceptions.NoArgsIsHelpError as error:
         context.say(error.format_message())
         return error.exit_code
-    except (CallsheetError, click.ClickException) as error:
-        return _report(context, _after_a_change(context, _with_hint(_definition_error(context) or error)))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         return 0
-    except UnicodeEncodeError as error:  # what was typed, or came from a file, can be sent to nobody
-        near = error.object[max(0, error.start - 20) : error.end + 20]
-        return _report(
-            context, UsageError(f"not a valid Unicode character, U+{ord(error.object[error.start]):04X}: {near}")
-        )
-    except RecursionError:  # in a file, an argument or an answer; readers that expect it name the place themselves
-        return _report(context, CallsheetError("the input is nested too deeply"))
-    except OSError as error:  # a full disk, say: nothing that the person asked for is wrong
-        named = f"{error.filename}: " if error.filename else ""
-        return _report(context, CallsheetError(f"{named}{error.strerror or error}"))
+    except _EXPECTED as error:
+        return _report(context, _told(context, error))
     finally:
         context.close()
+
+
+def call_command(context: Context, words: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Run one command in a context of the caller's own, which gets what it prints.
+
+    Words and values are as for `run_literally`. Raises the `CallsheetError` that a person would be told.
+    """
+    from .literal import LiteralValues
+
+    try:
+        _run(context, list(words), LiteralValues(values, ()))
+    except _EXPECTED as error:
+        raise _told(context, error) from None
+
+
+def _told(context: Context, error: Exception) -> CallsheetError:
+    """What a person is told of an error."""
+    match error:
+        case UnicodeEncodeError():  # what was typed, or came from a file, can be sent to nobody
+            near = error.object[max(0, error.start - 20) : error.end + 20]
+            return UsageError(f"not a valid Unicode character, U+{ord(error.object[error.start]):04X}: {near}")
+        case RecursionError():  # in a file, an argument or an answer; readers that expect it name the place themselves
+            return CallsheetError("the input is nested too deeply")
+        case OSError():  # a full disk, say: nothing that the person asked for is wrong
+            named = f"{error.filename}: " if error.filename else ""
+            return CallsheetError(f"{named}{error.strerror or error}")
+        case _:
+            return _after_a_change(context, _with_hint(_definition_error(context) or error))
 
 
 def _run(context: Context, arguments: list[str], values: LiteralValues | None) -> int:

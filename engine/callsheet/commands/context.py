@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,11 +16,15 @@ from ..terminal import escape_line, guarded
 if TYPE_CHECKING:
     from ..client.gate import Ask, Question
     from ..client.http.client import Client
+    from ..client.request.model import Request
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
     from ..language.shape.richtext import NodeDefinition
     from ..output import Output
     from ..policy.policy import Source
     from ..sites.site import Site
+
+    # What takes the answer to a request in the place of a file of that name, and returns what a result says of it.
+    KeepFile = Callable[[Request, str], dict[str, Any]]
 
 
 # What is read whole takes several times its size in memory.
@@ -91,6 +95,7 @@ class Context:
         self.options: dict[str, Any] = {}
         self._catalog: Catalog | None = None
         self.broken: DefinitionError | None = None  # why only the built-in definitions are in use
+        self.keep_file: KeepFile | None = None  # takes what would be written to a file
         self.told = False  # a command that can say so itself has taken over
         self._site: Site | None = None
         self._client: Client | None = None
@@ -201,6 +206,11 @@ class Context:
         """A remark beside the result, on standard error."""
         if not self.option("quiet"):
             self.say(f"note: {_indented(text)}")
+
+    def note_more(self, start: object, total: int | None) -> None:
+        """Say that a list goes on, and where its next page starts; `total` items in all, where that is known."""
+        of = f" of {total}" if total is not None else ""
+        self.note(f"there are more items{of}: --all for every one, --page-token {start} for the next page")
 
     def only_tries(self, outcome: str) -> bool:
         """Whether this is a dry run, which then says what would have come of it."""

@@ -139,7 +139,7 @@ def items(context: Context, request: Request, plan: PagePlan, extent: Extent) ->
         if not extent.all and most is None:
             break
     if page is not None and page.next is not None and not extent.all and most is None:
-        _note_more_pages(context, page)
+        context.note_more(page.next, page.total)
 
 
 def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:
@@ -174,8 +174,3 @@ def first_page(plan: PagePlan, request: Request, extent: Extent) -> Request:
     size = plan.largest if extent.size is None and extent.all else extent.size
     walk = Walk(plan, request, size=size, most=extent.most, start=extent.start)
     return walk.request or request
-
-
-def _note_more_pages(context: Context, page: Page) -> None:
-    of = f" of {page.total}" if page.total is not None else ""
-    context.note(f"there are more items{of}: --all for every one, --page-token {page.next} for the next page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -14,6 +14,8 @@ import httpx
 from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
+from ...policy.policy import Policy as Rules
+from ...policy.policy import Source
 from ...urls import origin
 from ..gate import Ask, Gate, nobody
 from ..request.media import is_json
@@ -47,6 +49,9 @@ class Client:
     """`ask` is called where the site's policy wants a person to agree. Safe with many threads.
 
     `log` gets the lines of a verbose run, `note` what a waiting person should know.
+
+    `restrictions` hold beside the site's policy. `before` is told of each request before it is sent, and may raise.
+    A client that is `shared` lends its connections and quotas to one of several runs at the same time, and outlives it.
     """
 
     def __init__(
@@ -62,9 +67,13 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
+        before: Callable[[Request], None] = lambda _: None,
+        restrictions: Sequence[Source] = (),
+        shared: Client | None = None,
     ) -> None:
         self.site = site
-        self.gate = Gate(site.policy, catalog, site=site.name, addresses=site.addresses, ask=ask)
+        rules = Rules((*site.policy, *restrictions))
+        self.gate = Gate(rules, catalog, site=site.name, addresses=site.addresses, ask=ask)
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
         self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
@@ -73,11 +82,14 @@ class Client:
         self._closed = False
         self._speaking = threading.Lock()
         self.changed = False  # whether a request was sent that may have changed something
-        self._connections = Connections(site, environ)
+        self._before = before
+        self._shares = shared is not None
+        self.connections: Connections = shared.connections if shared else Connections(site, environ)
+        self.limiter: RateLimiter = shared.limiter if shared else RateLimiter(site.rps, clock)
         self._sender = Sender(
             _message_builder(site),
-            self._connections,
-            RateLimiter(site.rps, clock),
+            self.connections,
+            self.limiter,
             policy or Policy(),
             self.gate,
             VerboseLog(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
@@ -98,7 +110,8 @@ class Client:
         self._closed = True
         if is_free:
             self._speaking.release()
-        self._connections.close()
+        if not self._shares:
+            self.connections.close()
 
     def send(self, request: Request) -> Reply:
         """The answer to a request that succeeded; every failure is a `CallsheetError` of the contract's class."""
@@ -183,6 +196,7 @@ class Client:
         quota = self._service(request).get("quota", {})
         sent = Sent(self.headers(request), self.site.query(request.service))
         home = origin(self.site.base_url(request.service))
+        self._before(request)
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
             return self._sender.open(request, sent, quota, home=home, read=read)

@@ -106,6 +106,8 @@ class Dispatcher:
         """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on."""
         from ...client.http.download import save_to
 
+        if self.context.keep_file is not None:
+            return self.context.keep_file(request, path)
         if not named:
             path = os.path.normpath(path)
             make_directory(os.path.dirname(path))

@@ -28,7 +28,7 @@ def show_part(context: Context, output: Output, items: Any, extent: Extent) -> N
     end = len(items) if length is None else start + length
     output.items(items[start:end])
     if end < len(items) and extent.most is None:
-        context.note(f"there are more items of {len(items)}: --all for every one, --page-token {end} for the next page")
+        context.note_more(end, len(items))
 
 
 def listed(found: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, listener, policy, rest, richtext, steps
+from . import access, commands, listener, policy, rest, richtext, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -41,6 +41,7 @@ KINDS: dict[str, Any] = {
     **policy.KINDS,
     **richtext.KINDS,
     **steps.KINDS,
+    **tools.KINDS,
 }
 
 # What completes a parameter besides the engine's own completers: ids of a kind, or the columns of a command's view.

@@ -1,0 +1,1 @@
+"""The command tree as tools for agents, over the Model Context Protocol."""

@@ -1,0 +1,77 @@
+"""`mcp start|stream|tools|token`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .selection import Selection
+from .serve import PATH, over_http, over_pipes, server_of, toolbox_of
+
+if TYPE_CHECKING:
+    from ..commands.context import Context
+
+
+def start(context: Context, values: dict[str, Any]) -> None:
+    toolbox = toolbox_of(context, values)
+    server = server_of(toolbox)
+    if context.streams.input.isatty():
+        context.note("waiting for a client on standard input; clients start this themselves. Ctrl-C ends it")
+    over_pipes(server)
+
+
+def stream(context: Context, values: dict[str, Any]) -> None:
+    from ..listener.server.bind import bind, parse_address
+    from .token import kept_token, token_of_file
+
+    toolbox = toolbox_of(context, values)
+    server = server_of(toolbox)
+    path = values["token-file"]
+    token = token_of_file(path) if path else kept_token(context)
+    sockets = bind(parse_address(f":{values['port']}", "--port"), "--port")
+    context.say(f"listening on http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}")
+    if not path:
+        context.note(
+            f"clients send the token that `{context.program} mcp token` prints, as Authorization: Bearer TOKEN"
+        )
+    over_http(server, sockets, token)
+
+
+def print_token(context: Context, values: dict[str, Any]) -> None:
+    from .token import kept_token
+
+    if values["new"] and context.only_tries("the token would be replaced"):
+        return
+    context.streams.out.write(kept_token(context, new=bool(values["new"])) + "\n")
+
+
+def tools(context: Context, values: dict[str, Any]) -> None:
+    """What `mcp start` would offer with the same options, or the sets that there are."""
+    if values["sets"]:
+        found = Selection(context.catalog).sets
+        defined = context.catalog.all("toolset")
+        groups = context.catalog.all("group")
+        rows = [
+            {
+                "name": name.replace(" ", "."),
+                "tools": len(commands),
+                "default": name in defined and defined[name].get("default", False),
+                "help": defined[name]["help"] if name in defined else groups[name]["help"],
+            }
+            for name, commands in found.items()
+        ]
+        context.output(context.catalog.get("view", "toolset")).items(rows)
+        return
+    offered = toolbox_of(context, values).tools.values()
+    context.output(context.catalog.get("view", "tool")).items(
+        {
+            "name": tool.name,
+            "class": tool.safety,
+            "command": tool.command,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+            "annotations": tool.annotations,
+        }
+        for tool in offered
+    )

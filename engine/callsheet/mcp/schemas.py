@@ -1,0 +1,148 @@
+"""JSON Schemas of a tool: what it takes, from the parameters of its command, and what it answers, from the view.
+
+Strict gateways between agents and models take a part of JSON Schema: every property has one type, there are no
+references and no alternatives, and a tool takes at least one parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..commands.steps.scope import identifier
+from ..registry import PAGING
+from .fields import FIELD_TYPES, detail_names, fields_of, name_of_field
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.commands import Param, ViewDefinition
+    from ..language.shape.compiled import CompiledCommand
+
+Schema = dict[str, Any]
+
+# What every tool may take beside the parameters of its command.
+FIELDS = "fields"
+DRY_RUN = "dry_run"
+
+_TYPES = {"integer": "integer", "number": "number"}
+_TEXT: Schema = {"type": "string"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+_OF_PAGES = frozenset(PAGING) - {"limit", "page-token"}
+_PAGING_HELP = {"limit": "how many items", "page-token": "next of the previous answer"}
+_MOST_FIELDS = 12
+
+
+def offered(command: CompiledCommand, wanted: Iterable[str] | None) -> dict[str, Param]:
+    """The parameters that a tool takes, by the names it takes them under.
+
+    A path is a file of this machine, and what fills pages is said by `limit` and by the answer's `next`.
+    """
+    chosen = None if wanted is None else {*wanted, *PAGING}
+    found: dict[str, Param] = {}
+    for param in command.get("params", []):
+        name = str(param["name"])
+        is_of_pages = bool(command.get("pages")) and name in _OF_PAGES
+        hidden = param.get("hidden") or param.get("type") == "path" or is_of_pages
+        taken = command["safety"] == "read" and "view" in command and identifier(name) == FIELDS
+        if not hidden and not taken and (chosen is None or name in chosen):
+            found[identifier(name)] = param
+    return found
+
+
+def is_json(param: Param) -> bool:
+    """Whether its text is JSON, which an agent writes as such."""
+    return param.get("convert") == "json" or str(param.get("metavar", "")).startswith("JSON")
+
+
+def is_table(param: Param) -> bool:
+    """Whether its words are `NAME=VALUE`, which an agent writes as an object."""
+    return "assign" in param or "=" in str(param.get("metavar", ""))
+
+
+def input_schema(
+    catalog: Catalog, command: CompiledCommand, params: Mapping[str, Param], view: ViewDefinition | None
+) -> Schema:
+    properties = {name: _property(catalog, param) for name, param in params.items()}
+    if command["safety"] == "read" and (view is not None or "builtin" not in command):
+        properties[FIELDS] = {**_TEXTS, "description": _fields_help(view)}
+    if command["safety"] in ("write", "destroy"):
+        properties[DRY_RUN] = {"type": "boolean", "description": "only show what would be sent"}
+    required = [name for name, param in params.items() if _is_required(param)]
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
+
+
+def _is_required(param: Param) -> bool:
+    return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))
+
+
+def _property(catalog: Catalog, param: Param) -> Schema:
+    schema = _typed(param)
+    help = _help(catalog, param)
+    return {**schema, "description": help} if help else schema
+
+
+def _typed(param: Param) -> Schema:
+    one: Schema = _TEXT
+    if param.get("kind") == "flag":
+        return {"type": "boolean"}
+    if is_table(param):
+        return {"type": "object", "additionalProperties": _TEXT}
+    if is_json(param):
+        return {"type": "object"}
+    if "choices" in param:
+        one = {"type": "string", "enum": list(param["choices"])}
+    elif param.get("type") in _TYPES:
+        one = {"type": _TYPES[param["type"]]}
+    return {"type": "array", "items": one} if param.get("multiple") or param.get("split") else one
+
+
+def _help(catalog: Catalog, param: Param) -> str:
+    if param["name"] in PAGING:
+        return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
+    if "help" in param:
+        return str(param["help"])
+    lookup = catalog.find("lookup", param["lookup"]) if "lookup" in param else None
+    if lookup is None:
+        return ""
+    return lookup.get("hint", "").removeprefix("give ") or lookup["title"]
+
+
+def _fields_help(view: ViewDefinition | None) -> str:
+    more = [name_of_field(column["name"]) for column in view["columns"] if column.get("wide")] if view else []
+    if not more:
+        return "answer with these fields instead, by name or path"
+    return f"answer with these instead: {', '.join(more[:_MOST_FIELDS])}, or any field by name"
+
+
+def output_schema(command: CompiledCommand, view: ViewDefinition | None) -> Schema:
+    """What structured content fits; nothing is required, since what is empty is left out."""
+    item: Schema = {"type": "object"}
+    if view is not None:
+        properties = {field.name: FIELD_TYPES[field.kind] for field in fields_of(view)}
+        if not command.get("pages"):
+            properties.update(_details(view))
+        item = {"type": "object", "properties": properties}
+    common: dict[str, Schema] = {
+        "notes": _TEXTS,
+        "more": {"type": "string", "description": "handle of the rest, for read_more"},
+    }
+    if command["safety"] in ("write", "destroy"):
+        common["dry_run"] = _TEXTS
+    if command.get("pages"):
+        common |= {"next": {"type": "string"}, "total": {"type": "integer"}}
+        return {
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": item}, **common},
+            "required": ["items"],
+        }
+    if command["safety"] == "read" or view is None:
+        common["items"] = {"type": "array", "items": {"type": "object"}}
+    return {"type": "object", "properties": {**item.get("properties", {}), **common}}
+
+
+def _details(view: ViewDefinition) -> dict[str, Schema]:
+    return {
+        name: FIELD_TYPES["text"] if is_text else {"type": "array", "items": {"type": "object"}}
+        for name, is_text in detail_names(view)
+    }

@@ -1,0 +1,72 @@
+"""The two ways a client is connected: standard input and output, or HTTP on this machine."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..policy.policy import read_only
+from .selection import Selection
+from .toolbox import Toolbox
+
+if TYPE_CHECKING:
+    import socket
+
+    from ..commands.context import Context
+
+_SCHEME = "http"
+PATH = "/mcp"
+
+
+def toolbox_of(context: Context, values: dict[str, Any]) -> Toolbox:
+    """What the options of a start choose. Raises `UsageError`."""
+    budget = values["max-bytes"]
+    if budget < 1024:
+        raise UsageError(f"--max-bytes expects a number of at least 1024, not {budget}")
+    reads = bool(values["read-only"])
+    if reads:  # whatever a tool comes to do
+        context.restrictions = (*context.restrictions, read_only("this server", "--read-only"))
+    tools = Selection(context.catalog).chosen(values["tools"], read_only=reads, write=values["write"])
+    return Toolbox(context, tools, budget=budget)
+
+
+def server_of(toolbox: Toolbox) -> Any:
+    """Raises `UsageError` where the library is not installed."""
+    gc.disable()  # the library makes many objects, and all of them stay
+    try:
+        from .resources import Resources
+        from .server import make_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        hint = "install it: python -m pip install 'callsheet[mcp]'   or: pipx inject callsheet 'mcp>=2,<3'"
+        raise UsageError("the library for the Model Context Protocol is not installed", hint=hint) from None
+    finally:
+        gc.enable()
+    server = make_server(toolbox, Resources(toolbox))
+    gc.freeze()
+    return server
+
+
+def over_pipes(server: Any) -> None:
+    """Until standard input ends."""
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def over_http(server: Any, sockets: list[socket.socket], token: str) -> None:
+    """Until a signal ends it. Hosts and origins that are not this machine are refused by the library."""
+    import uvicorn
+
+    from .token import Guarded
+
+    app = Guarded(server.streamable_http_app(streamable_http_path=PATH), token)
+    config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on", server_header=False)
+    uvicorn.Server(config).run(sockets=sockets)

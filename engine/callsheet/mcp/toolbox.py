@@ -1,0 +1,182 @@
+"""The tools of one server: a name and arguments in, an answer that fits its schema and its budget out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..cli.main import call_command
+from ..errors import CallsheetError, UsageError, did_you_mean
+from ..language.safety import CHANGES
+from ..output.error_text import describe_error
+from ..policy.policy import Source, class_rules, read_only
+from .arguments import Arguments, checked
+from .budget import SIZE, Rests, cut, cut_text, size
+from .fields import name_of_field
+from .render import rendered
+from .run import ToolContext, Watch
+from .tools import READ_MORE, Tool
+from .untrusted import Marker, clean, cleaned
+
+if TYPE_CHECKING:
+    from ..client.request.model import Request
+    from ..commands.context import Context
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_NEVER = ("show-token", "verbose", "columns", "jq", "query", "output")  # of the whole program: not for agents
+_FRAME = 600  # bytes of an answer that are not what the site said
+
+
+# Takes what a command of this context would save to a file of that name.
+Keep = Callable[[ToolContext, "Request", str], dict[str, Any]]
+
+
+_READS = read_only("resources", "reads only")
+
+
+class Answer(NamedTuple):
+    """`text` is what a model reads, `structured` the same for a program; an error has no structure."""
+
+    text: str
+    structured: dict[str, Any] | None
+    is_error: bool = False
+
+
+def bounds(tool: Tool) -> list[Source]:
+    """A tool sends nothing that is worse than its class, whatever its command comes to do."""
+    if tool.safety == "destroy" or (tool.any_operation and tool.safety in CHANGES):
+        return []
+    if tool.safety in CHANGES:
+        return [Source(tool.name, class_rules({"destroy": "deny"}))]
+    return [read_only(tool.name, "reads only")]
+
+
+class Toolbox:
+    """Calls of several threads may run at once. `budget` is how many bytes an answer may have."""
+
+    def __init__(self, base: Context, tools: list[Tool], *, budget: int = SIZE) -> None:
+        self.base = base
+        self.tools = {tool.name: tool for tool in tools}
+        self.rests = Rests(budget)
+        self._budget = budget
+        self._marker: Marker | None = None
+        for name in _NEVER:
+            base.options.pop(name, None)
+
+    @property
+    def marker(self) -> Marker:
+        if self._marker is None:
+            self._marker = Marker(self.base.site().name)
+        return self._marker
+
+    def tool(self, name: str) -> Tool:
+        """Raises `UsageError` for a tool that is not offered, whether or not there is such a command."""
+        found = self.tools.get(name)
+        if found is None:
+            raise UsageError(f"unknown tool {name!r}{did_you_mean(name, self.tools)}")
+        return found
+
+    def call(
+        self, name: str, given: dict[str, Any], watch: Watch | None = None, agreed: frozenset[str] = frozenset()
+    ) -> Answer:
+        """Raises `ConsentNeeded` where a person has to agree first; every other failure is an answer."""
+        tool = self.tool(name)
+        try:
+            if name == READ_MORE:
+                return self._rest(checked(tool, given).values["handle"])
+            return self._run(tool, checked(tool, given), watch or Watch(), agreed)
+        except CallsheetError as error:
+            return self._failure(tool, error)
+
+    def _run(self, tool: Tool, arguments: Arguments, watch: Watch, agreed: frozenset[str]) -> Answer:
+        context = ToolContext(self.base, watch, agreed, bounds(tool))
+        if arguments.fields:
+            context.options["columns"] = ",".join(self._columns(tool, arguments.fields))
+        if arguments.dry_run:
+            context.options["dry-run"] = True
+        try:
+            call_command(context, tool.command.split(), arguments.values)
+            return self._answer(tool, context)
+        finally:
+            context.close()
+
+    def text(self, command: str, values: dict[str, Any], watch: Watch, keep: Keep | None = None) -> str:
+        """All that a command answers, as text. `keep` takes what it would save. Raises `CallsheetError`."""
+        context = ToolContext(self.base, watch, restrictions=[_READS])
+        context.keep_file = (lambda request, path: keep(context, request, path)) if keep else None
+        try:
+            call_command(context, command.split(), values)
+            printed = context.printed
+            found = None if printed is None else printed.thing if printed.records is None else printed.records
+            return rendered(cleaned(found)) if found is not None else clean(context.written)
+        finally:
+            context.close()
+
+    def raw(self, command: str, values: dict[str, Any]) -> list[Any]:
+        """The items that a command lists, as the service sent them. Raises `CallsheetError`."""
+        context = ToolContext(self.base, Watch(), restrictions=[_READS])
+        try:
+            call_command(context, command.split(), values)
+            return context.printed.raw if context.printed is not None else []
+        finally:
+            context.close()
+
+    def _columns(self, tool: Tool, fields: list[str]) -> list[str]:
+        """The columns that are meant, with the one that identifies the item."""
+        view = self.base.catalog.get("view", tool.view) if tool.view else None
+        if view is None:
+            return fields
+        names = {name_of_field(column["name"]): column["name"] for column in view["columns"]}
+        own = [column["name"] for column in view["columns"] if column["value"] == view.get("id")]
+        return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
+
+    def _answer(self, tool: Tool, context: ToolContext) -> Answer:
+        printed, written = context.printed, context.written
+        said: dict[str, Any] = {}
+        if printed is not None and printed.records is not None:
+            said["items"] = [item if isinstance(item, dict) else {"value": item} for item in printed.records]
+        elif printed is not None and printed.thing is not None:
+            said = dict(printed.thing) if isinstance(printed.thing, dict) else {"value": printed.thing}
+        elif "items" in tool.output_schema.get("required", ()):
+            said["items"] = []
+        if written and context.option("dry-run"):
+            said["dry_run"] = written.splitlines()
+        elif written:
+            said["text"] = written
+        return self._fitted(tool, cleaned(said), context)
+
+    def _fitted(self, tool: Tool, said: dict[str, Any], context: ToolContext) -> Answer:
+        """Within the budget, with the notes and the way to what is left."""
+        notes = [clean(note) for note in context.notes]
+        room = max(_FRAME, self._budget - _FRAME - size(notes))
+        listed = "items" in said
+        part = cut(said["items"], room) if listed else cut(said, room)
+        text, left = cut_text(rendered(part.now), room)
+        more = self.rests.put("\n\n".join(each for each in (left, part.rest) if each))
+        structured: dict[str, Any] = {"items": part.now} if listed else dict(part.now)
+        about: dict[str, Any] = {"next": context.next, "total": context.total, "more": more, "notes": notes}
+        structured |= {key: value for key, value in about.items() if value or value == 0}
+        lines = [f"note: {note}" for note in notes]
+        if more is not None:
+            lines.append(f"The answer was cut: {READ_MORE} with handle {more} has the rest.")
+        if context.next is not None:
+            of = f" of {context.total}" if context.total is not None else ""
+            lines.append(f"There are more items{of}: page_token {context.next} has the next ones.")
+        return Answer("\n".join([self._marked(tool, text or "done"), *lines]), structured)
+
+    def _marked(self, tool: Tool, text: str) -> str:
+        """What comes from definitions needs no mark."""
+        return text if tool.safety == "local" else self.marker.marked(text)
+
+    def _rest(self, handle: str) -> Answer:
+        text, more = self.rests.take(handle)
+        structured = {"text": text, **({"more": more} if more else {})}
+        lines = [f"{READ_MORE} with handle {more} has the rest."] if more else []
+        return Answer("\n".join([self.marker.marked(text), *lines]), structured)
+
+    def _failure(self, tool: Tool, error: CallsheetError) -> Answer:
+        """In the words of the command line, but for options, which are arguments here."""
+        spelt = {str(param["name"]): name for name, param in tool.params.items()}
+        text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
+        return Answer(cut_text(clean(text), self._budget)[0], None, is_error=True)

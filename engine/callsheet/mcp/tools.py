@@ -1,0 +1,111 @@
+"""Commands as tools: name, description, schemas, and what a call may do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..language.deployment import variants
+from ..language.safety import CHANGES, Safety
+from ..registry import FOR_AGENTS
+from .schemas import Schema, input_schema, offered, output_schema
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.commands import Param
+    from ..language.shape.compiled import CompiledCommand
+
+READ_MORE = "read_more"
+_LONGEST_NAME = 64
+
+
+class Tool(NamedTuple):
+    """`params` are the command's parameters by the names that the tool takes them under."""
+
+    name: str
+    title: str
+    description: str
+    command: str
+    safety: Safety
+    params: dict[str, Param]
+    view: str | None
+    input_schema: Schema
+    output_schema: Schema
+    any_operation: bool = False  # what it does depends on what it is called with
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        reads = self.safety in ("read", "local")
+        known = {"readOnlyHint": reads, "openWorldHint": self.safety != "local"}
+        if reads:
+            return {**known, "idempotentHint": True}
+        return {**known, "destructiveHint": self.any_operation or self.safety == "destroy"}
+
+
+class Tools:
+    """All that can be offered: `by_command` knows how a command is described, where a definition says so."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._described = {tool["command"]: (name, tool) for name, tool in catalog.all("tool").items()}
+
+    def name(self, command: str) -> str:
+        """The name of a command's tool: its own, or the words of the command."""
+        described = self._described.get(command)
+        name = described[0] if described else command
+        return name.replace(" ", "_").replace("-", "_").replace(".", "_")[:_LONGEST_NAME]
+
+    def tool(self, command: str, *, reads: bool = False) -> Tool:
+        """`reads`: where it could call any operation, it may only read."""
+        definition = self._catalog.get("command", command)
+        any_operation = "builtin" in definition and definition["safety"] in CHANGES
+        if any_operation and reads:
+            definition["safety"] = "read"
+        _, described = self._described.get(command, ("", None))
+        params = offered(definition, described.get("params") if described else None)
+        view = self._catalog.get("view", definition["view"]) if "view" in definition else None
+        help = (described.get("help") if described else None) or definition["help"]
+        return Tool(
+            self.name(command),
+            definition["help"],
+            help,
+            command,
+            definition["safety"],
+            params,
+            definition.get("view"),
+            input_schema(self._catalog, definition, params, view),
+            output_schema(definition, view),
+            any_operation,
+        )
+
+
+def can_be_offered(command: CompiledCommand) -> bool:
+    """Whether agents may run a command: it reaches the service, and neither reads nor writes files of this machine.
+
+    What is a function of the engine is not offered, but for the few that are meant for it: others reveal credentials,
+    or change the site, the profile, the policy or the definitions.
+    """
+    if command.get("hidden"):
+        return False
+    if "builtin" in command:
+        return command["builtin"] in FOR_AGENTS
+    return not any(_needs_files(table) for table in (command, *variants(command).values()))
+
+
+def _needs_files(table: Any) -> bool:
+    paths = [param for param in table.get("params", ()) if param.get("type") == "path"]
+    needed = [param for param in paths if param.get("required", param.get("kind") == "argument")]
+    return bool(needed) or any("save" in step for step in table.get("step", ()))
+
+
+def read_more() -> Tool:
+    """The tool for the rest of an answer."""
+    schema: Schema = {
+        "type": "object",
+        "properties": {"handle": {"type": "string", "description": "more of the previous answer"}},
+        "required": ["handle"],
+        "additionalProperties": False,
+    }
+    text = {"type": "string"}
+    answer: Schema = {"type": "object", "properties": {"text": text, "more": text}, "required": ["text"]}
+    help = "Read the rest of an answer that was cut"
+    return Tool(READ_MORE, help, help, "", "local", {}, None, schema, answer)

@@ -1,0 +1,71 @@
+"""The tools of the shipped definitions, on a small site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from callsheet.commands.context import Context
+from callsheet.mcp.selection import Selection
+from callsheet.mcp.toolbox import Toolbox
+from support.canary import TOKEN
+from support.tracker import Tracker
+
+Make = Callable[..., Toolbox]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Tracker]:
+    site = Tracker()
+    site.start()
+    yield site
+    site.stop()
+
+
+@pytest.fixture
+def tracker(running: Tracker) -> Iterator[Tracker]:
+    running.requests.clear()
+    running.count, running.text, running.delay = 3, "Sweep it **twice**", 0.0
+    yield running
+    running.nothing_leaked()
+
+
+@pytest.fixture(scope="module")
+def variables(running: Tracker, overlay: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {
+        "CALLSHEET_HOME": str(tmp_path_factory.mktemp("agents") / "home"),
+        "CALLSHEET_CACHE": str(cache),
+        "SUITE_DEFINITIONS": str(overlay),
+        "SUITE_BASE_URL": running.url,
+        "SUITE_EMAIL": "robin@example.org",
+        "SUITE_TOKEN": TOKEN,
+    }
+
+
+@pytest.fixture
+def environ(variables: dict[str, str]) -> dict[str, str]:
+    return variables
+
+
+@pytest.fixture(scope="module")
+def base(variables: dict[str, str]) -> Iterator[Context]:
+    context = Context("suite", variables)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def selection(base: Context) -> Selection:
+    return Selection(base.catalog)
+
+
+@pytest.fixture
+def make(tracker: Tracker, base: Context, selection: Selection) -> Make:
+    def toolbox(
+        tools: str | None = None, *, read_only: bool = False, write: str | None = None, budget: int = 16384
+    ) -> Toolbox:
+        return Toolbox(base, selection.chosen(tools, read_only=read_only, write=write), budget=budget)
+
+    return toolbox

@@ -1,0 +1,138 @@
+"""Which commands can be tools, and which of them are offered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from callsheet.commands.context import Context
+from callsheet.errors import UsageError
+from callsheet.language.safety import CHANGES
+from callsheet.mcp.selection import ALL, Selection
+from callsheet.mcp.tools import Tool
+
+# A token of the common tokenizers is 3.9 bytes of these schemas; benchmarks/agents.py counts exactly.
+MOST_BYTES = 8000 * 3.6
+OBVIOUS = {"text", "label", "fix_version", "summary", "priority", "component", "title", "description"}
+KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "enum", "description"}
+
+
+@pytest.fixture(scope="module")
+def everything(selection: Selection) -> list[Tool]:
+    return selection.chosen(ALL)
+
+
+def schemas(schema: dict[str, Any]) -> Any:
+    yield schema
+    for inner in schema.get("properties", {}).values():
+        yield from schemas(inner)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from schemas(schema[key])
+
+
+def test_strict_gateways_take_every_schema(everything: list[Tool]) -> None:
+    """One type each, nothing but plain keywords, at least one parameter."""
+    for tool in everything:
+        assert tool.input_schema["properties"], tool.name
+        assert set(tool.input_schema.get("required", ())) <= tool.input_schema["properties"].keys()
+        for part in [*schemas(tool.input_schema), *schemas(tool.output_schema)]:
+            assert set(part) <= KEYWORDS, (tool.name, part)
+            assert isinstance(part["type"], str), (tool.name, part)
+            assert part["type"] != "array" or "items" in part, (tool.name, part)
+
+
+def test_names_are_short_unlike_each_other_and_of_plain_characters(everything: list[Tool]) -> None:
+    names = [tool.name for tool in everything]
+    assert len(set(names)) == len(names) > 130
+    assert [name for name in names if not name.isascii() or not name.replace("_", "").isalnum() or len(name) > 48] == []
+
+
+def test_every_parameter_and_tool_of_the_default_sets_is_described(selection: Selection) -> None:
+    for tool in selection.chosen(None):
+        assert tool.description
+        bare = [name for name, schema in tool.input_schema["properties"].items() if not schema.get("description")]
+        assert set(bare) <= OBVIOUS, tool.name
+
+
+def test_the_default_sets_are_small(selection: Selection) -> None:
+    tools = selection.chosen(None)
+    sent = [{"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools]
+    assert 35 <= len(tools) <= 45
+    assert len(json.dumps(sent, separators=(",", ":"))) <= MOST_BYTES
+
+
+def test_annotations_follow_the_class(everything: list[Tool]) -> None:
+    for tool in everything:
+        notes = tool.annotations
+        assert notes["readOnlyHint"] == (tool.safety not in CHANGES), tool.name
+        assert notes.get("destructiveHint", False) == (tool.safety == "destroy" or tool.name == "op_call"), tool.name
+
+
+def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, selection: Selection) -> None:
+    left_out = {
+        command
+        for command in base.catalog.ids("command")
+        if command not in selection.commands and "builtin" in base.catalog.get("command", command)
+    }
+    assert {"auth login", "auth status", "config set", "config use", "config view", "init", "doctor", "api"} <= left_out
+    assert {
+        "definitions import",
+        "definitions show",
+        "alias set",
+        "mcp token",
+        "mcp start",
+        "convert",
+        "open",
+    } <= left_out
+    served = {base.catalog.get("command", command).get("builtin") for command in selection.commands} - {None}
+    assert served == {"op call", "op describe", "op search"}
+
+
+def test_no_tool_reads_or_writes_files(base: Context, everything: list[Tool]) -> None:
+    assert {"issues_attach", "issues_download", "pages_attach"}.isdisjoint(tool.name for tool in everything)
+    for tool in everything:
+        assert not any(param.get("type") == "path" for param in tool.params.values()), tool.name
+
+
+@pytest.mark.parametrize(
+    ("tools", "settings", "there", "absent"),
+    [
+        ("issues", {}, {"issues_get", "issues_delete"}, {"pages_get", "op_call"}),
+        ("issues.get,pages list", {}, {"issues_get", "pages_list", "read_more"}, {"issues_list"}),
+        ("issues_get", {}, {"issues_get"}, {"issues_list"}),
+        ("pages.labels", {}, {"pages_labels_add"}, {"pages_get"}),
+        (None, {"read_only": True}, {"issues_get", "op_call"}, {"issues_comment", "issues_new"}),
+        (None, {"write": "issues.comment"}, {"issues_get", "issues_comment"}, {"issues_new", "pages_edit"}),
+        ("pages", {"write": "issues.delete"}, {"pages_get", "issues_delete"}, {"issues_get", "pages_edit"}),
+        ("issues", {"read_only": True, "write": "issues.comment"}, {"issues_get"}, {"issues_comment"}),
+    ],
+)
+def test_sets_are_chosen(
+    selection: Selection, tools: str | None, settings: dict[str, Any], there: set[str], absent: set[str]
+) -> None:
+    names = {tool.name for tool in selection.chosen(tools, **settings)}
+    assert there <= names
+    assert absent.isdisjoint(names)
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ("issuse", "no set of tools and no command is called 'issuse', did you mean 'issues'?"),
+        ("issues.gte", "did you mean 'issues.get'?"),
+        ("auth.login", "cannot be a tool"),
+        ("", "no tool is left"),
+        ("-issues", "did you mean 'issues'"),
+    ],
+)
+def test_what_is_not_there_is_refused(selection: Selection, tools: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("?", r"\?")):
+        selection.chosen(tools)
+
+
+def test_every_command_that_is_offered_belongs_to_a_group_or_a_set(selection: Selection) -> None:
+    grouped = {command for commands in selection.sets.values() for command in commands}
+    assert set(selection.commands) - grouped == set()

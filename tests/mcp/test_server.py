@@ -1,0 +1,245 @@
+"""The library's own client, in both eras of the protocol, over every way to connect."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpx
+import mcp_types as types
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from callsheet.mcp.resources import Resources
+from callsheet.mcp.server import make_server
+from callsheet.mcp.toolbox import Toolbox
+from mcp import Client, MCPError, StdioServerParameters
+from support.tracker import Tracker
+
+Make = Callable[..., Toolbox]
+ERAS = ["legacy", "2026-07-28"]
+
+era = pytest.mark.parametrize("era", ERAS)
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def server(toolbox: Toolbox) -> Any:
+    return make_server(toolbox, Resources(toolbox))
+
+
+def answering(*answers: types.ElicitResult) -> tuple[Callable[..., Awaitable[types.ElicitResult]], list[str]]:
+    """A person who gives these answers in turn, and what that person was asked."""
+    left, asked = list(answers), []
+
+    async def elicit(_: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return left.pop(0)
+
+    return elicit, asked
+
+
+def text(result: Any) -> str:
+    return "\n".join(part.text for part in result.content)
+
+
+YES = types.ElicitResult(action="accept", content={"confirm": True})
+NO = types.ElicitResult(action="decline")
+
+
+@era
+def test_tools_are_listed_and_called(make: Make, tracker: Tracker, era: str) -> None:
+    toolbox = make()
+
+    async def use() -> None:
+        async with Client(server(toolbox), mode=era) as client:
+            listed = (await client.list_tools()).tools
+            assert [tool.name for tool in listed] == list(toolbox.tools)
+            assert listed[0].annotations.read_only_hint
+            assert (await client.list_tools()).tools == listed
+            found = await client.call_tool("issues_get", {"issue": "DEMO-1"})
+            assert found.structured_content["key"] == "DEMO-1"
+            assert found.meta["callsheet/integrity"] == "untrusted"
+            wrong = await client.call_tool("issues_get", {"isue": "DEMO-1"})
+            assert wrong.is_error
+            assert "did you mean 'issue'" in text(wrong)
+            for name in ("issues_delete", "auth_login", "nothing"):
+                with pytest.raises(MCPError, match="unknown tool"):
+                    await client.call_tool(name, {"id": "DEMO-1"})
+
+    anyio.run(use)
+    assert tracker.methods == ["GET"]
+
+
+@era
+def test_a_person_is_asked_before_something_is_destroyed(make: Make, tracker: Tracker, era: str) -> None:
+    elicit, asked = answering(NO, types.ElicitResult(action="accept", content={"confirm": False}), YES)
+
+    async def use() -> None:
+        async with Client(server(make("issues")), mode=era, elicitation_callback=elicit) as client:
+            for _ in range(2):
+                refused = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+                assert refused.is_error
+                assert "did not agree" in text(refused)
+            assert tracker.requests == []
+            done = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+            assert done.structured_content == {"key": "DEMO-1", "done": "deleted"}
+
+    anyio.run(use)
+    assert tracker.methods == ["DELETE"]
+    assert asked == ['suite: Delete issue DEMO-1?\n\nissues_delete {"id": "DEMO-1"}'] * 3
+
+
+@era
+def test_a_client_that_cannot_ask_is_refused(make: Make, tracker: Tracker, era: str) -> None:
+    async def use() -> None:
+        async with Client(server(make("issues")), mode=era) as client:
+            refused = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+            assert refused.is_error
+            assert "this client cannot ask" in text(refused)
+
+    anyio.run(use)
+    assert tracker.requests == []
+
+
+def test_an_answer_for_other_arguments_counts_for_nothing(make: Make, tracker: Tracker) -> None:
+    """A client that sends back the state of another call, or of none."""
+    serving = server(make("issues"))
+
+    async def use() -> None:
+        async with Client(serving, mode="2026-07-28", elicitation_callback=answering(YES, YES, YES)[0]) as client:
+            asked = await client.session.call_tool("issues_delete", {"id": "DEMO-1"}, allow_input_required=True)
+            assert asked.request_state
+            for state in (asked.request_state, "x.y", asked.request_state[:-6]):
+                refused = await client.session.call_tool(
+                    "issues_delete",
+                    {"id": "DEMO-2"},
+                    input_responses={"confirm": YES},
+                    request_state=state,
+                    allow_input_required=True,
+                )
+                assert refused.is_error
+            assert tracker.requests == []
+
+    anyio.run(use)
+
+
+@era
+def test_progress_is_told_and_a_call_can_be_given_up(make: Make, tracker: Tracker, era: str) -> None:
+    tracker.delay = 0.3
+    seen: list[str] = []
+
+    async def progress(_: float, __: float | None, message: str | None) -> None:
+        seen.append(str(message))
+
+    async def use() -> None:
+        async with Client(server(make()), mode=era) as client:
+            await client.call_tool("issues_list", {"mine": True}, progress_callback=progress)
+            with anyio.move_on_after(0.1):  # the first of its two requests is under way
+                await client.call_tool("issues_list", {"mine": True, "fields": ["Story points"]})
+            await anyio.sleep(0.5)
+
+    anyio.run(use)
+    assert seen
+    assert len(tracker.requests) == 2
+
+
+@era
+def test_resources_and_completions(make: Make, era: str) -> None:
+    async def use() -> None:
+        async with Client(server(make()), mode=era) as client:
+            templates = [each.uri_template for each in (await client.list_resource_templates()).resource_templates]
+            assert "suite://issues/{key}" in templates
+            read = await client.read_resource("suite://issues/DEMO-1")
+            assert read.contents[0].mime_type == "text/markdown"
+            assert "Sweep it" in read.contents[0].text
+            with pytest.raises(MCPError, match="unknown address"):
+                await client.read_resource("file:///etc/passwd")
+            reference = types.ResourceTemplateReference(uri="suite://operations/{id}")
+            found = await client.complete(reference, {"name": "id", "value": "getIssueW"})
+            assert found.completion.values == ["getIssueWatchers", "getIssueWorklog"]
+
+    anyio.run(use)
+
+
+COMMAND = [sys.executable, "-W", "error", "-m", "callsheet", "suite", "mcp"]
+
+
+def test_over_pipes(environ: dict[str, str], tracker: Tracker) -> None:
+    async def use() -> None:
+        command, *words = COMMAND
+        parameters = StdioServerParameters(
+            command=command, args=[*words, "start", "--tools", "issues.get"], env=environ
+        )
+        async with Client(parameters) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["issues_get", "read_more"]
+            assert not (await client.call_tool("issues_get", {"issue": "DEMO-1"})).is_error
+
+    anyio.run(use)
+    assert tracker.methods == ["GET"]
+
+
+@contextlib.asynccontextmanager
+async def connected(url: str, token: str, era: str) -> AsyncIterator[Client]:
+    import httpx2
+
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=era) as client,
+    ):
+        yield client
+
+
+def test_over_http(environ: dict[str, str], tracker: Tracker, tmp_path: Any) -> None:
+    path = tmp_path / "given" / "token"
+    path.parent.mkdir()
+    token = "of-this-test-0123456789"
+    path.write_text(token)
+    path.chmod(0o600)
+    words = ["stream", "--tools", "issues", "--port", "0", "--token-file", str(path)]
+    with subprocess.Popen([*COMMAND, *words], env=environ, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            match = re.search(r"http://127\.0\.0\.1:\d+/mcp", process.stderr.readline())
+            assert match is not None
+            anyio.run(use_over_http, match[0], token)
+            refuse_others(match[0], token)
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=20)[1]
+    assert token not in said
+    assert tracker.methods == ["GET"] * 2
+
+
+async def use_over_http(url: str, token: str) -> None:
+    for era in ERAS:
+        async with connected(url, token, era) as client:
+            assert len((await client.list_tools()).tools) > 10
+            assert not (await client.call_tool("issues_get", {"issue": "DEMO-1"})).is_error
+
+
+def refuse_others(url: str, token: str) -> None:
+    right = f"Bearer {token}"
+    for authorization in (None, "", "Bearer", f"Bearer {token}x", f"Bearer {token[:-1]}", f"Basic {token}", token):
+        answer = httpx.post(url, json={}, headers={} if authorization is None else {"Authorization": authorization})
+        assert (answer.status_code, answer.content) == (401, b"")
+    twice = httpx.post(url, json={}, headers=[("Authorization", right), ("Authorization", right)])
+    assert twice.status_code == 401
+    accept = {"Authorization": right, "Accept": "application/json, text/event-stream"}
+    assert httpx.post(url, json={}, headers={**accept, "Host": "evil.example"}).status_code == 421
+    assert httpx.post(url, json={}, headers={**accept, "Origin": "https://evil.example"}).status_code == 403
+    assert httpx.get(url.removesuffix("/mcp"), headers={"Authorization": "Bearer no"}).status_code == 401
+
+
+def test_without_the_library_the_command_to_install_it_is_told(environ: dict[str, str]) -> None:
+    program = (
+        "import sys; sys.modules['mcp'] = None; sys.modules['mcp_types'] = None; "
+        "from callsheet.cli.main import run; sys.exit(run('suite', ['mcp', 'start']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'callsheet[mcp]'" in done.stderr

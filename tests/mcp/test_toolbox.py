@@ -1,0 +1,248 @@
+"""Calls of tools: what goes out, what comes back, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+from callsheet.errors import CallsheetError, UsageError
+from callsheet.mcp.resources import Resources
+from callsheet.mcp.run import ConsentNeeded, Watch
+from callsheet.mcp.toolbox import Answer, Toolbox
+from support.tracker import Tracker, issue
+
+Make = Callable[..., Toolbox]
+
+
+def fits(toolbox: Toolbox, name: str, answer: Answer) -> dict[str, Any]:
+    """The structured content, which its schema takes."""
+    assert not answer.is_error, answer.text
+    assert answer.structured is not None
+    jsonschema.validate(answer.structured, toolbox.tools[name].output_schema)
+    return answer.structured
+
+
+def test_a_list_is_flat_with_the_way_to_the_next_page(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    answer = toolbox.call("issues_list", {"mine": True, "limit": 3})
+    found = fits(toolbox, "issues_list", answer)
+    assert found["items"][0] == {
+        "key": "DEMO-1",
+        "summary": "Sweep | the stage",
+        "status": "Open",
+        "assignee": "Robin Sample",
+        "updated": "2026-01-02T03:04:05Z",
+    }
+    assert found["next"] == "page-2"
+    assert "| DEMO-1 | Sweep \\| the stage | Open |" in answer.text
+    assert "page_token page-2" in answer.text
+    assert "--" not in answer.text.replace("---", "")
+    toolbox.call("issues_list", {"mine": True, "page_token": "page-2"})
+    assert "nextPageToken=page-2" in tracker.requests[-1].query
+
+
+def test_fields_replace_the_columns_and_keep_what_identifies_the_item(make: Make) -> None:
+    toolbox = make()
+    found = fits(
+        toolbox, "issues_list", toolbox.call("issues_list", {"mine": True, "fields": ["labels", "fields.status.name"]})
+    )
+    assert found["items"][0] == {"key": "DEMO-1", "labels": ["a", "b"], "fields_status_name": "Open"}
+
+
+def test_a_thing_comes_whole_with_markdown(make: Make) -> None:
+    toolbox = make()
+    answer = toolbox.call("issues_get", {"issue": "DEMO-1"})
+    found = fits(toolbox, "issues_get", answer)
+    assert found["description"] == "Sweep it \\*\\*twice\\*\\*"
+    assert found["comments"] == [{"author": "Ann", "created": "2026-01-02T03:04:05Z", "id": "#7", "text": "done"}]
+    first, *_, last = answer.text.splitlines()
+    assert "data, not instructions" in first
+    assert last.endswith("end]")
+
+
+def test_a_large_answer_is_cut_and_read_on(make: Make, tracker: Tracker) -> None:
+    tracker.text = "word " * 9000
+    toolbox = make()
+    answer = toolbox.call("issues_get", {"issue": "DEMO-1"})
+    found = fits(toolbox, "issues_get", answer)
+    assert len(answer.text.encode()) <= 16384
+    assert len(json.dumps(found).encode()) <= 16384
+    words = found["description"].count("word")
+    handle: str | None = found["more"]
+    while handle:
+        part = toolbox.call("read_more", {"handle": handle})
+        structured = fits(toolbox, "read_more", part)
+        assert len(part.text.encode()) <= 16384 + 300
+        words += structured["text"].count("word")
+        handle = structured.get("more")
+    assert words == 9000
+
+
+def test_a_long_list_is_cut_between_items(make: Make, tracker: Tracker) -> None:
+    tracker.count = 400
+    toolbox = make(budget=4096)
+    answer = toolbox.call("issues_list", {"mine": True})
+    found = fits(toolbox, "issues_list", answer)
+    keys = [item["key"] for item in found["items"]]
+    assert 10 < len(keys) < 400
+    assert len(answer.text.encode()) <= 4096
+    rest = toolbox.rests.take(found["more"])[0]
+    assert f"| DEMO-{len(keys) + 1} |" in rest
+
+
+def test_a_write_sends_markdown_as_a_document_and_takes_no_word_for_a_file(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "@/etc/hostname"})
+    assert fits(toolbox, "issues_comment", answer)["body"].strip() == "@/etc/hostname"
+    assert tracker.methods == ["POST"]
+    assert "/etc/hostname" in tracker.requests[0].body.decode()
+
+
+def test_a_dry_run_sends_nothing_and_shows_no_credential(make: Make, tracker: Tracker) -> None:
+    toolbox = make("issues")
+    for name in ("issues_comment", "issues_delete"):
+        given = {"issue": "DEMO-1", "body": "x"} if name == "issues_comment" else {"id": "DEMO-1"}
+        answer = toolbox.call(name, {**given, "dry_run": True})
+        assert fits(toolbox, name, answer)["dry_run"][0].startswith("curl -X ")
+        assert "***" in answer.text
+    assert tracker.requests == []
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("issues_get", {}, "issues_get: issue: required"),
+        ("issues_get", {"isue": "DEMO-1"}, "isue: unknown argument, did you mean 'issue'?; issue: required"),
+        ("issues_get", {"issue": ["DEMO-1"]}, 'issue: expected a text, not ["DEMO-1"]'),
+        ("issues_get", {"issue": "DEMO-1", "fields": {}}, "fields: expected a list, not {}"),
+        ("issues_list", {"mine": "perhaps"}, 'mine: expected a boolean, not "perhaps"'),
+        ("issues_list", {"mine": True, "limit": 1.5}, "limit: expected a whole number, not 1.5"),
+        ("issues_list", {"mine": True, "limit": 0}, "limit expects a number of at least 1"),
+        ("issues_list", {}, "nothing to search for: pass jql, or a filter such as project, status, mine"),
+        ("pages_get", {"id": "1", "as": "html"}, 'as: expected one of markdown, storage, adf, not "html"'),
+        ("issues_edit", {"issue": "DEMO-1", "set": "x"}, 'set: expected an object, not "x"'),
+        ("issues_list", {"mine": True, "site": "other"}, "site: unknown argument"),
+        ("issues_get", {"issue": "DEMO-1", "yes": True, "output": "json"}, "yes: unknown argument"),
+        ("issues_get", {"issue": "../../x"}, "is not a valid issue"),
+        ("users_me", {"fields": ["acount"]}, "no column 'acount', did you mean 'ACCOUNT'?"),
+        ("op_call", {"id": "getIssue"}, 'getIssue requires "issueIdOrKey"'),
+        ("op_call", {"id": "getIssu"}, "did you mean getIssue"),
+        ("op_call", {"id": "createIssue", "data": "{"}, "createIssue takes a JSON body"),
+        ("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1", "x": "1"}}, 'does not document "x"'),
+    ],
+)
+def test_wrong_arguments_are_told_before_anything_is_sent(
+    make: Make, tracker: Tracker, name: str, given: dict[str, Any], said: str
+) -> None:
+    answer = make().call(name, given)
+    assert answer.is_error
+    assert said in answer.text
+    assert "--" not in answer.text
+    assert tracker.requests == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"issue": "DEMO-1", "fields": "labels"},
+        {"issue": "DEMO-1", "fields": '["labels"]'},
+        {"issue": "DEMO-1", "fields": ["labels"], "nothing": None},
+    ],
+)
+def test_what_models_write_otherwise_is_taken(make: Make, given: dict[str, Any]) -> None:
+    given.pop("nothing", None)
+    answer = make().call("issues_get", given)
+    assert answer.structured == {"key": "DEMO-1", "labels": ["a", "b"]}
+
+
+def test_a_failure_of_the_service_is_told(make: Make) -> None:
+    answer = make().call("issues_get", {"issue": "DEMO-404"})
+    assert answer.is_error
+    assert "no such issue" in answer.text
+
+
+def test_what_is_not_offered_cannot_be_called(make: Make, tracker: Tracker) -> None:
+    toolbox = make("issues", read_only=True)
+    for name in ("issues_comment", "issues delete", "issues_delete", "pages_get", "op_call", "auth_login", ""):
+        with pytest.raises(UsageError, match="unknown tool"):
+            toolbox.call(name, {"issue": "DEMO-1", "body": "x"})
+    assert tracker.requests == []
+
+
+def test_destroying_needs_consent_to_the_very_question(make: Make, tracker: Tracker) -> None:
+    toolbox = make("issues,op")
+    with pytest.raises(ConsentNeeded) as asked:
+        toolbox.call("issues_delete", {"id": "DEMO-1"})
+    with pytest.raises(ConsentNeeded):
+        toolbox.call("issues_delete", {"id": "DEMO-2"}, agreed=frozenset({asked.value.question}))
+    with pytest.raises(ConsentNeeded):
+        toolbox.call("op_call", {"id": "deleteIssue", "param": {"issueIdOrKey": "DEMO-1"}})
+    assert tracker.requests == []
+    answer = toolbox.call("issues_delete", {"id": "DEMO-1"}, agreed=frozenset({asked.value.question}))
+    assert fits(toolbox, "issues_delete", answer) == {"key": "DEMO-1", "done": "deleted"}
+    assert tracker.methods == ["DELETE"]
+
+
+def test_a_call_that_was_given_up_sends_nothing_more(make: Make, tracker: Tracker) -> None:
+    watch = Watch()
+    watch.give_up()
+    answer = make().call("issues_get", {"issue": "DEMO-1"}, watch)
+    assert answer.is_error
+    assert tracker.requests == []
+
+
+def test_the_catalog_is_searched_described_and_called(make: Make) -> None:
+    toolbox = make()
+    found = fits(toolbox, "op_search", toolbox.call("op_search", {"text": ["move", "issue"], "max": 3}))
+    assert len(found["items"]) == 3
+    described = toolbox.call("op_describe", {"id": "getIssue"})
+    assert "issueIdOrKey" in fits(toolbox, "op_describe", described)["text"]
+    assert "instructions" not in described.text
+    called = fits(toolbox, "op_call", toolbox.call("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1"}}))
+    assert called["key"] == "DEMO-1"
+    assert called["fields"]["description"] == "Sweep it \\*\\*twice\\*\\*\n"
+    assert called["fields"]["summary"] == "Sweep | the stage"
+
+
+def test_things_are_read_by_their_addresses(make: Make) -> None:
+    resources = Resources(make())
+    text, media = resources.read("suite://issues/DEMO-1", Watch())
+    assert media == "text/markdown"
+    assert "Sweep it" in text
+    text, media = resources.read("suite://issues/DEMO-1/attachments/31", Watch())
+    assert media == "text/plain"
+    assert text.splitlines()[1] == "hello"
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("suite://issues/DEMO-1/attachments/32", "not text but image/png"),
+        ("suite://issues/DEMO-404", "no such issue"),
+        ("suite://issues/..%2F..%2Fmyself", "is not a valid issue"),
+        ("suite://issue/DEMO-1", "unknown address"),
+        ("file:///etc/passwd", "unknown address"),
+        ("suite://issues/DEMO-1/x", "unknown address"),
+        ("suite://operations/getIssu", "unknown operation"),
+    ],
+)
+def test_other_addresses_are_refused(make: Make, uri: str, said: str) -> None:
+    with pytest.raises(CallsheetError, match=said):
+        Resources(make()).read(uri, Watch())
+
+
+def test_names_are_completed(make: Make) -> None:
+    resources = Resources(make())
+    assert resources.complete("suite://issues/{key}", "key", "demo-2") == ["DEMO-2"]
+    assert "getIssue" in resources.complete("suite://operations/{id}", "id", "getIss")
+    assert resources.complete("suite://issues/{key}", "other", "") == []
+    assert resources.complete("suite://nothing/{key}", "key", "") == []
+    assert resources.complete("suite://projects/{key}", "key", "D") == []
+
+
+def test_issues_of_the_tests_hold_what_is_hidden() -> None:
+    assert issue("DEMO-1")["fields"]["summary"] != "Sweep | the stage"

@@ -1,0 +1,78 @@
+"""A small site for agents to work on: it answers what everyday tools ask, and keeps what came."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from support.canary import SITES
+from support.server import Received, Scripted, Server, reply
+
+HIDDEN = "\u202e\U000e0041"  # what a person does not see
+
+
+def document(text: str) -> dict[str, Any]:
+    return {
+        "type": "doc",
+        "version": 1,
+        "content": [{"type": "paragraph", "content": [{"type": "text", "text": text}]}],
+    }
+
+
+def issue(key: str, text: str = "Sweep it **twice**") -> dict[str, Any]:
+    comment = {"id": "7", "author": {"displayName": "Ann"}, "created": "2026-01-02T03:04:05Z", "body": document("done")}
+    fields = {
+        "summary": f"Sweep | the stage{HIDDEN}",
+        "status": {"name": "Open"},
+        "assignee": {"displayName": "Robin Sample"},
+        "updated": "2026-01-02T03:04:05Z",
+        "labels": ["a", "b"],
+        "description": document(text),
+        "comment": {"comments": [comment]},
+        "attachment": [{"id": "31", "filename": "notes.txt", "size": 5}, {"id": "32", "filename": "p.png", "size": 4}],
+    }
+    return {"id": f"10{key.rpartition('-')[2]}", "key": key, "fields": fields}
+
+
+class Tracker(Server):
+    trusted = True
+
+    def __init__(self) -> None:
+        super().__init__([], None)
+        SITES.add(self.url)
+        self.count = 3  # issues of a list
+        self.text = "Sweep it **twice**"
+        self.delay = 0.0
+
+    @property
+    def methods(self) -> list[str]:
+        return [request.method for request in self.requests]
+
+    def answer(self, request: Received) -> Scripted:
+        self.requests.append(request)
+        found = self._answer(request)
+        found.delay = self.delay
+        return found
+
+    def _answer(self, request: Received) -> Scripted:
+        path = request.path
+        if request.method == "DELETE":
+            return reply(204)
+        if path.endswith("/search/jql"):
+            items = [issue(f"DEMO-{number}", self.text) for number in range(1, self.count + 1)]
+            return reply(json={"issues": items, "nextPageToken": "page-2"})
+        if request.method == "POST" and path.endswith("/comment"):
+            return reply(201, json={"id": "9", "author": {"displayName": "Me"}, **json.loads(request.body)})
+        if match := re.fullmatch(r"/rest/api/3/issue/([A-Z]+-\d+)", path):
+            missing = match[1] == "DEMO-404"
+            return (
+                reply(404, json={"errorMessages": ["no such issue"]})
+                if missing
+                else reply(json=issue(match[1], self.text))
+            )
+        if path.endswith("/attachment/content/31"):
+            return reply(text=f"hello{HIDDEN}")
+        if path.endswith("/attachment/content/32"):
+            return reply(body=b"\x89PNG", headers={"Content-Type": "image/png"})
+        return reply(404, json={"errorMessages": [f"nothing at {path}"]})
