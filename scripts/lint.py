@@ -13,6 +13,7 @@ CHECKS = (
     ("known vulnerabilities", ["scripts/audit.py"]),
     ("definitions of suite", ["-m", "callsheet", "suite", "definitions", "check"]),
     ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
+    ("definitions of callsheet", ["-m", "callsheet", "callsheet", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
     ("architecture", ["scripts/architecture.py", "--check"]),
 )

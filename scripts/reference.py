@@ -53,7 +53,9 @@ def main(arguments: list[str]) -> int:
     os.environ[WIDTH] = "100"
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home}
-        written = {ROOT / "docs" / f"commands-{name}.md": reference(name, environ) for name in ("suite", "lms")}
+        written = {
+            ROOT / "docs" / f"commands-{name}.md": reference(name, environ) for name in ("suite", "lms", "callsheet")
+        }
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

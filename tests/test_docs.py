@@ -56,8 +56,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
-@pytest.mark.parametrize("page", ["tutorial-grade-change.md", "tutorial-own-api.md"])
+@pytest.mark.parametrize("page", ["tutorial-grade-change.md", "tutorial-own-api.md", "tutorial-own-program.md"])
 def test_a_tutorial_works_as_it_is_written(page: str, tmp_path: Path) -> None:
     scripts = str(Path(sys.executable).parent)
-    environ = {"PATH": os.pathsep.join([scripts, os.environ["PATH"]]), "CALLSHEET_HOME": str(tmp_path / "home")}
+    launchers = str(tmp_path / "bin")
+    environ = {
+        "PATH": os.pathsep.join([launchers, scripts, os.environ["PATH"]]),
+        "CALLSHEET_HOME": str(tmp_path / "home"),
+        "CALLSHEET_BIN": launchers,
+    }
     walk(ROOT / "docs" / page, tmp_path, environ)

@@ -72,6 +72,7 @@ STARTS = [
     ["suite", "completion", "bash"],
     ["lms", "--help"],
     ["lms", "version"],
+    ["callsheet", "--help"],
 ]
 
 

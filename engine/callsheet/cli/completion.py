@@ -62,6 +62,20 @@ def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[s
     return site_names(context.catalog, context.environ)
 
 
+def programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+    from ..programs.installed import installed
+
+    del given, incomplete
+    return [each.program for each in installed(context.environ)]
+
+
+def own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+    from ..programs.installed import OWN, installed
+
+    del given, incomplete
+    return [each.program for each in installed(context.environ) if each.kind == OWN]
+
+
 def parameters(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """`name=` for every parameter of the operation that was typed, then the values that it may have."""
     operation = context.catalog.find("operation", str(given.get("id")))

@@ -42,7 +42,7 @@ class DefinedCommand(click.Command):
             params=[*own, *shared],
             help=self.definition["help"],
             callback=None,
-            context_settings=HELP,
+            context_settings=_settings(self.definition.get("params", [])),
         )
 
     def make_parser(self, ctx: click.Context) -> Any:
@@ -95,6 +95,12 @@ class DefinedCommand(click.Command):
                     formatter.write(f"{' ' * formatter.current_indent}{program} {example}\n")
         formatter.write_paragraph()
         formatter.write_text(f"Global options ({program} --help) may stand here too.")
+
+
+def _settings(params: list[Param]) -> dict[str, Any]:
+    """Where one takes the rest of the line, what follows the first word is never an option of this command."""
+    takes_rest = any(param.get("rest") for param in params)
+    return {**HELP, "ignore_unknown_options": True, "allow_interspersed_args": False} if takes_rest else HELP
 
 
 def _explained_argument(param: Param) -> bool:

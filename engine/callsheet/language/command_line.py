@@ -35,9 +35,11 @@ def bind_words(words: Sequence[str], own: Sequence[Param], shared: Sequence[Para
     params = {str(param["name"]): param for param in [*shared, *own]}
     values: dict[str, Any] = {}
     positional: list[str] = []
+    takes_rest = any(param.get("rest") for param in own)
     position = iter(words)
     for word in position:
-        if word == "--":
+        if word == "--" or (takes_rest and positional):
+            positional += [word] * (word != "--")
             positional += position
         elif word.startswith("-") and word != "-":
             name, value = _option(word, position, params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..paths import config_directory, shipped_definitions
@@ -48,6 +49,27 @@ def _own_layers(program: str, environ: Mapping[str, str], own: bool) -> list[Lay
     return [layer for layer in found if os.path.exists(layer.directory)]
 
 
+def program_table(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the files of a program say of it, none of which need be sound; empty where they say nothing."""
+    found: dict[str, Any] = {}
+    for layer in _own_layers(program, environ, own=True):
+        for path, _ in files_of(layer):
+            text = text_of(path)
+            if f"[{PROGRAM}." in text:
+                table = _programs_in(text).get(program)
+                found |= table if isinstance(table, dict) else {}
+    return found
+
+
+def _programs_in(text: str) -> dict[str, Any]:
+    """Empty where the file is broken: reading it as definitions tells how."""
+    try:
+        programs = tomllib.loads(text).get(PROGRAM)
+    except (ValueError, RecursionError):
+        return {}
+    return programs if isinstance(programs, dict) else {}
+
+
 def _uses(found: Iterable[Layer]) -> dict[str, str]:
     """The programs that the last file names which names any, and where."""
     uses: dict[str, str] = {}
@@ -60,12 +82,7 @@ def _uses(found: Iterable[Layer]) -> dict[str, str]:
 
 
 def _uses_in(path: str, text: str) -> dict[str, str]:
-    """Empty where the file is broken: reading it as definitions tells how."""
-    try:
-        programs = tomllib.loads(text).get(PROGRAM)
-    except (ValueError, RecursionError):
-        return {}
-    for id, table in programs.items() if isinstance(programs, dict) else ():
+    for id, table in _programs_in(text).items():
         names = table.get("uses") if isinstance(table, dict) else None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             where = f'{path}:{line_of(text, (PROGRAM, id, "uses"))}: program "{id}"'

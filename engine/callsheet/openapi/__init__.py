@@ -12,20 +12,25 @@ from .document import Document, read_document
 from .ids import assign_ids
 from .introduce import introduction_of
 from .operations import ImportRules, operation_of
+from .replies import Reply, reply_of
 from .schemas import Schemas
 from .unsaid import gathered, unsaid_of_document
 
-__all__ = ["ImportResult", "import_document", "without", "write_files"]
+__all__ = ["ImportResult", "Reply", "import_document", "without", "write_files"]
 
 
 class ImportResult(NamedTuple):
-    """`files` by path relative to a directory of definitions; `notes` say what a document has that is left out."""
+    """`files` by path relative to a directory of definitions; `notes` say what a document has that is left out.
+
+    `replies` are what operations answer, where they were asked for.
+    """
 
     files: dict[str, str]
     operations: dict[str, dict[str, Any]]
     schemas: dict[str, dict[str, Any]]
     notes: list[str]
     introduction: dict[str, dict[str, Any]]
+    replies: dict[str, Reply]
 
 
 _SHOWN = 10
@@ -43,24 +48,30 @@ def import_document(
     introduce: int | None = None,
     title: str | None = None,
     base_url: str | None = None,
+    server: str | None = None,
+    with_replies: bool = False,
 ) -> ImportResult:
     """Read a document (JSON or YAML) as the operations of one product.
 
     `taken` are the operation ids of the products that come before; `experimental` is an expression over an
-    operation of the document; `introduce` defines the product itself too, at that place among the products.
+    operation of the document; `introduce` defines the product itself too, at that place among the products. `server`
+    is an address that stands in the place of the document's own.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
     with _worded(name):
         document = read_document(text, name)
-        notes = list(unsaid_of_document(document))
+        if server is not None:
+            document.tree["servers"] = [{"url": server}]
+        notes = list(unsaid_of_document(document, with_access=introduce is None))
         schemas = Schemas(document, product, notes, descriptions=descriptions)
         rules = ImportRules(paginators or {}, experimental, descriptions)
-        operations = _operations(document, schemas, rules, notes, taken)
+        replies: dict[str, Reply] | None = {} if with_replies else None
+        operations = _operations(document, schemas, rules, notes, taken, replies)
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
         )
         files = files_of(product, operations, schemas.definitions, introduction)
-    return ImportResult(files, operations, schemas.definitions, gathered(notes), introduction)
+    return ImportResult(files, operations, schemas.definitions, gathered(notes), introduction, replies or {})
 
 
 def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:
@@ -72,7 +83,12 @@ def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> I
 
 
 def _operations(
-    document: Document, schemas: Schemas, rules: ImportRules, notes: list[str], taken: Collection[str]
+    document: Document,
+    schemas: Schemas,
+    rules: ImportRules,
+    notes: list[str],
+    taken: Collection[str],
+    replies: dict[str, Reply] | None,
 ) -> dict[str, dict[str, Any]]:
     """One that cannot be read is left out with a note; when none can, that is an error."""
     left_out: list[tuple[str, str]] = []
@@ -84,6 +100,8 @@ def _operations(
         try:
             with _worded(where):
                 operations[id] = operation_of(document, call, id, schemas, rules, notes=notes)
+                if replies is not None:
+                    replies[id] = reply_of(document, call, operations[id])
         except DefinitionError as error:
             schemas.restore(before)
             del notes[said:]

@@ -35,7 +35,7 @@ def paging_of(
     if not candidates:
         return None
     schema = reply_schema(document, call)
-    answer = _Answer(schema, _properties(document, schema), _headers(document, call))
+    answer = _Answer(schema, properties_of(document, schema), _headers(document, call))
     ranked = [(_fit(document, table, answer), name) for name, table in candidates.items()]
     fits = [(fit, name) for fit, name in ranked if fit is not None]
     if not fits:
@@ -68,7 +68,7 @@ def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
     content = document.table(call.operation.get("requestBody")).get("content") or {}
     for media, entry in content.items():
         if is_json(media):
-            names |= set(_properties(document, (entry or {}).get("schema")))
+            names |= set(properties_of(document, (entry or {}).get("schema")))
     return names
 
 
@@ -105,11 +105,11 @@ def success_codes(responses: Mapping[str, Any]) -> list[str]:
     return codes or [code for code in responses if code == "default"]
 
 
-def _properties(document: Document, schema: Any) -> dict[str, Any]:
+def properties_of(document: Document, schema: Any) -> dict[str, Any]:
     table = document.table(schema)
     merged = dict(table.get("properties") or {})
     for part in table.get("allOf") or ():
-        merged |= _properties(document, part)
+        merged |= properties_of(document, part)
     return merged
 
 
@@ -177,7 +177,7 @@ def _paths(node: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     if path[0] not in properties:
         return False
-    inner = _properties(document, properties[path[0]])
+    inner = properties_of(document, properties[path[0]])
     return len(path) == 1 or not inner or _resolves(document, inner, path[1:])
 
 

@@ -17,14 +17,15 @@ _UNCHECKED = (
 _STYLES = ("matrix", "label")
 
 
-def unsaid_of_document(document: Document) -> Iterator[str]:
+def unsaid_of_document(document: Document, *, with_access: bool = False) -> Iterator[str]:
+    """`with_access`: the ways of signing in are left out, since they are defined already."""
     if webhooks := document.tree.get("webhooks"):
         yield f"webhooks {', '.join(webhooks)} are left out"
     servers = document.servers()
     if servers[1:]:
         yield f"servers: {servers[0]} is taken; also documented: {_listed(servers[1:])}"
     schemes = document.table(document.table(document.tree.get("components")).get("securitySchemes"))
-    for name, node in schemes.items():
+    for name, node in schemes.items() if with_access else ():
         how = _scheme(document.table(node))
         yield f"security scheme {name!r} ({how}) is left out: `init --method` says how one signs in"
     for path, node in document.tree["paths"].items():

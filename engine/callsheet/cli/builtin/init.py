@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
-from ...commands.signin.detect import Detected, Detector
+from ...commands.signin.detect import Detected, Detector, above_products
 from ...commands.signin.obtain import obtain
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.store import save_sign_in
@@ -85,10 +85,13 @@ def way_out(context: Context, way: SiteProfile) -> Site:
 
 def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
     """Address and deployment. What a person says about the deployment counts where the site hides itself."""
-    address = answers.address()
+    address = answers.address(_known_address(context))
     deployment = answers.option("deployment")
     if answers.option("skip-login") or context.option("dry-run"):
-        return Detected(deployment or context.catalog.ids("deployment")[0], address, None, None)
+        deployments = context.catalog.all("deployment")
+        plain = not any("detect" in definition for definition in deployments.values())
+        address = above_products(context.catalog, address) if plain else address
+        return Detected(deployment or next(iter(deployments)), address, None, None)
     web = UnauthenticatedClient(way_out(context, way), context.environ, home=address)
     detector = Detector(context.catalog, web)
     try:
@@ -99,6 +102,12 @@ def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
         if not deployment:
             raise
         return Detected(deployment, address, None, None)
+
+
+def _known_address(context: Context) -> str:
+    """Where the program's only service is, as far as its definitions tell."""
+    known = [service.get("base_url", "") for service in context.catalog.all("service").values()]
+    return known[0] if len(known) == 1 else ""
 
 
 def _method(context: Context, answers: Answers, deployment: str, service: str | None) -> str:

@@ -37,6 +37,8 @@ class Detector:
         """
         deployments = self._catalog.all("deployment")
         tried = {deployment: deployments[deployment]} if deployment else deployments
+        if not any("detect" in definition for definition in tried.values()):
+            return Detected(next(iter(tried)), above_products(self._catalog, address), None, None)
         for base in _parent_addresses(address):
             for id, definition in tried.items():
                 for detection in definition.get("detect", ()):
@@ -87,6 +89,13 @@ class Detector:
             f"{address} answers, but not like {titles}: wrong product or wrong path",
             hint=f"check the address; where it hides from strangers, say what it is with --deployment ({known})",
         )
+
+
+def above_products(catalog: Catalog, address: str) -> str:
+    """An address without the path that requests to a product have anyway: people know the two as one."""
+    bases = [product["base"].rstrip("/") for product in catalog.all("product").values() if "base" in product]
+    ends = [base for base in bases if base and address.endswith(base)]
+    return address.removesuffix(max(ends, key=len, default=""))
 
 
 def _parent_addresses(address: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def ways_of(catalog: Catalog, service: str | None) -> list[str]:
     """Ids of auth definitions, the usual way first where the service says so."""
     services = catalog.all("service")
+    service = next(iter(services)) if service is None and len(services) == 1 else service
     own = services[service].get("auth") if service in services else None
     if own:
         return list(own)

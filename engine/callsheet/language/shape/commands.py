@@ -32,6 +32,9 @@ class InputDefinition(Shape, total=False):
     default: Any
     required: bool
     multiple: Annotated[bool, Field(description="May be given several times; the value is a list.")]
+    rest: Annotated[
+        bool, Field(description="Takes all words that follow, also those that look like options of this program.")
+    ]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
@@ -218,6 +221,7 @@ _TEXT_ONLY = ("integer", "number", "duration")
 
 # A rule holds wherever a table of that shape stands.
 _OF_A_PARAM = (
+    Rule("rest", needs=("multiple",)),
     Rule("kind", ("flag",), without=_OF_A_VALUE),
     Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
     Rule("positional", without=("default",)),

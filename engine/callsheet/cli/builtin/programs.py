@@ -1,0 +1,202 @@
+"""`callsheet new|list|run|check|remove|link`: programs made of definitions, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from click.exceptions import Exit
+
+from ...commands.context import Context
+from ...errors import CallsheetError, DefinitionError, UsageError
+from ...language.layers import Layer
+from ...programs.create import Made, Source, create, create_empty
+from ...programs.installed import installed, own_directory, put, refuse_existing
+from ...programs.installed import remove as remove_files
+from ...programs.launcher import (
+    BIN,
+    Launcher,
+    check_launcher,
+    find_launcher,
+    launcher_directory,
+    launcher_path,
+    look_up,
+    remove_launcher,
+    write_launcher,
+)
+from ...programs.names import check_name
+
+
+def new(context: Context, values: dict[str, Any]) -> None:
+    """Make a program out of a document, or an empty one, and a launcher for it."""
+    from ...urls import base_url
+
+    program = values["program"]
+    check_name(program)
+    refuse_existing(program, context.environ)
+    directory = launcher_directory(context.environ, values["bin"])
+    if not values["no-launcher"]:
+        check_launcher(program, directory)
+    address = base_url(values["base-url"], "--base-url") if values["base-url"] else None
+    made = _made(context, values, program, address)
+    for note in made.notes:
+        context.note(note)
+    found = f"{made.commands} commands for {made.operations} operations, in {len(made.files)} files"
+    if context.option("dry-run"):
+        context.streams.out.write(f"{program}: {found}, would be made\n")
+        return
+    where = put(program, made.files, context.environ)
+    context.streams.out.write(f"{program}: {found} of {where}\n")
+    if not values["no-launcher"]:
+        say_launcher(context, program, write_launcher(program, directory, context.environ))
+    _say_next(context, program, made)
+
+
+def _made(context: Context, values: dict[str, Any], program: str, address: str | None) -> Made:
+    from .definitions_import import document_text
+
+    uses = [*dict.fromkeys(values["uses"])]
+    layers = layers_below(context, uses)
+    if values["from"] is None:
+        for name in ("base-url",):
+            if values[name]:
+                raise UsageError(f"--{name} needs --from")
+        return create_empty(program, values["title"] or program, uses, layers)
+    name = "standard input" if values["from"] == "-" else values["from"]
+    text = document_text(context, values["from"])
+    return create(program, Source(text, name, address, values["title"]), uses, layers)
+
+
+def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
+    """The definitions of the programs that a new one uses; raises `UsageError` for one that does not exist."""
+    from ...language.layers import layers_with
+    from ...language.programs import refuse_unknown, used_by
+
+    found: list[str] = []
+    for name in uses:
+        refuse_unknown(name, context.environ)
+        found += [each for each in (*used_by(name, context.environ), name) if each not in found]
+    return layers_with(" ", found, context.environ)
+
+
+def say_launcher(context: Context, program: str, launcher: Launcher) -> None:
+    context.note(f"{launcher.path} starts it")
+    if launcher.hidden_by:
+        context.note(f"another {program!r} comes first on your PATH: {launcher.hidden_by}")
+    if not launcher.on_path:
+        directory = launcher.path.rpartition("\\" if "\\" in launcher.path else "/")[0]
+        context.note(f"{directory} is not on your PATH: add it, or choose a directory with --bin or {BIN}")
+
+
+def _say_next(context: Context, program: str, made: Made) -> None:
+    if made.operations:
+        context.note(f"next: {program} init asks for address and credential; {program} --help lists the commands")
+        context.note(f'completion: eval "$({program} completion bash)", or zsh; fish has a file of its own')
+    else:
+        context.note(f"next: put definitions into its directory; {program} --help lists the commands")
+
+
+def list_programs(context: Context, values: dict[str, Any]) -> None:
+    del values
+    rows = [each._asdict() for each in installed(context.environ)]
+    context.output(context.catalog.get("view", "program")).items(rows)
+
+
+def run_program(context: Context, values: dict[str, Any]) -> None:
+    """What a launcher does. The program's exit code is that of this one."""
+    from ..main import run
+
+    _known(context, values["program"])
+    streams = context.streams
+    code = run(
+        values["program"],
+        values["words"],
+        environ=context.environ,
+        stdin=streams.input,
+        stdout=streams.out,
+        stderr=streams.err,
+    )
+    if code:
+        raise Exit(code)
+
+
+def _known(context: Context, program: str) -> None:
+    from ...language.programs import refuse_unknown
+
+    refuse_unknown(program, context.environ)
+
+
+def check(context: Context, values: dict[str, Any]) -> None:
+    """One program, or all of a person's own; every one is looked at, whatever is wrong with the others."""
+    own = [each.program for each in installed(context.environ) if each.kind == "own"]
+    wanted = [values["program"]] if values["program"] else own
+    if not wanted:
+        context.note("no programs of your own; `callsheet new` makes one")
+    problems: list[str] = []
+    for program in wanted:
+        _known(context, program)
+        try:
+            context.streams.out.write(f"{program}: {sound(context, program)} definitions, no problems\n")
+        except DefinitionError as error:
+            problems += error.details or [f"{program}: {error.message}"]
+    if problems:
+        count = len(problems)
+        raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=problems)
+
+
+def sound(context: Context, program: str) -> int:
+    """How many definitions a program has; raises `DefinitionError` with each problem."""
+    from ...catalog.compile import qualified_names
+    from ...language import check as checks
+    from ...language.load import load
+    from ...language.programs import layers
+    from ...registry import names
+
+    definitions = load(layers(program, context.environ))
+    checks.check(definitions, {"operation": qualified_names(definitions)}, names())
+    return len(definitions)
+
+
+def remove(context: Context, values: dict[str, Any]) -> None:
+    """Definitions, launcher, sites and credentials of a person's own program."""
+    program = values["program"]
+    directory = own_directory(program, context.environ)
+    launcher = find_launcher(program, context.environ)
+    files = ", ".join(each for each in (directory, launcher) if each)
+    context.confirm(f"Remove {program} ({files}), its sites and their credentials?")
+    if context.only_tries(f"{program} would be removed: {files}"):
+        return
+    _forget_sites(context, program)
+    removed = [remove_launcher(program, context.environ), *remove_files(program, context.environ)]
+    for path in filter(None, removed):
+        context.note(f"removed {path}")
+
+
+def _forget_sites(context: Context, program: str) -> None:
+    """Delete what key stores hold for the program, which no directory shows."""
+    from .config import forget, profiles
+
+    theirs = Context(program, context.environ, context.streams)
+    try:
+        for name, settings in profiles(theirs).get("sites", {}).items():
+            for problem in forget(theirs, name, settings):
+                context.note(problem)
+    except CallsheetError as error:
+        context.note(f"its credentials, if it has any, are not deleted from the key store: {error.message}")
+    finally:
+        theirs.close()
+
+
+def link(context: Context, values: dict[str, Any]) -> None:
+    """A launcher for a program that has none any more, or in another directory."""
+    program = values["program"]
+    _known(context, program)
+    directory = launcher_directory(context.environ, values["bin"])
+    if context.option("dry-run"):
+        check_launcher(program, directory)
+        context.streams.out.write(f"{launcher_path(program, directory)} would start {program}\n")
+        return
+    say_launcher(context, program, write_launcher(program, directory, context.environ))
+
+
+__all__ = ["check", "link", "list_programs", "look_up", "new", "remove", "run_program"]

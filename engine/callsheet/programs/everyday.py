@@ -1,0 +1,170 @@
+"""Groups, commands and views for the obvious operations of an API."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from ..language.safety import class_of_operation
+from ..openapi.bodies import JSON, is_json
+from .resources import Named, named_commands, resources_of, word
+from .values import DATA, Values, arguments_of, body_of, first_sentence, identifier, options_of
+from .views import path, view_of
+
+Tables = dict[str, dict[str, Any]]
+_DATA = {
+    "name": DATA,
+    "short": "d",
+    "metavar": "JSON|@FILE|@-",
+    "convert": "json",
+    "help": "the body of the request, alone or together with options",
+}
+_DONE = {
+    "columns": [{"name": "ID", "value": "id"}, {"name": "DONE", "value": "done"}],
+    "id": "id",
+}
+_CHANGED = "done"
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_LIMIT = "limit"
+
+
+class Api(NamedTuple):
+    """What an import made, and the paginators that it may name. `replies` are by id of operation."""
+
+    operations: Tables
+    schemas: Tables
+    replies: Mapping[str, Any]
+    paginators: Mapping[str, Mapping[str, Any]]
+
+
+class Program(NamedTuple):
+    """Names that mean something already: words at the top, options of every command and of lists, views."""
+
+    name: str
+    words: set[str]
+    options: set[str]
+    paging: set[str]
+    views: set[str]
+
+
+def everyday(api: Api, program: Program) -> dict[str, dict[str, Tables]]:
+    """Group → the definitions of its commands, by kind."""
+    made: dict[str, dict[str, Tables]] = {}
+    tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
+    for named in named_commands(resources_of(api.operations, api.replies), program.words, program.name):
+        command = _command(api, program, named)
+        if command is None:
+            continue
+        kinds = made.setdefault(named.words[0], {"group": {}, "view": {}, "command": {}})
+        for length in range(1, len(named.words)):
+            title = tags[named.operation] if length == 1 else ""
+            kinds["group"].setdefault(" ".join(named.words[:length]), {"help": title or _title(named.words[:length])})
+        _add_view(kinds["view"], api, program, named, command)
+        kinds["command"][" ".join(named.words)] = command
+    return made
+
+
+def _title(words: tuple[str, ...]) -> str:
+    text = words[-1].replace("-", " ")
+    return text[:1].upper() + text[1:]
+
+
+def _command(api: Api, program: Program, named: Named) -> dict[str, Any] | None:
+    operation = api.operations[named.operation]
+    has_pages = named.verb == "list"
+    taken = program.options | (_taken_by_paging(program, operation) if has_pages else set())
+    arguments = arguments_of(operation, taken)
+    if arguments is None or operation.get("reply") == "binary":
+        return None
+    taken = taken | {param["name"] for param in arguments.params}
+    options = options_of(operation, taken, _sent_by_paging(api, operation) if has_pages else ())
+    sent = _sent(api, operation, named, taken | {param["name"] for param in options.params}) if options else None
+    if options is None or sent is None:
+        return None
+    help = first_sentence(str(operation.get("title", ""))) or _help(named)
+    templates = {**arguments.templates, **options.templates}
+    command: dict[str, Any] = {"help": help, "params": [*arguments.params, *options.params, *sent.pop("params", [])]}
+    command |= {"call": named.operation, **({"args": templates} if templates else {}), **sent}
+    return _ended(command, api, operation, named, arguments)
+
+
+def _taken_by_paging(program: Program, operation: Mapping[str, Any]) -> set[str]:
+    """Where pages are not known, a number of items that the operation takes is what `--limit` means."""
+    params = operation.get("params", ())
+    own = any(word(each["name"]) == _LIMIT and each.get("type") == "integer" for each in params)
+    return program.paging - {_LIMIT} if own and "paginate" not in operation else program.paging
+
+
+def _sent_by_paging(api: Api, operation: Mapping[str, Any]) -> Collection[str]:
+    paginator = api.paginators.get(operation.get("paginate", {}).get("using", ""), {})
+    return [paginator[key] for key in ("send", "size") if key in paginator]
+
+
+def _sent(api: Api, operation: Mapping[str, Any], named: Named, taken: set[str]) -> dict[str, Any] | None:
+    """The body: options for its members, and one for the whole of it. None where it takes files or other media."""
+    body = operation.get("body")
+    if body is None or named.verb in ("list", "get"):
+        return None if body is not None and not body.get("optional") else {}
+    media = body.get("media", JSON)
+    if not (is_json(media) or media in _FORMS) or any(part.get("file") for part in body.get("parts", {}).values()):
+        return None
+    members = body_of(body, api.schemas, taken, named.noun)
+    if "parts" in body:
+        return {"params": members.params, "body": members.templates} if members else None
+    if members is None:
+        return {"params": [{**_DATA, "required": not body.get("optional")}], "body": f"{{{DATA}}}"}
+    return {"params": [*members.params, _DATA], "body": members.templates, "over": [f"{{{DATA}}}"]}
+
+
+def _help(named: Named) -> str:
+    noun = named.noun.replace("-", " ")
+    if named.verb == "list":
+        return f"List {named.words[-2 if named.words[-1] == 'list' else -1].replace('-', ' ')}"
+    return f"{named.verb.capitalize()} {'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def _ended(
+    command: dict[str, Any], api: Api, operation: Mapping[str, Any], named: Named, arguments: Values
+) -> dict[str, Any]:
+    """What is asked before, printed afterwards, and an example where nothing has to be known for one."""
+    reply = api.replies.get(named.operation)
+    if named.verb == "list" and reply is not None and reply.items and "paginate" not in operation:
+        command["items"] = path(reply.items)
+    last = identifier(arguments.params[-1]["name"]) if arguments.params else ""
+    if class_of_operation(operation) == "destroy":
+        command["confirm"] = f"Delete {named.noun.replace('-', ' ')} {{{last}}}?" if last else "Delete it?"
+    if operation.get("reply") == "none" and last:
+        done = {"create": "created", "update": "changed", "delete": "deleted"}.get(named.verb, "done")
+        command |= {"result": {"id": f"{{{last}}}", "done": done}, "view": _CHANGED}
+    needed = [param for param in command["params"] if param.get("required")]
+    words = " ".join(named.words)
+    if named.verb in ("list", "get") and not needed and not arguments.params:
+        command["examples"] = [words, *([f"{words} --all -o ndjson"] if "paginate" in operation else [])]
+    return {key: value for key, value in command.items() if value or key == "help"}
+
+
+def _add_view(views: Tables, api: Api, program: Program, named: Named, command: dict[str, Any]) -> None:
+    """One view for all that shows the same thing; the list's is the one that counts."""
+    if "view" in command:
+        views[_CHANGED] = _DONE
+        return
+    reply = api.replies.get(named.operation)
+    view = view_of(reply.fields, named.noun) if reply is not None else None
+    if view is None:
+        return
+    group = named.words[:-1] if named.words[-1] == named.verb else named.words
+    name = "-".join(group)
+    name = f"{program.name}-{name}" if name in program.views else name
+    if name in views and views[name] != view:
+        name = f"{name}-{named.verb}"
+    views[name] = view
+    command["view"] = name
+
+
+def shared_views(made: Mapping[str, Mapping[str, Tables]]) -> Tables:
+    """The views that several groups have, taken out of all of them."""
+    found: Tables = {}
+    for kinds in made.values():
+        if _CHANGED in kinds["view"]:
+            found[_CHANGED] = kinds["view"].pop(_CHANGED)
+    return found

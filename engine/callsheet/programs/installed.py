@@ -1,0 +1,97 @@
+"""The programs that there are, and the files of those that belong to a person."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..errors import CallsheetError, UsageError, did_you_mean
+from ..files import make_private_directory
+from ..language.programs import program_names, program_table
+from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
+from .create import save
+from .launcher import find_launcher
+
+OWN, BUILT_IN = "own", "built in"
+
+
+class Installed(NamedTuple):
+    program: str
+    title: str
+    kind: str
+    launcher: str | None
+
+
+def is_shipped(program: str) -> bool:
+    return program in program_names({}, own=False)
+
+
+def installed(environ: Mapping[str, str]) -> Iterator[Installed]:
+    """Every program that can be called. What only changes a built-in one is not a program."""
+    for name in program_names(environ):
+        table = program_table(name, environ)
+        if table.get("hidden") is not True and (table or not is_shipped(name)):
+            kind = BUILT_IN if is_shipped(name) else OWN
+            yield Installed(name, str(table.get("title", "")), kind, find_launcher(name, environ))
+
+
+def own_directory(program: str, environ: Mapping[str, str]) -> str:
+    """Where the definitions of a person's own program are; raises `UsageError` where there is no such program."""
+    own = [each.program for each in installed(environ) if each.kind == OWN]
+    if is_shipped(program):
+        raise UsageError(f"{program} is built in, not a program of your own")
+    if program not in own:
+        known = f" (there are: {', '.join(own)})" if own else ""
+        raise UsageError(f"no program {program!r} of your own{did_you_mean(program, own)}{known}")
+    return own_definitions(environ, program)
+
+
+def refuse_existing(program: str, environ: Mapping[str, str]) -> None:
+    shipped, _ = shipped_definitions()
+    if os.path.isdir(os.path.join(shipped, program)):
+        raise UsageError(f"{program!r} is the name of a built-in program", hint="choose another name")
+    if os.path.lexists(own_definitions(environ, program)):
+        hint = f"remove it first: {{program}} remove {program}"
+        raise UsageError(f"there is a program {program!r} already", hint=hint)
+
+
+def put(program: str, files: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """Write the definitions of a new program; all of them are there, or none. Returns the directory."""
+    directory = own_definitions(environ, program)
+    parent = os.path.dirname(directory)
+    make_private_directory(parent)
+    fresh = os.path.join(parent, f".{program}.{os.getpid()}")
+    try:
+        save(files, fresh)
+        os.rename(fresh, directory)
+    except OSError as error:
+        raise CallsheetError(f"{error.filename or directory}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return directory
+
+
+def remove(program: str, environ: Mapping[str, str]) -> list[str]:
+    """Delete definitions, settings and what was compiled; returns the directories that are gone."""
+    gone = []
+    for directory in (own_definitions(environ, program), settings_directory(environ, program)):
+        if os.path.islink(directory):
+            os.remove(directory)  # what it leads to is somebody else's
+        elif os.path.isdir(directory):
+            try:
+                shutil.rmtree(directory)
+            except OSError as error:
+                raise CallsheetError(f"{error.filename}: {error.strerror}") from None
+        else:
+            continue
+        gone.append(directory)
+    for path in glob.glob(os.path.join(glob.escape(cache_directory(environ)), f"{program}-????????.sqlite")):
+        with contextlib.suppress(OSError):
+            os.remove(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.join(config_directory(environ), "programs"))
+    return gone

@@ -1,0 +1,205 @@
+"""Parameters and bodies of operations as arguments and options of commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .resources import word
+
+MOST_OPTIONS = 25
+DATA = "data"
+_SEEN = frozenset({"given", "named", "site", "output", DATA})  # what expressions see besides the parameters
+_LONGEST_HELP = 120
+_NUMBERS = {"integer": "integer", "number": "number"}
+
+
+class Values(NamedTuple):
+    """`params` of a command, and for each what an operation calls it → the template that fills it."""
+
+    params: list[dict[str, Any]]
+    templates: dict[str, str]
+
+
+def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> Values | None:
+    """The parts of the path, in order; None where two would have one name."""
+    found = Values([], {})
+    _, _, path = operation["http"].partition(" ")
+    known = {param["name"]: param for param in operation.get("params", ()) if param.get("in") == "path"}
+    for name in re.findall(r"\{([^{}]+)\}", path):
+        named = option_name(name, "", {*taken, *_names(found)})
+        if named is None:
+            return None
+        param = {"name": named, "kind": "argument", **_metavar(named), **_told(known.get(name, {}))}
+        found.params.append({**param, **_choices(known.get(name, {}))})
+        found.templates[name] = f"{{{identifier(named)}}}"
+    return found
+
+
+def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Collection[str]) -> Values | None:
+    """What an operation takes in query and headers. None where it needs what no option can hold."""
+    found = Values([], {})
+    params = [each for each in operation.get("params", ()) if each.get("in") != "path" and each["name"] not in paging]
+    wanted = [each for each in params if each.get("required") or each.get("in", "query") == "query"]
+    for param in sorted(wanted, key=lambda each: not each.get("required")):
+        if param.get("deprecated") and not param.get("required"):
+            continue
+        option = _option(param, "", {*taken, *_names(found)}, body=False)
+        if option is None or (len(found.params) >= MOST_OPTIONS and not param.get("required")):
+            if param.get("required"):
+                return None
+            continue
+        required = {"required": True} if param.get("required") else {}
+        found.params.append({**option.param, **required})
+        found.templates[param["name"]] = option.template
+    return found
+
+
+def body_of(
+    body: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], taken: Collection[str], noun: str
+) -> Values | None:
+    """Members of a body as options, those that must be there first; None where no option can hold any of them."""
+    properties, required = _members(body, schemas)
+    found = Values([], {})
+    for name in sorted(properties, key=lambda each: each not in required):
+        facts = properties[name]
+        option = _option({"name": name, **facts}, noun, {*taken, *_names(found)}, body=True)
+        if option is not None and not facts.get("readOnly") and len(found.params) < MOST_OPTIONS:
+            found.params.append(option.param)
+            found.templates[name] = option.template
+    return found if found.params else None
+
+
+def _members(
+    body: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    if "parts" in body:
+        parts = {name: part for name, part in body["parts"].items() if not part.get("file")}
+        required = {name for name, part in parts.items() if part.get("required")}
+        return {name: _as_property(part) for name, part in parts.items()}, required
+    return _merged(schemas.get(body.get("schema", ""), {}), schemas, 0)
+
+
+def _as_property(part: Mapping[str, Any]) -> dict[str, Any]:
+    kind = {"type": part.get("type", "string")}
+    facts = {"type": "array", "items": kind} if part.get("many") else kind
+    return {**facts, **({"description": part["help"]} if "help" in part else {})}
+
+
+def _merged(
+    schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], depth: int
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """The members of a schema, those of its parts and of its first alternative among them."""
+    if depth > 8:
+        return {}, set()
+    if "ref" in schema:
+        return _merged(schemas.get(schema["ref"], {}), schemas, depth + 1)
+    found: dict[str, dict[str, Any]] = {}
+    required: set[str] = set(schema.get("required", ()))
+    alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
+    for part in (*schema.get("allOf", ()), *alternatives[:1]):
+        inner, needed = _merged(part, schemas, depth + 1)
+        found |= inner
+        required |= needed
+    for name, node in schema.get("properties", {}).items():
+        found[name] = _resolved(node, schemas)
+    return found, required
+
+
+def _resolved(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    seen = 0
+    told = {key: node[key] for key in ("description", "readOnly") if key in node}
+    while "ref" in node and seen < 8:
+        node, seen = schemas.get(node["ref"], {}), seen + 1
+    return {**node, **told}
+
+
+class _Option(NamedTuple):
+    param: dict[str, Any]
+    template: str
+
+
+def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, body: bool) -> _Option | None:
+    """None for what no option can hold: tables, and lists of them."""
+    kind = _kind(facts)
+    items = facts.get("items", {})
+    item = _kind(items if isinstance(items, Mapping) else {"type": items})
+    if kind == "object" or (kind == "array" and item in ("array", "object")):
+        return None
+    name = option_name(str(facts["name"]), prefix, taken)
+    if name is None:
+        return None
+    many = {"multiple": True} if kind == "array" else {}
+    values = facts if kind != "array" or not isinstance(items, Mapping) else {**items, **facts}
+    seen = identifier(name)
+    single = item if kind == "array" else kind
+    param = {"name": name, **many, **_told(facts)}
+    if choices := _choices(values):
+        return _Option({**param, **choices}, _typed(seen, single, many=bool(many)) if body else f"{{{seen}}}")
+    if single == "boolean":
+        template = _typed(seen, "boolean", many=bool(many)) if body else f"{{{seen}}}"
+        return _Option({**param, "choices": ["true", "false"]}, template)
+    if single in _NUMBERS:
+        return _Option({**param, "type": _NUMBERS[single], "metavar": "N"}, f"{{{seen}}}")
+    return _Option({**param, **_metavar(name)}, f"{{{seen}}}")
+
+
+def _typed(seen: str, kind: str, *, many: bool) -> str:
+    """The chosen words as values of the type that a body wants."""
+    turn = {"boolean": "{0} == 'true'", "integer": "to_number({0})", "number": "to_number({0})"}.get(kind)
+    if turn is None:
+        return f"{{{seen}}}"
+    return f"{{{seen}[].{turn.format('@')}}}" if many and kind != "boolean" else f"{{{seen} && {turn.format(seen)}}}"
+
+
+def _kind(facts: Mapping[str, Any]) -> str:
+    named = facts.get("type")
+    if isinstance(named, list):
+        named = next((each for each in named if each != "null"), "string")
+    if named is None and ("properties" in facts or "oneOf" in facts or "anyOf" in facts or "allOf" in facts):
+        return "object"
+    return str(named or "string")
+
+
+def _choices(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Allowed values as the words that are typed; words that differ in case alone could not be told apart."""
+    words = [each if isinstance(each, str) else json.dumps(each) for each in facts.get("enum", ()) if each is not None]
+    fits = words and all(each and each.isprintable() for each in words)
+    return {"choices": words} if fits and len({each.casefold() for each in words}) == len(words) else {}
+
+
+def option_name(name: str, prefix: str, taken: Collection[str]) -> str | None:
+    """The name of an option for what an API calls `name`; with the prefix where that means something else already."""
+    plain = word(name)
+    for candidate in (plain, f"{prefix}-{plain}" if prefix else "", f"{plain}-param"):
+        if re.match("[a-z]", candidate) and candidate not in taken and identifier(candidate) not in _SEEN:
+            return candidate
+    return None
+
+
+def identifier(name: str) -> str:
+    """An option as expressions write it."""
+    return name.replace("-", "_")
+
+
+def _metavar(name: str) -> dict[str, str]:
+    return {"metavar": name.upper()}
+
+
+def _names(values: Values) -> Iterator[str]:
+    return (param["name"] for param in values.params)
+
+
+def _told(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The first sentence of what a document says."""
+    text = str(facts.get("help") or facts.get("description") or "").strip()
+    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].rstrip(".")
+    plain = "".join(sign for sign in " ".join(first.split()) if sign.isprintable()).replace("{", "(").replace("}", ")")
+    short = plain if len(plain) <= _LONGEST_HELP else plain[: _LONGEST_HELP - 3].rsplit(" ", 1)[0] + " ..."
+    return {"help": short} if short else {}
+
+
+def first_sentence(text: str) -> str:
+    return _told({"help": text}).get("help", "")

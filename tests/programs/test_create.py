@@ -1,0 +1,211 @@
+"""A program out of a document: what it has, and that everything in it is sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.errors import DefinitionError
+from callsheet.language.layers import layers_with
+from callsheet.programs.create import Made, Source, create
+from support.imports import text_of
+
+LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
+Tables = dict[str, dict[str, dict[str, Any]]]
+
+
+def made(document: Any, **options: Any) -> Made:
+    text = document if isinstance(document, str) else json.dumps({"openapi": "3.0.0", **document})
+    source = Source(text, "d", options.get("base_url"), options.get("title"))
+    return create("pets", source, ["client", "listener"], LAYERS)
+
+
+def tables(found: Made, *, of: str = "") -> Tables:
+    kinds: Tables = {}
+    for path, text in found.files.items():
+        if path.startswith(of):
+            for kind, each in tomllib.loads(text).items():
+                kinds.setdefault(kind, {}).update(each)
+    return kinds
+
+
+def reply(schema: Any) -> dict[str, Any]:
+    return {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+
+
+@pytest.fixture(scope="module")
+def petshop() -> Made:
+    return made(text_of("petshop"))
+
+
+def test_the_document_decides_title_groups_and_commands(petshop: Made) -> None:
+    kinds = tables(petshop)
+    program = kinds["program"]["pets"]
+    assert (program["title"], program["prefix"], program["uses"]) == ("The pet shop", "PETS", ["client", "listener"])
+    assert program["sections"]["Commands"] == ["orders", "pets-co"]
+    assert set(kinds["command"]) == {
+        *(f"pets-co {verb}" for verb in ("list", "get", "create", "delete", "create-vaccination")),
+        "orders create",
+    }
+    assert petshop.commands == len(kinds["command"])
+    assert petshop.operations == 8
+
+
+def test_a_list_has_filters_pages_and_columns(petshop: Made) -> None:
+    command = tables(petshop)["command"]["pets-co list"]
+    params = {param["name"]: param for param in command["params"]}
+    assert params["kind"]["choices"] == ["cat", "dog"]
+    assert params["tenant"]["required"] is True
+    assert params["x-trace"] == {
+        "name": "x-trace",
+        "multiple": True,
+        "type": "integer",
+        "metavar": "N",
+        "required": True,
+    }
+    assert "old" not in params
+    assert command["args"]["X-Trace"] == "{x_trace}"
+    assert command["items"] == "pets"
+    assert [column["name"] for column in tables(petshop)["view"][command["view"]]["columns"]] == [
+        "NAME",
+        "KIND",
+        "LIVES",
+    ]
+
+
+def test_a_change_takes_options_or_a_whole_body_and_a_removal_asks(petshop: Made) -> None:
+    commands = tables(petshop)["command"]
+    create = commands["pets-co create"]
+    assert create["body"] == {"kind": "{kind}", "name": "{name}", "lives": "{lives}"}
+    assert create["over"] == ["{data}"]
+    assert commands["pets-co delete"]["confirm"] == "Delete pet {pet_id}?"
+    assert "discount" in commands["orders create"]["body"]
+    assert "id" not in commands["orders create"]["body"]
+
+
+def test_names_that_mean_something_already_get_another_one() -> None:
+    found = made(
+        {
+            "info": {"title": "T"},
+            "paths": {
+                "/auth": {
+                    "get": {
+                        "operationId": "listAuth",
+                        "parameters": [
+                            {
+                                "name": name,
+                                "in": "query",
+                                "schema": {"type": "integer" if name == "limit" else "string"},
+                            }
+                            for name in ("output", "query", "cursor", "all", "given", "site", "1st", "limit")
+                        ],
+                        "responses": reply({"type": "array", "items": {"type": "object", "properties": {"id": {}}}}),
+                    }
+                }
+            },
+        }
+    )
+    command = tables(found)["command"]["pets-auth list"]
+    assert command["args"] == {
+        "output": "{output_param}",
+        "query": "{query_param}",
+        "cursor": "{cursor_param}",
+        "all": "{all_param}",
+        "given": "{given_param}",
+        "site": "{site_param}",
+        "limit": "{limit}",
+    }
+
+
+def test_values_of_a_body_keep_their_types() -> None:
+    properties = {
+        "tame": {"type": "boolean"},
+        "size": {"type": "integer", "enum": [1, 2]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "nested": {"type": "object", "properties": {"a": {}}},
+        "ref": {"$ref": "#/components/schemas/Kind"},
+    }
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": properties}}}}
+    post = {"operationId": "make", "requestBody": body, "responses": reply({"type": "object"})}
+    found = made(
+        {
+            "info": {"title": "T"},
+            "paths": {"/pets": {"post": post}},
+            "components": {"schemas": {"Kind": {"type": "string", "enum": ["cat"]}}},
+        }
+    )
+    command = tables(found)["command"]["pets create"]
+    assert command["body"] == {
+        "tame": "{tame && tame == 'true'}",
+        "size": "{size && to_number(size)}",
+        "tags": "{tags}",
+        "ref": "{ref}",
+    }
+    assert {param["name"]: param.get("choices") for param in command["params"]} == {
+        "tame": ["true", "false"], "size": ["1", "2"], "tags": None, "ref": ["cat"], "data": None,
+    }  # fmt: skip
+
+
+SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "login": {"type": "http", "scheme": "basic"},
+}
+
+
+@pytest.mark.parametrize(
+    ("components", "ways", "usual"),
+    [
+        ({}, ["none", "token", "basic"], "none"),
+        ({"securitySchemes": SCHEMES}, ["none", "pets-key", "pets-login"], "pets-key"),
+    ],
+)
+def test_ways_of_signing_in_are_those_of_the_document_or_the_usual_ones(
+    components: Any, ways: list[str], usual: str
+) -> None:
+    get = {"operationId": "whoAmI", "responses": reply({"type": "object"})}
+    found = tables(made({"info": {"title": "T"}, "components": components, "paths": {"/me": {"get": get}}}))
+    assert sorted(found["auth"]) == sorted(ways)
+    assert found["deployment"]["default"]["method"] == usual
+
+
+def test_who_is_asked_whether_a_credential_works() -> None:
+    listed = {"operationId": "all", "responses": reply({"type": "array", "items": {}})}
+    who = {"operationId": "me", "responses": reply({"type": "object"})}
+    program = tables(made({"paths": {"/things": {"get": listed}, "/users/me": {"get": who}}}), of="program.toml")
+    assert program["product"]["pets"]["probe"] == {"call": "me"}
+    program = tables(made({"paths": {"/things": {"get": listed}}}), of="program.toml")
+    assert program["product"]["pets"]["probe"] == {"call": "all"}
+
+
+def test_another_address_stands_in_the_place_of_the_documents_server() -> None:
+    get = {"operationId": "all", "responses": reply({"type": "array", "items": {}})}
+    document = {"servers": [{"url": "https://a.example/v1"}], "paths": {"/things": {"get": get}}}
+    kinds = tables(made(document, base_url="http://b.example/test/v2", title="Mine"), of="operations")
+    assert kinds["service"]["pets"] == {"title": "Mine", "base_url": "http://b.example"}
+    assert kinds["operation"]["all"]["http"] == "GET /test/v2/things"
+
+
+def test_a_command_that_the_check_refuses_is_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    get = {"operationId": "all", "responses": reply({"type": "array", "items": {}})}
+    other = {"operationId": "other", "responses": reply({"type": "array", "items": {}})}
+    monkeypatch.setattr(
+        "callsheet.programs.everyday._help", lambda named: "\x1b[2J" if named.noun == "thing" else "Fine"
+    )
+    found = made({"paths": {"/things": {"get": get}, "/others": {"get": other}}})
+    assert list(tables(found)["command"]) == ["others list"]
+    assert any(note.startswith('command "things list" is left out: ') for note in found.notes)
+
+
+def test_what_is_no_document_is_an_error() -> None:
+    with pytest.raises(DefinitionError, match=r"Swagger 2\.0 is not supported"):
+        made('{"swagger": "2.0"}')
+
+
+def test_making_it_again_makes_the_same(petshop: Made, tmp_path: Path) -> None:
+    del tmp_path
+    assert made(text_of("petshop")) == petshop
