@@ -209,8 +209,10 @@ class Context:
 
     def note_more(self, start: object, total: int | None) -> None:
         """Say that a list goes on, and where its next page starts; `total` items in all, where that is known."""
-        of = f" of {total}" if total is not None else ""
-        self.note(f"there are more items{of}: --all for every one, --page-token {start} for the next page")
+        import shlex
+
+        of, token = f" of {total}" if total is not None else "", shlex.quote(str(start))
+        self.note(f"there are more items{of}: --all for every one, --page-token {token} for the next page")
 
     def only_tries(self, outcome: str) -> bool:
         """Whether this is a dry run, which then says what would have come of it."""

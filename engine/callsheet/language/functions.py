@@ -103,6 +103,11 @@ class Functions(functions.Functions):
         """Pairs of what stands in the same place of two lists, as far as the shorter one goes."""
         return [list(pair) for pair in zip(names or [], values or [], strict=False)]
 
+    @functions.signature(_ANY, _ANY)
+    def _func_picked(self, table: Any, names: Any) -> dict[str, Any]:
+        """What a table has under these names, without nulls."""
+        return {name: table[name] for name in names or [] if table and table.get(name) is not None}
+
     @functions.signature({"types": ["array"]})
     def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
         """An object of pairs of a name and its value."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Item = Any
 
 _WORD = re.compile(r"\w[\w-]*\Z")
+_WORDS = re.compile(r"\w[\w-]*(?: +[\w()/-]+)+\Z")  # several, which are no expression
 _PATH = re.compile(r"[\w-]+(?:\.[\w-]+)*\Z")
 _PIECES = re.compile(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
 
@@ -110,16 +111,16 @@ class Columns:
     def _check(self, name: str) -> None:
         if name.casefold() in self._known:
             return
-        if not _WORD.match(name):
+        if not _WORD.match(name) and not _WORDS.match(name):
             try:
                 compile_expression(name)
             except TemplateError as error:
                 raise UsageError(f"--columns: {name!r} is neither a column nor an expression: {error}") from None
             return
         near = closest(name, [column.name for column in self._known.values()])
-        if near or (self._settled and self._known):
+        if near or (self._settled and self._known) or not _WORD.match(name):
             guess = f", did you mean {near[0]!r}?" if near else ""
-            hint = f"columns: {self._names()}; @.{name} stands for a key of the items"
+            hint = f"columns: {self._names()}; @.{_key(name)} stands for a key of the items"
             raise UsageError(f"no column {name!r}{guess}", hint=hint)
 
     def _require_key(self, name: str, suggested: Mapping[str, Column], sample: Sequence[Item]) -> None:
@@ -131,6 +132,10 @@ class Columns:
 
     def _names(self) -> str:
         return ", ".join(column.name for column in self._known.values())
+
+
+def _key(name: str) -> str:
+    return name if _WORD.match(name) else f'"{name}"'
 
 
 def from_definition(definition: ColumnDefinition) -> Column:

@@ -116,8 +116,8 @@ def test_only_the_endpoint_that_is_near_its_limit_slows_down() -> None:
 def test_a_refusal_holds_back_the_requests_of_other_threads_too() -> None:
     limiter = RateLimiter(None, lambda: 100.0)
     limiter.update("a", QuotaState(wait=7.0), limited=True)
-    assert limiter.reserve("a") == 7.0
-    assert limiter.reserve("b") == 0.0
+    assert limiter.reserve("a").wait == 7.0
+    assert limiter.reserve("b").wait == 0.0
 
 
 def test_rps_spaces_requests() -> None:
@@ -130,16 +130,16 @@ def test_rps_spaces_requests() -> None:
 def test_the_governor_hands_each_caller_its_own_turn() -> None:
     limiter = RateLimiter(None, lambda: 100.0)
     limiter.update("a", QuotaState(near=True))
-    assert [limiter.reserve("a") for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert [limiter.reserve("a").wait for _ in range(3)] == [1.0, 2.0, 3.0]
     limiter.update("a", QuotaState())
-    assert limiter.reserve("a") == 0.0
+    assert limiter.reserve("a").wait == 0.0
 
 
 @pytest.mark.parametrize("start", [0.0, 0.25, 1e6])
 def test_the_clock_may_start_anywhere(start: float) -> None:
     limiter = RateLimiter(4.0, lambda: start)
     limiter.update("a", QuotaState(limit=100.0, remaining=5.0, refill=0.5))
-    assert [limiter.reserve(endpoint) for endpoint in "aba"] == [0.5, 0.75, 1.0]
+    assert [limiter.reserve(endpoint).wait for endpoint in "aba"] == [0.5, 0.75, 1.0]
     later = RateLimiter(None, lambda: start)
     later.update("b", QuotaState(reset=0.125), limited=True)
-    assert later.reserve("b") == 0.125
+    assert later.reserve("b").wait == 0.125

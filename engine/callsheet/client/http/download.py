@@ -27,10 +27,14 @@ def save_to(client: Client, request: Request, path: str, *, named: bool = True) 
 
 
 def write_to(client: Client, request: Request, stream: IO[bytes]) -> int:
-    """Write the body to an open stream and return its length."""
-    with client.stream(request) as incoming:
-        count = _copy(incoming, stream, "download")
-    stream.flush()
+    """Write the body to an open stream and return its length; raises `BrokenPipeError` where nobody reads any more."""
+    try:
+        with client.stream(request) as incoming:
+            count = _copy(incoming, stream, "download")
+        stream.flush()
+    except BrokenPipeError:
+        # Without a number, on which click would exit with 1; a reader that has enough is no failure.
+        raise BrokenPipeError("nobody reads the result any more") from None
     return count
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .retry import FAR, number, retry_after, server_time
 
@@ -93,6 +93,13 @@ def resets_too_late(state: QuotaState, quota: Quota) -> bool:
     return state.reason in quota.get("stop", []) or (state.resets_in or 0.0) > FAR
 
 
+class Turn(NamedTuple):
+    """Seconds to wait before a request; `by_option` where it is `--rps` that makes it wait."""
+
+    wait: float
+    by_option: bool
+
+
 class RateLimiter:
     """Keeps a free moment for each endpoint, and one for all by `rps`. Safe with many threads."""
 
@@ -103,17 +110,18 @@ class RateLimiter:
         self._free = 0.0
         self._endpoints: dict[str, tuple[float, float]] = {}
 
-    def reserve(self, endpoint: str) -> float:
-        """Seconds to wait before this request; the turn is taken."""
+    def reserve(self, endpoint: str) -> Turn:
+        """When this request may be sent; the turn is taken."""
         with self._lock:
             now = self._clock()
             free, pace = self._endpoints.get(endpoint, (0.0, 0.0))
             start = max(now, free, self._free)
+            by_option = self._free > max(now, free)
             if self._gap:
                 self._free = start + self._gap
             if endpoint in self._endpoints:
                 self._endpoints[endpoint] = (start + pace, pace)
-            return start - now
+            return Turn(start - now, by_option)
 
     def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
         """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""

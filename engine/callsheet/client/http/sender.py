@@ -91,14 +91,13 @@ class Sender:
             self._sleep(delay)
 
     def _wait_for_quota(self, request: Request) -> None:
-        wait = self._rate_limiter.reserve(_endpoint(request))
+        wait, by_option = self._rate_limiter.reserve(_endpoint(request))
         if wait > FAR:
-            raise RateLimited(
-                f"{request.name}: the quota is used up; it resets in {in_words(wait)}", hint="nothing was sent"
-            )
+            why = "--rps allows the next one in" if by_option else "the quota is used up; it resets in"
+            raise RateLimited(f"{request.name}: {why} {in_words(wait)}", hint="nothing was sent")
         if wait > 0:
             if wait >= 1:
-                self._observer.on_wait(wait, "little of the quota is left")
+                self._observer.on_wait(wait, "as --rps says" if by_option else "little of the quota is left")
             self._sleep(wait)
 
     def _follow_redirects(self, request: Request, sent: redirect.Sent, home: str) -> Incoming:

@@ -13,6 +13,7 @@ from ..execute import Extent, builder, first_page, items, print_curl
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
+    from ...client.pagination.walk import Page
     from ...client.request.model import FileToSend, Request
     from ...output import Output
     from ..context import Context
@@ -30,6 +31,7 @@ class Dispatcher:
         self.resolve = self.dry and bool(context.option("resolve"))
         self.builder = builder(context)
         self._building = threading.Lock()
+        self.left: Page | None = None  # the last page that was read of a list, where more follow
 
     def build(
         self, operation: str, arguments: Mapping[str, Any], body: Any = None, files: Sequence[FileToSend] = ()
@@ -91,10 +93,12 @@ class Dispatcher:
         from ...client.pagination.repeats import RepeatedPage
 
         found: list[Any] = []
+        self.left = None
         settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
         try:
             for page in pages(self.context.client().send, plan, request, **settings):
                 found += page.items
+                self.left = page if page.next is not None else None
                 if not extent.all and extent.most is None:
                     break
         except RepeatedPage as error:  # a service that does not page after all: its one answer is everything

@@ -75,8 +75,10 @@ def _is_of(expression: str, field: str) -> bool:
 
 
 def _field(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> Any:
-    """Its id; None for an unknown name, which the output then refuses with all that it could be."""
+    """Its id; None for an unknown word, which may be a key of the items. Several words can only be a field's name."""
     try:
         return lookups.resolve(lookup, name, scope)
     except NoMatch:
+        if " " in name:
+            raise
         return None

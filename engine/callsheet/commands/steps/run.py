@@ -62,7 +62,7 @@ class Run(StepRun):
         self.output = self.context.output(self.view, settled=self.changes)
         if "confirm" in self.command:  # by the names that were found
             self.context.confirm(str(self.fill(self.command["confirm"])))
-        self.take_all(self.steps[first:])
+        self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
         if not self.shown and not self.dispatcher.dry:
             self._show()
         if self.failures:

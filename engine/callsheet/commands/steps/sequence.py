@@ -75,6 +75,8 @@ class StepRun:
             self.fail(step)
         elif not self.wanted(step):
             return
+        elif "note" in step:
+            self.note(str(self.fill(step["note"])))
         elif "edit" in step:
             self._bind(step, edited(self.context, self.fill(step["edit"])))
         else:
@@ -89,6 +91,8 @@ class StepRun:
     def _act_on(self, step: StepDefinition, *, final: bool) -> None:
         try:
             self._bind(step, self._each(step, final=final) if "each" in step else self._call(step, final=final))
+            if "more" in step and self.dispatcher.left is not None:
+                self.note(str(self.fill(step["more"], {**self.scope, "total": self.dispatcher.left.total})))
         except CallsheetError as error:
             if "tolerate" not in step:
                 raise

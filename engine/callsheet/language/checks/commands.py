@@ -20,12 +20,15 @@ Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
-ITEM_VERBS = ("call", "edit", "fail")
+ITEM_VERBS = ("call", "edit", "fail", "note")
 STEP_VERBS = (*ITEM_VERBS, "each")
 # What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
 RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
-_PLACEHOLDERS = ("args", "body", "over", "files", "save", "limit", "edit", "hint", "fail", "tolerate")
+_PLACEHOLDERS = ("args", "body", "over", "files", "save", "limit", "edit", "hint", "fail", "tolerate", "note", "more")
+
+
+_TOLD: dict[str, Names] = {"tolerate": {"error"}, "more": {"total"}}
 
 
 def identifier(name: str) -> str:
@@ -157,9 +160,7 @@ class Checker:
             yield at, given
         inner = names | {"batch", "item"} if "batch" in step else names
         for key in _PLACEHOLDERS:
-            yield from _unknown(
-                names_in(step.get(key)), inner | ({"error"} if key == "tolerate" else set()), (*at, key)
-            )
+            yield from _unknown(names_in(step.get(key)), inner | _TOLD.get(key, set()), (*at, key))
         if "when" in step:
             yield from _unknown(roots(step["when"]), names, (*at, "when"))
         for key in ("batch", "each"):

@@ -177,7 +177,7 @@ class Edit(Shape, total=False):
 
 
 class ItemStep(Bound, Action, total=False):
-    """One thing that is done: a `call`, an `edit` or a `fail`."""
+    """One thing that is done: a `call`, an `edit`, a `note` or a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
@@ -185,6 +185,7 @@ class ItemStep(Bound, Action, total=False):
     fail: Annotated[Template, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code
+    note: Annotated[Template, Field(description="Say this beside the result.")]
 
 
 class Each(Shape, total=False):
@@ -202,9 +203,10 @@ class Each(Shape, total=False):
 
 
 class StepDefinition(ItemStep, total=False):
-    """One thing a command does: a `call`, an `edit` or a `fail`, or steps for `each` item of a list."""
+    """One thing a command does: a `call`, an `edit`, a `note` or a `fail`, or steps for `each` item of a list."""
 
     each: Each
+    more: Annotated[Template, Field(description="Noted where there are more items than were read; sees total.")]
 
 
 _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "tolerate")
@@ -219,7 +221,7 @@ _OF_A_STEP = (
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
-    "StepDefinition": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "each"))),
+    "StepDefinition": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "each")), Rule("more", needs=("call", "as"), without=("batch",))),
     "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit"))),
     "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
