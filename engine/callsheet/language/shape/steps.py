@@ -221,7 +221,11 @@ _OF_A_STEP = (
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
-    "StepDefinition": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "each")), Rule("more", needs=("call", "as"), without=("batch",))),
+    "StepDefinition": (
+        *_OF_A_STEP,
+        Rule("as", needs=("call", "edit", "each")),
+        Rule("more", needs=("call", "as"), without=("batch",)),
+    ),
     "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit"))),
     "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
