@@ -88,7 +88,7 @@ class _Child:
         """Why the function failed; nothing where it did not. Called in a thread."""
         popen = self._popen
         assert popen.stdin is not None  # noqa: S101 - both were asked for
-        assert popen.stdout is not None  # noqa: S101
+        assert popen.stdout is not None  # noqa: S101 - it was asked for
         answer = b""
         with contextlib.suppress(OSError, ValueError):  # it has died, or was killed meanwhile
             popen.stdin.write(event + b"\n")

@@ -78,7 +78,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.buffered_body: bytes | bytearray | None = None
         self.active_cycle: RequestResponseCycle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
         self.handshakes.discard(self)
         excess = len(self.connections) + len(self.handshakes) - self.limits.connections
@@ -194,7 +194,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """The short way for a whole POST: what needs no waiting is one call and one write."""
         url = parse_url(self.url)
         path = url.path.decode("ascii")
-        scope: dict[str, Any] = self.scope  # type: ignore[assignment]
+        scope: dict[str, Any] = self.scope  # type: ignore[assignment]  # its type has no other keys
         scope["path"] = unquote(path) if "%" in path else path
         scope["query_string"] = url.query or b""
         response = self.limits.try_immediately(scope, body)
@@ -237,7 +237,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _is_responding(self) -> bool:
         return self.active_cycle is not None and not self.active_cycle.response_complete
 
-    def eof_received(self) -> bool | None:  # type: ignore[override]
+    def eof_received(self) -> bool | None:  # type: ignore[override]  # uvicorn's always says None
         """A sender that has said all may still be waiting for its answers; after the last one the connection ends."""
         if not self._is_responding or self.phase == BODY or self.scheme == "https":  # TLS has no half of a connection
             return None

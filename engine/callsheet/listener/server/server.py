@@ -154,7 +154,7 @@ class Listener:
         services.stop_fetching()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.drain_timeout):
-                while not self.force_exit.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110
+                while not self.force_exit.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110 - neither tells
                     await asyncio.sleep(POLL_INTERVAL)
 
     async def _close(self) -> None:

@@ -84,7 +84,7 @@ def _client(*, secure: bool) -> Any:
     if not secure:
         return nats.NATS()
 
-    class SecureClient(nats.NATS):  # type: ignore[misc]
+    class SecureClient(nats.NATS):  # type: ignore[misc]  # the library has no types
         def _connect_command(self) -> bytes:
             if not self._server_info.get("tls_required"):
                 raise nats.errors.Error("the server offers no TLS")

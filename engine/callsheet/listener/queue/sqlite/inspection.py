@@ -17,8 +17,8 @@ PURGE_BATCH = 1000
 PURGE_PAUSE = 0.02
 # Statements are put together from the constants of this file only; every value is bound.
 _COLUMNS = "key, source, type, id, state, attempts, received, due, finished, error"
-_SELECT = f"SELECT {_COLUMNS} FROM event"  # noqa: S608
-_SELECT_FULL = f"SELECT {_COLUMNS}, coalesce(text, data), headers FROM event"  # noqa: S608
+_SELECT = f"SELECT {_COLUMNS} FROM event"  # noqa: S608 - constants
+_SELECT_FULL = f"SELECT {_COLUMNS}, coalesce(text, data), headers FROM event"  # noqa: S608 - constants
 
 
 def counts(connection: sqlite3.Connection) -> Mapping[str, float]:
