@@ -10,6 +10,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from callsheet.listener.verify import keyset
 from callsheet.listener.verify.keyset import COOLDOWN, KeySet, UnknownKey
 from callsheet.listener.verify.keyset_cache import KeySetCache
 from callsheet.listener.verify.rejection import Rejected
@@ -191,6 +194,47 @@ def test_refreshing_goes_on_beside_the_requests() -> None:
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
+
+    played(play)
+
+
+def test_keys_are_fetched_ahead_of_their_age_limit() -> None:
+    """At four fifths of it, so that a set that is down for a while is never missed."""
+
+    async def play() -> None:
+        world = World("a")
+        await world.keys.fetch_now()
+        world.now += 0.8 * HOUR - 1
+        keeper = asyncio.create_task(world.keys.keep_fresh())
+        try:
+            await asyncio.sleep(0.01)
+            assert (world.keys.fetches, world.keys._next_refresh() - world.now) == (1, 1.0)
+            world.now += 1
+            keeper.cancel()
+            keeper = asyncio.create_task(world.keys.keep_fresh())
+            await asyncio.sleep(0.01)
+            assert world.keys.fetches == 2
+            assert world.keys._next_refresh() - world.now == 0.8 * HOUR
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+
+    played(play)
+
+
+def test_of_the_names_that_were_asked_for_the_oldest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyset, "MAX_UNKNOWN", 2)
+
+    async def play() -> None:
+        world = World("a")
+        for name in ("first", "second", "third"):
+            assert not await world.use(name)
+            world.now += COOLDOWN
+        fetches = world.keys.fetches
+        assert not await world.use("third")
+        assert world.keys.fetches == fetches, "it was asked for a cooldown ago, and names are remembered for two"
+        assert not await world.use("first")
+        assert world.keys.fetches == fetches + 1, "it is forgotten"
 
     played(play)
 

@@ -62,6 +62,23 @@ def test_what_is_no_event_is_refused(text: bytes) -> None:
     assert caught.value.status == 400
 
 
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        (b"{", "not JSON: "),
+        (b'{"a": NaN}', "not JSON: NaN is not JSON"),
+        (b'{"a": "\xff"}', "not UTF-8 at byte 7"),
+        (b"[]", "not an event: a JSON array instead of an object"),
+        (b"null", "not an event: a JSON null instead of an object"),
+        (b'{"a":' + b"[" * 500 + b"]" * 500 + b"}", "nested too deeply"),
+    ],
+)
+def test_the_log_says_what_is_wrong_with_it(text: bytes, detail: str) -> None:
+    with pytest.raises(Rejected) as caught:
+        parse_payload(text)
+    assert caught.value.detail.startswith(detail), caught.value.detail
+
+
 @pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}")])
 @pytest.mark.parametrize("beside", ["", ',"b":[[],[]]'])
 def test_how_deep_an_event_may_be(opened: str, closed: str, beside: str) -> None:

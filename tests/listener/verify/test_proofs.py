@@ -125,6 +125,15 @@ def test_published_signatures_pass_and_nothing_else() -> None:
             mail.check([(b"s", signature.encode()), (b"t", b"1600112502")], body, now)
 
 
+def test_a_key_in_its_standard_envelope_is_the_same_key() -> None:
+    """Of 32 bytes, or wrapped as other tools write it (RFC 8410)."""
+    wrapped = "302a300506032b6570032100" + RFC_KEY
+    proof = PublicKeySignature(ED25519, [wrapped, "aa" * 32])
+    proof.check([(b"s", RFC_SIGNATURE.encode())], b"\x72", NOW)
+    assert proof.summary == "signatures in S, 2 public keys"
+    assert PublicKeySignature(ED25519, [RFC_KEY, RFC_KEY]).summary == "signatures in S, 1 public key"
+
+
 @pytest.mark.parametrize("table", [ED25519, ECDSA], ids=["ed25519", "ecdsa"])
 @pytest.mark.parametrize("secret", ["zz", "", "00", "ab" * 31, MAIL_KEY, RFC_KEY, RFC_KEY + "\n"])
 def test_what_is_no_public_key_of_that_kind_is_refused(table: Any, secret: str) -> None:

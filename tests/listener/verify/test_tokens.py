@@ -39,6 +39,28 @@ def check(text: str | bytes, now: float = 1000, **definition: Any) -> dict[str, 
     return TokenVerifier({**DEFINITION, **definition}).claims(body, find, now)[0]
 
 
+@pytest.mark.parametrize(
+    ("header", "reason", "detail"),
+    [
+        ({"kid": 1}, "token_malformed", "the token's key id is not a text"),
+        ({"kid": "k" * 1000}, "token_malformed", "the token's key id is not a text"),
+        ({"kid": "k1", "crit": []}, "token_malformed", "the token's header has critical extensions"),
+        ({"kid": "k1", "alg": "none"}, "token_algorithm", "algorithm 'none' is not accepted"),
+        ({"kid": "k1", "alg": None}, "token_algorithm", "algorithm 'None' is not accepted"),
+        ({"kid": "k1", "x": "x" * 10_000}, "token_malformed", "the token's header is too long"),
+    ],
+)
+def test_what_is_wrong_with_a_header_is_said_before_any_key_is_looked_for(
+    header: dict[str, Any], reason: str, detail: str
+) -> None:
+    def never(_kid: str | None, _algorithm: str) -> Any:
+        raise AssertionError
+
+    with pytest.raises(Rejected) as caught:
+        TokenVerifier(DEFINITION).claims(token(CLAIMS, **header).encode(), never, 1000)
+    assert (caught.value.status, caught.value.reason, caught.value.detail) == (401, reason, detail)
+
+
 @pytest.mark.parametrize("form", ["{}", '"{}"', "{}\n", '"{}"\n', " {} \r\n"])
 def test_a_token_arrives_bare_or_in_quotes(form: str) -> None:
     assert check(form.format(token(CLAIMS))) == CLAIMS
