@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from callsheet.listener.queue.port import QueueFailed, Unstorable
 from callsheet.listener.queue.sqlite import schema
+from callsheet.listener.queue.sqlite import writer as writer_module
 from callsheet.listener.queue.sqlite.writer import Writer
 
 
@@ -77,3 +78,38 @@ def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFac
         assert count == 60 - len(bad)
 
     with_writer(tmp_path_factory.mktemp("inbox") / "in.db", play)
+
+
+def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "MAX_DELAY", 3600.0)
+    made: list[str] = []
+
+    async def play(writer: Writer) -> None:
+        first, second = (writer.submit(lambda _, n=n: made.append(n), is_urgent=False) for n in "ab")
+        await asyncio.sleep(0.02)
+        assert (made, first.done()) == ([], False)
+        await writer.submit(lambda _: made.append("c"))
+        assert (made, first.done(), second.done()) == (["a", "b", "c"], True, True)
+        writer.submit(lambda _: made.append("d"), is_urgent=False)  # the end waits for nothing
+
+    assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 2
+    assert made == ["a", "b", "c", "d"]
+
+
+def test_what_is_not_urgent_joins_what_is_about_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "MAX_DELAY", 3600.0)
+
+    async def play(writer: Writer) -> None:
+        await asyncio.gather(*(writer.submit(lambda _: None, is_urgent=n % 2 == 0) for n in range(6)))
+
+    assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 1
+
+
+def test_what_is_not_urgent_waits_a_moment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "MAX_DELAY", 0.001)
+
+    async def play(writer: Writer) -> None:
+        for number in range(3):
+            assert await writer.submit(lambda _, number=number: number, is_urgent=False) == number
+
+    assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 3

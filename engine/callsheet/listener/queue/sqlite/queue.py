@@ -54,10 +54,10 @@ class FileQueue:
     def problem(self) -> str | None:
         return None if self._writer is None else self._writer.problem
 
-    def _submit(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+    def _submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
         if self._writer is None:
             raise QueueFailed("not open")
-        return self._writer.submit(operation)
+        return self._writer.submit(operation, is_urgent=is_urgent)
 
     def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
         state = ("running" if run_here else "waiting") if has_jobs else "done"
@@ -108,7 +108,8 @@ class FileQueue:
         return await self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
 
     async def complete(self, lease: Lease) -> bool:
-        return await self._submit(partial(changes.complete, lease=lease, owner=self._owner, now=time.time()))
+        operation = partial(changes.complete, lease=lease, owner=self._owner, now=time.time())
+        return await self._submit(operation, is_urgent=False)
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         changed = await self._reschedule(lease, time.time() + delay, reason)

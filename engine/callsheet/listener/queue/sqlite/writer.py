@@ -17,6 +17,8 @@ T = TypeVar("T")
 # A batch that failed is tried in parts for this long; what is left then fails with it.
 SPLIT_TIMEOUT = 2.0
 _CLOSE_TIMEOUT = 5.0
+# Seconds that a change which nobody waits for waits for another.
+MAX_DELAY = 0.005
 
 
 class _Change(NamedTuple):
@@ -31,20 +33,34 @@ class Writer:
         self.problem: str | None = None
         self._connection = connection
         self._changes: list[_Change] = []
+        self._sending: asyncio.Handle | None = None
+        self._is_urgent = False
         self._batches: SimpleQueue[list[_Change] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
-        """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it."""
+    def submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
+        """Done when the change is on the disk, or with `QueueFailed`. Nobody has to wait for it.
+
+        One that is not urgent waits a moment for one that is, so that both share a commit.
+        """
         future: asyncio.Future[T] = self._loop.create_future()
         self._changes.append(_Change(operation, future))
-        if len(self._changes) == 1:
-            self._loop.call_soon(self._send)  # what else this turn of the loop brings goes into the same commit
+        if self._sending is None and not is_urgent:
+            self._sending = self._loop.call_later(MAX_DELAY, self._send)
+        elif self._sending is None or (is_urgent and not self._is_urgent):
+            self._send_soon()
         return future
 
+    def _send_soon(self) -> None:
+        """What else this turn of the loop brings goes into the same commit."""
+        if self._sending is not None:
+            self._sending.cancel()
+        self._sending, self._is_urgent = self._loop.call_soon(self._send), True
+
     def _send(self) -> None:
+        self._sending, self._is_urgent = None, False
         changes, self._changes = self._changes, []
         self._batches.put(changes)
 
