@@ -9,7 +9,19 @@ from typing import Any, get_type_hints
 import pytest
 
 from callsheet.language import shape
-from callsheet.language.shape import access, base, commands, compiled, listener, rest, richtext, steps, tools
+from callsheet.language.shape import (
+    access,
+    base,
+    commands,
+    compiled,
+    hosts,
+    listener,
+    rest,
+    richtext,
+    servers,
+    steps,
+    tools,
+)
 from callsheet.sites.credentials import record
 from callsheet.sites.profiles import model
 from support.places import ROOT
@@ -17,7 +29,21 @@ from support.places import ROOT
 ENGINE = ROOT / "engine" / "callsheet"
 SHAPES: dict[str, Any] = {
     name: value
-    for module in (access, base, commands, compiled, listener, rest, richtext, steps, tools, model, record)
+    for module in (
+        access,
+        base,
+        commands,
+        compiled,
+        hosts,
+        listener,
+        rest,
+        richtext,
+        servers,
+        steps,
+        tools,
+        model,
+        record,
+    )
     for name, value in vars(module).items()
     if isinstance(value, type)
     and issubclass(value, dict)

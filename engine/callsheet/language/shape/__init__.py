@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, listener, policy, rest, richtext, steps, tools
+from . import access, commands, hosts, listener, policy, rest, richtext, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -37,6 +37,7 @@ KINDS: dict[str, Any] = {
     "input": InputDefinition,
     "address": AddressDefinition,
     **access.KINDS,
+    **hosts.KINDS,
     **listener.KINDS,
     **policy.KINDS,
     **richtext.KINDS,

@@ -1,0 +1,44 @@
+"""Where a file of another program lies on this platform."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..language.shape.servers import ServerList
+
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_PLATFORMS = {"win32": "windows", "darwin": "macos"}
+
+
+def user_file(servers: ServerList, environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
+    """The file of this person; None where the program has none on this platform."""
+    paths: Mapping[str, Any] = servers.get("user", {})
+    named = paths.get(_PLATFORMS.get(platform, "linux"), paths.get("any"))
+    return chosen(named, environ) if named else None
+
+
+def project_file(servers: ServerList, folder: str, environ: Mapping[str, str]) -> str | None:
+    """The file of the project in a folder; None where the program has none."""
+    paths = servers.get("project")
+    return chosen([os.path.join(folder, path) for path in paths], environ) if paths else None
+
+
+def chosen(paths: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The first of the paths that exists, else the first whose variables are all set."""
+    known = [found for path in paths if (found := expanded(path, environ)) is not None]
+    return next((path for path in known if os.path.lexists(path)), known[0] if known else None)
+
+
+def expanded(path: str, environ: Mapping[str, str]) -> str | None:
+    """The path with its home directory and variables, in this platform's writing; None where one is not set."""
+    if any(not environ.get(name) for name in _VARIABLE.findall(path)):
+        return None
+    if path.startswith("~/"):
+        home = environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")
+        path = os.path.join(home, path[2:])
+    return os.path.normpath(_VARIABLE.sub(lambda match: environ[match[1]], path))

@@ -1,0 +1,182 @@
+"""`mcp enable|disable|list`: an entry for this server in the files of the programs that agents run in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import UsageError
+from ..hosts.entries import Unreadable, data_of, entry_at, snippet, with_entry, without_entry
+from ..hosts.file import BACKUP, ForeignFile, read
+from ..hosts.places import project_file, user_file
+from ..language.template import fill
+from ..terminal import escape_line
+from .serve import toolbox_of
+
+if TYPE_CHECKING:
+    from ..commands.context import Context
+    from ..language.shape.hosts import HostDefinition
+
+_START = ("mcp", "start")
+
+
+class Place(NamedTuple):
+    """The entry of this server in one file."""
+
+    host: str
+    file: ForeignFile
+    format: str
+    keys: list[str]
+
+    def entry(self) -> Any:
+        """What stands there; raises `UsageError` where the file cannot be read."""
+        try:
+            return entry_at(data_of(self.file.text, self.format), self.keys)
+        except Unreadable as error:
+            raise UsageError(f"{self.file.path}: {error}") from None
+
+
+def enable(context: Context, values: dict[str, Any]) -> None:
+    toolbox_of(context, {**values, "max-bytes": 16384})  # a wrong set is told here, not when an agent starts it
+    definition = _host(context, values["host"])
+    entry = _entry(context, definition, values)
+    place = _place(context, values["host"], definition, values)
+    pasted = snippet(place.format, place.keys, entry)
+    if values["print"]:
+        context.streams.out.write(pasted)
+        return
+    try:
+        there = place.entry()
+        text = with_entry(place.file.text, place.format, place.keys, entry) if _is_free(there) else None
+    except (UsageError, Unreadable) as error:
+        message = error.message if isinstance(error, UsageError) else f"{place.file.path}: {error}"
+        raise UsageError(message, hint=f"nothing was changed; put this there yourself:\n{pasted}") from None
+    if text is None:
+        name = place.keys[-1]
+        problem = f"{place.file.path} has another server under {name!r}"
+        raise UsageError(problem, hint=f"choose another name: --name {name}-2")
+    _save(context, place, text, "changed" if there is not None else "added", definition)
+
+
+def disable(context: Context, values: dict[str, Any]) -> None:
+    definition = _host(context, values["host"])
+    place = _place(context, values["host"], definition, values)
+    there = place.entry()
+    if not _is_free(there):
+        raise UsageError(f"{place.file.path}: {place.keys[-1]!r} is another server; nothing was changed")
+    try:
+        text = without_entry(place.file.text, place.format, place.keys)
+    except Unreadable as error:
+        raise UsageError(f"{place.file.path}: {error}", hint=f"remove {'.'.join(place.keys)} there yourself") from None
+    _save(context, place, text, "removed", definition)
+
+
+def list_hosts(context: Context, values: dict[str, Any]) -> None:
+    rows = []
+    for host, definition in context.catalog.all("host").items():
+        if "servers" not in definition:
+            continue
+        for scope, path in _files(context, definition, values).items():
+            state = _state(context, host, definition, path, values)
+            rows.append({"name": host, "title": definition["title"], "scope": scope, "file": path, "state": state})
+    context.output(context.catalog.get("view", "host")).items(rows)
+
+
+def _files(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
+    servers = definition["servers"]
+    found = {
+        "user": user_file(servers, context.environ),
+        "project": project_file(servers, values["project"] or os.curdir, context.environ),
+    }
+    return {scope: path for scope, path in found.items() if path is not None}
+
+
+def _state(context: Context, host: str, definition: HostDefinition, path: str, values: Mapping[str, Any]) -> str:
+    servers = definition["servers"]
+    try:
+        keys = [*servers["at"], values["name"] or context.program]
+        there = Place(host, read(path), servers["format"], keys).entry()
+    except UsageError as error:
+        return f"cannot be read: {escape_line(error.message)}"
+    return "" if there is None else "enabled" if _is_ours(there) else "another server"
+
+
+def _host(context: Context, name: str) -> HostDefinition:
+    definition = context.catalog.get("host", name)
+    if "servers" not in definition:
+        raise UsageError(f"nothing is known about servers of {definition['title']}")
+    return definition
+
+
+def _place(context: Context, host: str, definition: HostDefinition, values: Mapping[str, Any]) -> Place:
+    servers = definition["servers"]
+    folder = values["project"]
+    if folder is not None:
+        path = project_file(servers, folder, context.environ)
+        if path is None:
+            raise UsageError(f"{definition['title']} has no file for a project", hint="leave out --project")
+        if not os.path.isdir(folder):
+            raise UsageError(f"--project: {folder} is not a directory")
+    else:
+        path = user_file(servers, context.environ)
+        if path is None:
+            raise UsageError(f"{definition['title']} has no file on this platform that is known")
+    return Place(host, read(path), servers["format"], [*servers["at"], values["name"] or context.program])
+
+
+def _entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, Any]:
+    """How the server is started. No credential stands there: it is found where it is kept."""
+    command, args = _command(context, shared=values["project"] is not None)
+    site = context.option("site")
+    args += ["--site", site] if site else []
+    args += _START
+    for name in ("tools", "write"):
+        args += [f"--{name}", values[name]] if values[name] is not None else []
+    args += ["--read-only"] if values["read-only"] else []
+    found: dict[str, Any] = fill(definition["servers"]["entry"], {"command": command, "args": args})
+    return found
+
+
+def _command(context: Context, *, shared: bool) -> tuple[str, list[str]]:
+    """The program; with its whole path in a file of this person, since not every program knows the shell's PATH."""
+    if shared:
+        return context.program, []
+    found = shutil.which(context.program, path=context.environ.get("PATH"))
+    return (
+        (os.path.abspath(found), []) if found else (sys.executable, ["-m", __name__.partition(".")[0], context.program])
+    )
+
+
+def _is_free(entry: Any) -> bool:
+    return entry is None or _is_ours(entry)
+
+
+def _is_ours(entry: Any) -> bool:
+    """Whether it starts this server, in whatever shape."""
+    words = _texts(entry)
+    return any(tuple(words[place : place + 2]) == _START for place in range(len(words)))
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return [text for part in parts for text in _texts(part)]
+
+
+def _save(context: Context, place: Place, text: str, done: str, definition: HostDefinition) -> None:
+    path = place.file.path
+    changed = text.encode() != (place.file.content or b"")
+    if changed and context.only_tries(f"{'.'.join(place.keys)} would be {done} in {path}"):
+        return
+    if changed:
+        place.file.replace(text)
+        if place.file.content is not None:
+            context.note(f"{path}{BACKUP} is the file as it was")
+        if "then" in definition["servers"]:
+            context.note(definition["servers"]["then"])
+    row = {"name": place.host, "file": path, "state": done if changed else "unchanged"}
+    context.output(context.catalog.get("view", "host-change")).one(row)
