@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from .functions import parse
+from .root_names import ROOT
 from .template import TemplateError, compile_expression
 
 Evaluate = Callable[[Any], Any]
@@ -44,7 +45,7 @@ def first_names(expression: str) -> set[str]:
 def _first_names(node: Any, found: set[str]) -> None:
     if isinstance(node, dict):
         if node.get("type") == "field":
-            found.add(node["value"])
+            found.add(node["value"].removeprefix(ROOT))
         for child in node.get("children", ()):
             _first_names(child, found)
 
@@ -69,7 +70,7 @@ def is_true(value: Any) -> bool:
 
 def compile_node(node: Ast) -> Evaluate | None:
     maker = _MAKERS.get(node["type"])
-    if maker is None:
+    if maker is None or (node["type"] == "field" and node["value"].startswith(ROOT)):
         return None
     children = [compile_node(child) for child in node.get("children", ())]
     if None in children:

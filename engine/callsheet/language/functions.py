@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from jmespath import exceptions, functions
-from jmespath.parser import Parser
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
 from . import queries
 from .filenames import file_name
+from .root_names import RootInterpreter, RootParser
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -126,14 +127,16 @@ class Functions(functions.Functions):
         return written(text, form)
 
 
-OPTIONS = Options(custom_functions=Functions())
-_PARSER = Parser()
+_OPTIONS = Options(custom_functions=Functions())
+_PARSER = RootParser()
+_PARSING = threading.Lock()  # a parser is made for one thread at a time
 
 
 def parse(expression: str) -> Any:
     """A parsed expression. Unknown functions are found here, not when first called: raises a `JMESPathError`."""
     try:
-        parsed = _PARSER.parse(expression)
+        with _PARSING:
+            parsed = _PARSER.parse(expression)
         if _negates_a_root(parsed.parsed):
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
         for call in _calls(parsed.parsed):
@@ -141,6 +144,11 @@ def parse(expression: str) -> Any:
     except RecursionError:
         raise exceptions.JMESPathError("nested too deeply") from None
     return parsed
+
+
+def search(parsed: Any, scope: Any) -> Any:
+    """The value of a parsed expression over a scope."""
+    return RootInterpreter(_OPTIONS, scope).visit(parsed.parsed, scope)
 
 
 def _calls(node: Any) -> Iterator[Any]:

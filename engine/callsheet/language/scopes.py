@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .root_names import ROOT
 from .template import TemplateError, expressions
 
+_CHOSEN = {"key_val_pair", "multi_select_list"}  # `items[].{id: id}`: plainly parts of an item
 _RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_projection", "filter_projection"}
+
+Node = dict[str, Any]
 
 
 def names_in(value: Any) -> Iterator[str]:
@@ -28,26 +32,91 @@ def names_in(value: Any) -> Iterator[str]:
 
 def roots(expression: str) -> Iterator[str]:
     """The names an expression looks up in its scope: `page` and `title` in `not_null(title, page.title)`."""
+    yield from _roots(_tree(expression))
+
+
+def names_of_items(expression: str) -> Iterator[str]:
+    """The names at the start of an expression that are looked up in an item instead: `tag` in `[?contains(tags, tag)]`.
+
+    What follows a dot, or is chosen as `items[].{id: id}`, is plainly a part of what is before it, and none of them.
+    """
+    yield from _of_items(_tree(expression), within=False)
+
+
+def _tree(expression: str) -> Node:
     from jmespath import exceptions
 
     from .functions import parse
 
     try:
-        yield from _roots(parse(expression).parsed)
+        parsed: Node = parse(expression).parsed
     except exceptions.JMESPathError:
-        return
+        return {"type": "identity", "children": []}
+    return parsed
 
 
-def _roots(node: dict[str, Any]) -> Iterator[str]:
+def _nodes(children: list[Any]) -> Iterator[Node]:
+    return (child for child in children if isinstance(child, dict))
+
+
+def _roots(node: Node) -> Iterator[str]:
     """Only the first part of a path, a pipe or a projection sees the scope; the others see what came before them."""
-    children = node.get("children", [])
+    children = list(_nodes(node.get("children", [])))
     if node["type"] == "field":
-        yield node["value"]
+        yield node["value"].removeprefix(ROOT)
     elif node["type"] in _RELATIVE or node["type"] == "key_val_pair":
         yield from _roots(children[0])
+        for child in children[1:]:
+            yield from _marked(child)
     elif node["type"] == "expref":
-        return
+        yield from _marked(children[0])
     else:
         for child in children:
-            if isinstance(child, dict):
-                yield from _roots(child)
+            yield from _roots(child)
+
+
+def _marked(node: Node) -> Iterator[str]:
+    """The names of the whole scope that something uses which sees an item."""
+    if node["type"] == "field" and node["value"].startswith(ROOT):
+        yield node["value"].removeprefix(ROOT)
+    for child in _nodes(node.get("children", [])):
+        yield from _marked(child)
+
+
+def _of_items(node: Node, *, within: bool) -> Iterator[str]:
+    """`within` is whether a name that stands here is looked up in an item."""
+    children = list(_nodes(node.get("children", [])))
+    kind = node["type"]
+    if kind == "field" and within and not node["value"].startswith(ROOT):
+        yield node["value"]
+    elif kind == "filter_projection":
+        yield from _of_items(children[0], within=within)
+        yield from _behind(children[1])
+        yield from _of_items(children[2], within=True)
+    elif kind in _RELATIVE:
+        yield from _of_items(children[0], within=within)
+        for child in children[1:]:
+            yield from _behind(child)
+    elif kind == "expref" or (kind in _CHOSEN and within):
+        for child in children:
+            yield from _behind(child)
+    else:
+        for child in children:
+            yield from _of_items(child, within=within)
+
+
+def _behind(node: Node) -> Iterator[str]:
+    """What follows something: a path of its own is a part of that, anything else begins anew with its names."""
+    if node["type"] == "field":
+        return
+    if node["type"] in _RELATIVE:
+        children = list(_nodes(node["children"]))
+        yield from _behind(children[0])
+        if node["type"] == "filter_projection":
+            yield from _behind(children[1])
+            yield from _of_items(children[2], within=True)
+        else:
+            for child in children[1:]:
+                yield from _behind(child)
+        return
+    yield from _of_items(node, within=True)

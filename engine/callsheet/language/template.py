@@ -54,7 +54,7 @@ def _follow(keys: list[str], value: Any) -> Any:
 def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
     from jmespath import exceptions
 
-    from .functions import OPTIONS, parse
+    from .functions import parse, search
 
     try:
         parsed: ParsedResult = parse(expression)
@@ -63,7 +63,7 @@ def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
 
     def apply(scope: Any) -> Any:
         try:
-            return parsed.search(scope, options=OPTIONS)
+            return search(parsed, scope)
         except TemplateError:
             raise
         except (exceptions.JMESPathError, *_UNFIT) as error:

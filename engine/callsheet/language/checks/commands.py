@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
@@ -11,9 +11,10 @@ from ..definition import Definition, Definitions
 from ..deployment import ON, variants
 from ..locate import Path
 from ..merge import ACTION
-from ..scopes import names_in, roots
+from ..scopes import names_in
 from ..template import TemplateError, expressions
 from .bodies import body_faults
+from .names import expression_faults, value_faults
 from .operations import misfit
 
 Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
@@ -93,11 +94,11 @@ class Checker:
         yield from self._params(table, names)
         self.choices = {identifier(param["name"]): param["choices"] for param in params if "choices" in param}
         self.single = {identifier(param["name"]) for param in params if _is_single(param)}
-        yield from _unknown(names_in(table.get("confirm")), names, (*at, "confirm"))
+        yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step({key: table[key] for key in ACTION if key in table}, names, at, {}, STEP_VERBS)
         names = yield from self._steps(table.get("step", ()), names, (*at, "step"), {})
-        yield from _unknown(names_in(table.get("result")), names, (*at, "result"))
+        yield from value_faults(table.get("result"), names, (*at, "result"))
         yield from self._convert(table, names, (*at, "convert"))
 
     def _steps(
@@ -130,7 +131,9 @@ class Checker:
                 )
             yield from self._assigned(param.get("assign", ""), names, ("params", place, "assign"))
             for number, rule in enumerate(param.get("refuse", ())):
-                yield from _rule(rule, names, ("params", place, "refuse", number))
+                yield from expression_faults(rule["when"], names, ("params", place, "refuse", number, "when"))
+                for key in ("fail", "hint"):
+                    yield from value_faults(rule.get(key), names, ("params", place, "refuse", number, key))
             lookup = self._table("lookup", param.get("lookup", ""))
             for _, part in _calls_of_lookup(lookup) if lookup else ():
                 for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):
@@ -146,7 +149,7 @@ class Checker:
 
     def _convert(self, param: dict[str, Any], names: Names, at: Path) -> Problems:
         convert = param.get("convert")
-        yield from _unknown(names_in(convert), names, at)
+        yield from value_faults(convert, names, at)
         if convert is not None and "{" not in convert and convert not in self.converters:
             yield at, f"no converter {convert!r}{did_you_mean(convert, self.converters)}"
 
@@ -160,9 +163,9 @@ class Checker:
             yield at, given
         inner = names | {"batch", "item"} if "batch" in step else names
         for key in _PLACEHOLDERS:
-            yield from _unknown(names_in(step.get(key)), inner | _TOLD.get(key, set()), (*at, key))
+            yield from value_faults(step.get(key), inner | _TOLD.get(key, set()), (*at, key))
         if "when" in step:
-            yield from _unknown(roots(step["when"]), names, (*at, "when"))
+            yield from expression_faults(step["when"], names, (*at, "when"))
         for key in ("batch", "each"):
             if key in step:
                 yield from self._list(step[key], names, (*at, key))
@@ -175,10 +178,10 @@ class Checker:
 
     def _list(self, table: dict[str, Any], names: Names, at: Path) -> Problems:
         items = table["items"]
-        yield from _unknown(roots(items), names, (*at, "items"))
+        yield from expression_faults(items, names, (*at, "items"))
         if items.strip() in self.single:
             yield (*at, "items"), f"{items!r} is one value, not a list: the parameter needs `multiple`"
-        yield from _unknown(names_in(table["done"]), names | {"done", "total"}, (*at, "done"))
+        yield from value_faults(table["done"], names | {"done", "total"}, (*at, "done"))
 
     def _each(self, each: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         """What its steps name is known in them alone."""
@@ -189,7 +192,7 @@ class Checker:
         single, choices = set(self.single), self.choices
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
-        yield from _unknown(names_in(each.get("result")), inner, (*at, "result"))
+        yield from value_faults(each.get("result"), inner, (*at, "result"))
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
         self.single, self.choices = single, choices
@@ -197,7 +200,7 @@ class Checker:
     def _on_conflict(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
             yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
-        yield from _unknown(names_in(rule["fail"]), names | {"who"}, (*at, "fail"))
+        yield from value_faults(rule["fail"], names | {"who"}, (*at, "fail"))
         if "call" in rule:
             yield from self.arguments(rule, at)
 
@@ -247,12 +250,6 @@ class Checker:
         yield from (table for word, table in there.items() if self.applies(word))
 
 
-def _rule(rule: Mapping[str, Any], names: Names, at: Path) -> Problems:
-    yield from _unknown(roots(rule["when"]), names, (*at, "when"))
-    for key in ("fail", "hint"):
-        yield from _unknown(names_in(rule.get(key)), names, (*at, key))
-
-
 def is_filled(value: Any) -> bool:
     """Whether a value has placeholders; one that is broken counts as none of this check's business."""
     if isinstance(value, str):
@@ -272,13 +269,6 @@ def _takes(operation: Mapping[str, Any]) -> dict[str, bool]:
         if param.get("in") != "path" and not param.get("remove"):
             known[param["name"]] = bool(param.get("required"))
     return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
-
-
-def _unknown(used: Iterable[str], names: Iterable[str], at: Path) -> Problems:
-    known = set(names)
-    for name in dict.fromkeys(used):
-        if name not in known:
-            yield at, f"{name!r} is not known here{did_you_mean(name, known)}"
 
 
 def _is_single(param: Mapping[str, Any]) -> bool:

@@ -1,0 +1,44 @@
+"""Whether expressions name what is there, and whether it is clear what a name in a filter means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from ...errors import did_you_mean
+from ..locate import Path
+from ..scopes import names_of_items, roots
+from ..template import TemplateError, expressions
+
+Faults = Iterator[tuple[Path, str]]
+
+
+def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
+    """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""
+    told = dict.fromkeys(text for expression in _expressions(value) for text in _faults(expression, names))
+    yield from ((at, text) for text in told)
+
+
+def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    yield from ((at, text) for text in dict.fromkeys(_faults(expression, names)))
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """Those in placeholders; broken ones are none of this check's business."""
+    if isinstance(value, str):
+        try:
+            yield from expressions(value)
+        except TemplateError:
+            return
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _expressions(part)
+
+
+def _faults(expression: str, names: Collection[str]) -> Iterator[str]:
+    for name in roots(expression):
+        if name not in names:
+            yield f"{name!r} is not known here{did_you_mean(name, names)}"
+    for name in names_of_items(expression):
+        if name in names:
+            yield f"{name!r} is taken from each item here: write ${name} for what the command knows, or @.{name}"
