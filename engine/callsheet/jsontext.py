@@ -12,10 +12,12 @@ import re
 import sys
 from typing import Any, NoReturn, Self
 
+from .patterns import pattern
+
 _MARK = os.urandom(9).hex()
-_MARKED = re.compile(f'"{_MARK}([^"]*)"')
-_OPEN_STRING = re.compile(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_MARKED = pattern(f'"{_MARK}([^"]*)"')
+_OPEN_STRING = pattern(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
+_SURROGATES = pattern("[\ud800-\udfff]")
 
 
 class JSONError(ValueError):

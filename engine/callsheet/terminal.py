@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from typing import Any, TextIO, cast
 
+from .patterns import pattern
+
 # C0, DEL and C1; line and paragraph separators; marks that turn the direction of text; byte-order marks, annotations;
 # halves of surrogate pairs, which are what Python makes of bytes that are no UTF-8.
 _ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
-_IN_LINE = re.compile(f"[\x00-\x1f{_ACTIVE}]")
-_IN_TEXT = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
+_IN_LINE = pattern(f"[\x00-\x1f{_ACTIVE}]")
+_IN_TEXT = pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
 # What the program itself says to a terminal: bold and its end, and how a progress bar draws over itself.
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
-_STYLES = re.compile(r"(\x1b\[[01]m)")
-_DRAWING = re.compile(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
+_STYLES = pattern(r"(\x1b\[[01]m)")
+_DRAWING = pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
 
 
 def escape_line(text: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from ..patterns import pattern
 
-_PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_PIECES = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _ACRONYMS = frozenset({"api", "cql", "id", "ids", "jql", "sla", "ui", "uri", "url"})
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError, closest
+from ..patterns import pattern
 from ..registry import UNSUGGESTED
 from .options import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FLAG = re.compile(r"(--[\w-]+)=(.*)", re.DOTALL)
+_FLAG = pattern(r"(--[\w-]+)=(.*)", re.DOTALL)
 _ALIKE = 0.75  # another option that is less alike does something else
 
 

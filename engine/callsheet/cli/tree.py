@@ -26,7 +26,33 @@ RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-class DefinedCommand(click.Command):
+class WithHelp(click.Command):
+    """Its option for help has fixed words: click looks for a translation, which takes longer than all else of it."""
+
+    context: Context
+    _help: click.Option | None = None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The same object each time: click orders what was given by it."""
+        if self._help is None:
+            names = self.get_help_option_names(ctx)
+            self._help = _eager_flag(names, "Show this message and exit.", self.context, click.Context.get_help)
+        return self._help
+
+
+def _eager_flag(names: list[str], help: str, context: Context, text: Callable[[click.Context], str]) -> click.Option:
+    """An option that prints a text and ends the program."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        del param
+        if value and not ctx.resilient_parsing:
+            context.streams.out.write(text(ctx) + "\n")
+            ctx.exit()
+
+    return click.Option(names, is_flag=True, is_eager=True, expose_value=False, help=help, callback=callback)
+
+
+class DefinedCommand(WithHelp):
     """A command of the tree. Its help lists its own options; the global ones are named in one line."""
 
     def __init__(self, context: Context, path: str, runner: RunCommand, values: LiteralValues | None = None) -> None:
@@ -107,7 +133,7 @@ def _explained_argument(param: Param) -> bool:
     return param.get("kind") == "argument" and "help" in param
 
 
-class DefinedGroup(click.Group):
+class DefinedGroup(WithHelp, click.Group):
     """A group of the tree; the root is the program itself."""
 
     def __init__(
@@ -240,4 +266,6 @@ def root(context: Context, runner: RunCommand, values: LiteralValues | None = No
     definition = context.definition
     params = global_params(definition.get("options", []), context, set(), hidden=False)
     group = DefinedGroup(context, "", runner, values, params=params, help=definition["title"])
-    return click.version_option(__version__, prog_name=context.program, message="%(prog)s %(version)s")(group)
+    version = f"{context.program} {__version__}"
+    group.params.append(_eager_flag(["--version"], "Show the version and exit.", context, lambda _: version))
+    return group

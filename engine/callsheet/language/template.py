@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
 from ..jsontext import dump
+from ..patterns import pattern
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 Part = str | Callable[[Mapping[str, Any]], Any]
 
-_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_PATH = pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _QUOTES = "'\"`"
 # What functions raise, the library's and our own, when a value is of another kind than they are made for.
 _UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)

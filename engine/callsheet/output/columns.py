@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, closest, did_you_mean
 from ..language.template import TemplateError, compile_expression
+from ..patterns import pattern
 from . import automatic
 from .formats import FOR_READERS, Format, FormatContext, column_format, plain
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 Item = Any
 
-_WORD = re.compile(r"\w[\w-]*\Z")
-_WORDS = re.compile(r"\w[\w-]*(?: +[\w()/-]+)+\Z")  # several, which are no expression
-_PATH = re.compile(r"[\w-]+(?:\.[\w-]+)*\Z")
-_PIECES = re.compile(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
+_WORD = pattern(r"\w[\w-]*\Z")
+_WORDS = pattern(r"\w[\w-]*(?: +[\w()/-]+)+\Z")  # several, which are no expression
+_PATH = pattern(r"[\w-]+(?:\.[\w-]+)*\Z")
+_PIECES = pattern(r"""'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|`(?:\\.|[^`])*`|.""", re.DOTALL)
 
 
 class Column(NamedTuple):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..patterns import pattern
 from ..terminal import BOLD, PLAIN
 
 _GAP = "  "
 _LEAST = 8  # a column is not squeezed below this width
 # A joiner with nothing to join would reach into the padding beside it.
-_JOINS_NOTHING = re.compile("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
+_JOINS_NOTHING = pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
 
 
 def table(
