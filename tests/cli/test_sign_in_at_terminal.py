@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from support.canary import PASSWORD
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell, leaks
 
@@ -69,15 +70,26 @@ class Terminal:
         return read or None
 
 
-def test_from_nothing_to_a_verified_site(shell: Shell, site: FakeSite) -> None:
+def test_from_nothing_to_a_verified_site_with_every_answer_wrong_once(shell: Shell, site: FakeSite) -> None:
     terminal = Terminal(shell, "init")
     terminal.expect("Address of the site: ")
+    terminal.answer("http://localhost:9")
+    terminal.expect("try again, or press Ctrl-C")
+    terminal.expect("Address of the site: ")
     terminal.answer(f"{site.url}/browse/DEMO-1")
+    terminal.expect("Way of signing in (basic, pat, oauth2, none) [basic]: ")
+    terminal.answer("basci")
+    terminal.expect("did you mean 'basic'?")
     terminal.expect("Way of signing in (basic, pat, oauth2, none) [basic]: ")
     terminal.answer("")
     terminal.expect("Name for this site [localhost]: ")
     terminal.answer("work")
     terminal.expect("create one at https://")
+    terminal.expect("E-mail address (or user name): ")
+    terminal.answer(EMAIL)
+    terminal.expect("API token: ")
+    terminal.answer("wrong")
+    terminal.expect("the credential was refused")
     terminal.expect("E-mail address (or user name): ")
     terminal.answer(EMAIL)
     terminal.expect("API token: ")
@@ -87,6 +99,28 @@ def test_from_nothing_to_a_verified_site(shell: Shell, site: FakeSite) -> None:
     assert "site work is saved, its credential in the encrypted file, and selected" in terminal.seen
     assert not leaks(terminal.seen.encode())
     assert shell("op", "call", "getCurrentUser", "-o", "id").out == "a1\n"
+
+
+def test_without_a_key_store_a_password_is_asked_for_before_anything_secret(shell: Shell, site: FakeSite) -> None:
+    for name in [name for name in shell.environ if "KEYRING" in name]:
+        del shell.environ[name]
+    shell.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+    terminal = Terminal(shell, "init", "--base-url", site.url, "--method", "basic", "--name", "work", "--email", EMAIL)
+    for first, second, told in (
+        ("one", "two", "the two are not the same"),
+        (PASSWORD, PASSWORD, "create one at https://"),
+    ):
+        terminal.expect("Password for the encrypted file")
+        terminal.answer(first)
+        terminal.expect("The same password again: ")
+        terminal.answer(second)
+        terminal.expect(told)
+    terminal.expect("API token: ")
+    terminal.answer(TOKEN)
+    assert terminal.close() == 0, terminal.seen
+    assert "from now on set SUITE_KEYRING_PASSWORD" in terminal.seen
+    assert "in the encrypted file" in terminal.seen
+    assert shell("users", "me", "-o", "id", SUITE_KEYRING_PASSWORD=PASSWORD).out == "a1\n"
 
 
 def test_ctrl_c_at_a_question_saves_nothing(shell: Shell) -> None:

@@ -267,7 +267,9 @@ class Context:
         import click
 
         shown = default and escape_line(default)
-        answer: str = click.prompt(escape_line(question), default=shown, hide_input=hidden, err=True)
+        answer: str = click.prompt(
+            escape_line(question), default=shown, hide_input=hidden, err=True, show_default=bool(shown)
+        )
         return default if default is not None and answer == shown else answer
 
     def read(self, source: str) -> bytes:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from callsheet.client.http.network import allowed_retries, explain, network_error, was_not_sent
+from callsheet.client.http.transport import PROXY
 
 REQUEST = httpx.Request("GET", "https://shop.example/x")
 
@@ -106,3 +107,11 @@ def test_how_often_it_is_tried_again(error: httpx.RequestError, times: list[int]
     assert [allowed_retries(error, 1, reached=reached, begun=begun) for reached, begun in cases] == [
         min(1, n) for n in times
     ]
+
+
+def test_a_proxy_that_is_not_there_is_named_and_not_the_host() -> None:
+    error = caused(httpx.ConnectError("x"), OSError(111, "Connection refused"))
+    error.request = httpx.Request("GET", "https://shop.example/x", extensions={PROXY: "proxy.example:3128"})
+    text, hint = explain(error, 7)
+    assert text == "cannot connect to the proxy proxy.example:3128: connection refused"
+    assert hint == "check the proxy's address and credentials"

@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 from ...commands.context import Context
 from ...commands.signin.answers import Answers
 from ...commands.signin.detect import Detected, Detector, above_products
-from ...commands.signin.obtain import obtain
+from ...commands.signin.obtain import NewSecret, obtain
 from ...commands.signin.request import SignInRequest
-from ...commands.signin.store import save_sign_in
-from ...commands.signin.verified import Verifier
+from ...commands.signin.store import ready_store, save_sign_in
+from ...commands.signin.verified import Verified, Verifier
 from ...commands.signin.ways import check_way, usual_way, ways_of
-from ...errors import CallsheetError, NetworkError
+from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError
+from ...sites.credentials.schemes import is_typed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.profiles.choose import ChosenSite
 from ...sites.site import Site
@@ -32,9 +33,11 @@ def init(context: Context, values: dict[str, Any]) -> None:
     name = answers.option("name") or answers.option("site")
     known = profiles(context).get("sites", {})
     way = {**known.get(name, {}), **answers.network_keys()} if name else answers.network_keys()
-    found = _found(context, answers, way)
+    found = answers.until_right("base-url", "BASE_URL", lambda: _found(context, answers, way), (CallsheetError,))
     service = answers.option("service") or found.service
-    method = _method(context, answers, found.deployment, service)
+    method = answers.until_right(
+        "method", "METHOD", lambda: _method(context, answers, found.deployment, service), (UsageError,)
+    )
     wanted = SignInRequest(
         name=name or _name_for(answers, found.base_url),
         base_url=found.base_url,
@@ -56,24 +59,36 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
     """Get the secret, see that it works, and only then keep it."""
     if context.only_tries(f"nothing was sent or saved; the site would be {wanted.base_url}"):
         return
+    password = ready_store(context, answers, wanted)
     web = UnauthenticatedClient(way_out(context, way), context.environ, home=wanted.base_url)
-    obtained = obtain(context, answers, wanted, web)
     verifier = Verifier(context.catalog, context.program, context.environ, way)
-    wanted, verdicts = verifier.verify(obtained.wanted, obtained.secret, mode=answers.option("mode") or "auto")
+
+    def attempt() -> tuple[NewSecret, Verified]:
+        obtained = obtain(context, answers, wanted, web)
+        return obtained, verifier.verify(obtained.wanted, obtained.secret, mode=answers.option("mode") or "auto")
+
+    asks = not answers.option("token-stdin") and is_typed(context.catalog.get("auth", wanted.method))
+    refused = (NotAllowed, UsageError) if asks else ()
+    obtained, (verified, verdicts) = answers.until_right("token", "TOKEN", attempt, refused)
     for verdict in verdicts:
         told = f"{verdict.title}: {verdict.answer or 'no access'}"
         context.note(f"{told} ({verdict.error.message})" if verdict.error else told)
-    if wanted.cloud_id:
+    if verified.cloud_id:
         context.note("requests go through the vendor's gateway, as this credential needs")
-    save(context, answers, wanted, obtained.record)
+    save(context, answers, verified, obtained.record, password)
 
 
-def save(context: Context, answers: Answers, wanted: SignInRequest, record: Record | None) -> None:
+def save(
+    context: Context, answers: Answers, wanted: SignInRequest, record: Record | None, password: str | None = None
+) -> None:
     extra = answers.network_keys()
     if answers.option("read-only"):
         extra["read_only"] = True
-    store = save_sign_in(context, wanted, record, extra)
+    store = save_sign_in(context, wanted, record, extra, password)
     where = {"file": "in the encrypted file", "keyring": "in the key store"}.get(store or "", "")
+    if password:
+        name = answers.variables.name("KEYRING_PASSWORD")
+        context.note(f"from now on set {name}, or {name}_FILE to a file that only you can read, to this password")
     context.note(f"site {wanted.name} is saved" + (f", its credential {where}" if where else "") + ", and selected")
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import httpx
 
 from ...errors import CallsheetError, NetworkError, TLSFailed, UsageError
+from .transport import PROXY
 
 _TIMEOUT_RETRIES = 1
 _CUT_OFF_RETRIES = 2
+_PROXY_HINT = "check the proxy's address and credentials"
 _CHECK = "look whether it took effect before you send it again"
 
 
@@ -52,15 +54,18 @@ def explain(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]
     tls = _tls_error(error)
     if tls is not None:
         return _explain_tls(tls, host)
+    proxy = error.request.extensions.get(PROXY)
+    target = f"the proxy {proxy}" if proxy else host
     match error:
         case httpx.ConnectTimeout():
-            return f"no connection to {host} within {timeout:g} s", "see --timeout"
+            return f"no connection to {target} within {timeout:g} s", "see --timeout"
         case httpx.TimeoutException():
             return f"no answer within {timeout:g} s", "see --timeout"
         case httpx.ProxyError():
-            return f"the proxy refused: {_reason(error)}", "check the proxy's address and credentials"
+            return f"{target if proxy else 'the proxy'} refused: {_reason(error)}", _PROXY_HINT
         case httpx.ConnectError():
-            return f"cannot connect to {host}: {_reason(error)}", "check the address, the network and the proxy"
+            hint = _PROXY_HINT if proxy else "check the address, the network and the proxy"
+            return f"cannot connect to {target}: {_reason(error)}", hint
         case httpx.DecodingError():
             return f"the answer could not be decompressed: {_reason(error)}", None
         case httpx.LocalProtocolError():

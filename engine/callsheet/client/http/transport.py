@@ -12,6 +12,9 @@ import httpx
 
 from .streams import Backend, TimedStream
 
+# The extension of a message that names the proxy it went to, host and port alone.
+PROXY = "callsheet.proxy"
+_PORTS = {"https": 443, "socks5": 1080, "socks5h": 1080}
 _CONNECTIONS = 32
 # Of a compressed body at a time: what it can become (a thousand times as much) has to fit into memory.
 _COMPRESSED_CHUNK = 4096
@@ -21,6 +24,9 @@ class Pool(httpx.BaseTransport):
     """What httpx.HTTPTransport is, with connections of our own; without TLS `context` is not used."""
 
     def __init__(self, context: ssl.SSLContext, proxy: httpx.Proxy | None, *, local: bool) -> None:
+        self._proxy = (
+            None if proxy is None else f"{proxy.url.host}:{proxy.url.port or _PORTS.get(proxy.url.scheme, 80)}"
+        )
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
             proxy=None if proxy is None else _proxy(proxy),
@@ -31,7 +37,9 @@ class Pool(httpx.BaseTransport):
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Errors are httpx's, and know the request."""
+        """Errors are httpx's, and know the request and the proxy that it went to."""
+        if self._proxy is not None:
+            request.extensions[PROXY] = self._proxy
         message = httpcore.Request(
             method=request.method,
             url=_url(request.url),

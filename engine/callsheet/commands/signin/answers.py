@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ...errors import UsageError, did_you_mean
+from ...errors import CallsheetError, UsageError, did_you_mean
 from ...sites.profiles.choose import Variables, refuse_other_host
 from ...urls import SITE_NAME, base_url, proxy_problem
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..context import Context
 
 _WAY = ("ca-bundle", "client-cert", "client-key", "proxy")
+
+
+Result = TypeVar("Result")
 
 
 class Answers:
@@ -32,6 +35,23 @@ class Answers:
         """The command's own option, else the program's option of the same name."""
         value = self._values.get(name)
         return value if value not in (None, ()) else self._context.option(name)
+
+    def until_right(
+        self, name: str, variable: str, act: Callable[[], Result], wrong: tuple[type[CallsheetError], ...]
+    ) -> Result:
+        """What `act` makes of an answer. Who typed it at the terminal is told what is `wrong`, and asked again.
+
+        What came as an option or from the environment is not asked again: the error is raised.
+        """
+        while True:
+            try:
+                return act()
+            except wrong as error:
+                if not self.interactive or self.option(name) or self.variables.get(variable):
+                    raise
+                self._context.say(
+                    f"{error.message}{f' ({error.hint})' if error.hint else ''}; try again, or press Ctrl-C"
+                )
 
     def text(self, name: str, prompt: str, *, variable: str = "", default: str = "") -> str:
         """Raises `UsageError` where nobody can be asked."""

@@ -28,6 +28,11 @@ class EncryptedFile:
     def __repr__(self) -> str:
         return f"EncryptedFile({self.path!r})"
 
+    def check(self) -> str:
+        """The file's path; raises as `get` does where it cannot be read with this password."""
+        self._read()
+        return self.path
+
     def get(self, account: str) -> Record | None:
         """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
         return self._read()[0].get(account)

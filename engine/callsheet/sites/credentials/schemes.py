@@ -73,6 +73,12 @@ def scheme(name: str) -> Scheme:
     return cast("Scheme", resolve(AUTH_SCHEMES[name]))
 
 
+def is_typed(auth: AuthDefinition) -> bool:
+    """Whether a person types the secret, rather than granting it in a browser."""
+    how = scheme(auth["scheme"])
+    return how.takes_secret and not how.by_consent
+
+
 def takes_secret(auth: AuthDefinition) -> bool:
     """Whether a way of signing in (a definition) presents a secret at all."""
     return scheme(auth["scheme"]).takes_secret
