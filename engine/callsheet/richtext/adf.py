@@ -54,6 +54,9 @@ class Reader:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
+        # Types that one form has, whatever the attributes: nearly all of them.
+        self._sole = {key: forms[0] for key, forms in rules.by_type.items() if len(forms) == 1 and not forms[0].fixed}
+        self._bare: dict[str, Mark | None] = {}  # type → the mark that says nothing else
 
     def children(self, raw: Raw, depth: int) -> list[Node]:
         content = raw.get("content")
@@ -62,23 +65,35 @@ class Reader:
         if depth >= MAX_DEPTH:
             self.losses.add(f"more than {MAX_DEPTH} levels: what is deeper became text")
             return [text(all_text(raw))]
-        return [node for child in content for node in self.node(child, depth + 1)]
+        result: list[Node] = []
+        for child in content:
+            self._take(child, depth + 1, result)
+        return result
 
     def node(self, raw: Any, depth: int) -> list[Node]:
+        result: list[Node] = []
+        self._take(raw, depth, result)
+        return result
+
+    def _take(self, raw: Any, depth: int, result: list[Node]) -> None:
+        """Puts the nodes of one object at the end of the result."""
         if not isinstance(raw, dict):
             self.losses.add("something that is not a node was left out")
-            return []
+            return
         form = self.form(raw, mark=False)
         if form is None:
-            return self._unknown(raw, depth)
+            result += self._unknown(raw, depth)
+            return
+        said = spelling(raw, form)
+        marks = self.marks(raw) if "marks" in raw else ()
         if form.kind == "text":
-            if not isinstance(raw.get("text"), str) or not raw["text"]:
-                return []
-            return [Node("text", spelling(raw, form), [], raw["text"], self.marks(raw))]
-        attrs = self.attrs(form, raw.get("attrs"))
-        if said := spelling(raw, form):
-            attrs = attrs | said
-        return [Node(form.kind, attrs, self.children(raw, depth), "", self.marks(raw))]
+            words = raw.get("text")
+            if words and isinstance(words, str):
+                result.append(Node("text", said, [], words, marks) if said else text(words, marks))
+            return
+        attrs = self.attrs(form, raw["attrs"]) if "attrs" in raw or form.address else {}
+        content = self.children(raw, depth) if "content" in raw else []
+        result.append(Node(form.kind, attrs | said if said else attrs, content, "", marks))
 
     def _unknown(self, raw: Raw, depth: int) -> list[Node]:
         self.losses.add(f"unknown node {raw.get('type')!r}: only its text is kept")
@@ -87,9 +102,9 @@ class Reader:
 
     def form(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
+        if isinstance(name, str) and (sole := self._sole.get((mark, name))):
+            return sole
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
-        if len(forms) == 1 and not forms[0].fixed:
-            return forms[0]
         attrs = raw.get("attrs")
         attrs = attrs if isinstance(attrs, dict) else {}
         fitting = [form for form in forms if all(attrs.get(key) == value for key, value in form.fixed.items())]
@@ -116,6 +131,9 @@ class Reader:
             return ()
         result = []
         for mark in found if isinstance(found, list) else ():
+            if isinstance(mark, dict) and len(mark) == 1 and (bare := self._of_type(mark.get("type"))):
+                result.append(bare)
+                continue
             form = self.form(mark, mark=True) if isinstance(mark, dict) else None
             if form is None or not _complete(form, mark.get("attrs") or {}):
                 self.losses.add(f"unknown mark {mark.get('type') if isinstance(mark, dict) else mark!r} left out")
@@ -123,15 +141,24 @@ class Reader:
             result.append(Mark(form.kind, self.attrs(form, mark.get("attrs"))))
         return tuple(result)
 
+    def _of_type(self, name: Any) -> Mark | None:
+        """The mark of a type that says nothing else, where it need not."""
+        if not isinstance(name, str):
+            return None
+        if name not in self._bare:
+            form = self._sole.get((True, name))
+            self._bare[name] = Mark(form.kind, {}) if form and _complete(form, {}) else None
+        return self._bare[name]
+
 
 def spelling(raw: Raw, form: NodeForm) -> Attrs:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
     said = []
-    if raw.get("attrs") == {} and form.fields:
+    if "attrs" in raw and raw["attrs"] == {} and form.fields:
         said.append("attrs")
-    if raw.get("marks") == [] and form.marks:
+    if "marks" in raw and raw["marks"] == [] and form.marks:
         said.append("marks")
-    if "content" not in raw and form.table.get("holds"):
+    if "content" not in raw and form.kind != "text" and form.table.get("holds"):
         said.append("content")
     return {SPELLING: said} if said else {}
 

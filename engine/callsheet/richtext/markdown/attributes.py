@@ -15,7 +15,8 @@ def at_end(words: str, *, whole: bool = False) -> tuple[str, str]:
     if not words.endswith("}"):
         return words, ""
     start = words.rfind("{")
-    match = LIST.fullmatch(words, start) if start >= 0 else None
+    escaped = words[:start].endswith("\\")
+    match = LIST.fullmatch(words, start) if start >= 0 and not escaped else None
     if match is None:
         return words, ""
     before = words[:start].rstrip(SPACE)

@@ -9,13 +9,15 @@ from .patterns import Patterns
 SPECIAL = re.compile(
     r"\\|`|(?<!\s)\*|\*(?!\s)|\*$"
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word is none of emphasis
-    r"|\^(?=\[)|\[(?=[~!])|\](?=[(\[:])|!(?=\[|$)"
+    r"|\^(?=\[)|\[(?=[~!^])|\](?=[(\[:])|!(?=\[|$)"
     r"|<(?=[A-Za-z/!?>]|$)|&(?=#|[A-Za-z])"
     r"|~(?=~|$)|(?<=~)~|^~"
+    r"|\$(?=\S[^$]*\$)|\{(?=[#.:]|[\w:-]+=)"
 )
 BRACKETS = re.compile(r"[\[\]]")
 LINE_START = re.compile(
     r"(?P<sign>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_:|](?=[-=_:|\s]*$)|\|(?=.*\|)"
+    r"|!!!|\?\?\?|:::|===|\$\$|[:~](?=\s)"  # of dialects: boxes, tabs, formulas, what a term means
     r"|\[(?=(?: |x|X|![A-Za-z]+)\](?:\s|$))|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
 ODD_SPACE = re.compile(r"[\r\n\0\f\v\x1c-\x1f\x85\u2028\u2029]")

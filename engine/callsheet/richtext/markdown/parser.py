@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 from markdown_it import MarkdownIt
@@ -111,29 +111,43 @@ class _Stream(list[Token]):
         self._last = None
 
 
+def _parser(nesting: int) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": nesting})
+    footnote_plugin(parser, inline=False, move_to_end=False)
+    dollarmath_plugin(parser, allow_labels=False, allow_space=False, allow_digits=False, allow_blank_lines=False)
+    return parser
+
+
 class Parser:
     """Block structure of a text at once, inline content piece by piece."""
 
     def __init__(self) -> None:
-        self._block = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH + 10}).enable("table")
-        self._block.block.ruler.before("table", "too_deep", _too_deep, {"alt": []})
-        self._inline = MarkdownIt("commonmark", {"maxNesting": INLINE_DEPTH}).enable("strikethrough")
-        for parser in (self._block, self._inline):
-            footnote_plugin(parser, inline=False, move_to_end=False)
-            dollarmath_plugin(
-                parser, allow_labels=False, allow_space=False, allow_digits=False, allow_blank_lines=False
-            )
-        self._inline.inline.ruler.at("math_inline", _formula)
-        self._inline.inline.ruler.before("footnote_ref", "inline_note", inline_note)
-        deflist_plugin(self._block)
-        admon_plugin(self._block)
-        container_plugin(self._block, "container", validate=_named)
-        self._block.block.ruler.before("table", "content_tab", content_tab, {"alt": []})
-        self._lines = Chains(self._block.block.ruler, BLOCK, of_lines)
-        cast("Any", self._block.block).ruler = self._lines
-        cast("Any", self._inline.inline).ruler = Chains(self._inline.inline.ruler, INLINE, of_words)
         self._env: dict[str, Any] = {}
-        self._parse_inline = partial(self._inline.inline.parse, md=self._inline, env=self._env)
+
+    @cached_property
+    def _block(self) -> MarkdownIt:
+        parser = _parser(MAX_DEPTH + 10).enable("table")
+        rules = parser.block.ruler
+        rules.before("table", "too_deep", _too_deep, {"alt": []})
+        deflist_plugin(parser)
+        admon_plugin(parser)
+        container_plugin(parser, "container", validate=_named)
+        rules.before("table", "content_tab", content_tab, {"alt": []})
+        return parser
+
+    @cached_property
+    def _lines(self) -> Chains:
+        chains = Chains(self._block.block.ruler, BLOCK, of_lines)
+        cast("Any", self._block.block).ruler = chains
+        return chains
+
+    @cached_property
+    def _parse_inline(self) -> Callable[..., Any]:
+        parser = _parser(INLINE_DEPTH).enable("strikethrough")
+        parser.inline.ruler.at("math_inline", _formula)
+        parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
+        cast("Any", parser.inline).ruler = Chains(parser.inline.ruler, INLINE, of_words)
+        return partial(parser.inline.parse, md=parser, env=self._env)
 
     def forget(self) -> None:
         """Starts another text: what the last one defined is gone."""

@@ -16,6 +16,7 @@ from ..adf import address_pattern
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
+from .certain import PLAIN, certain
 from .escape import escape, paragraph_lines, target, title
 from .inline import InlineReader
 
@@ -24,7 +25,6 @@ UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LONG = 20_000  # plain text beyond it is not read back
-PLAIN = re.compile(r"(?:[^\W_]|[ ,.;()?%/'\"-]|(?<=[^\W_])_(?=[^\W_]))*")  # `__init__` has signs at its edges
 
 
 class SpanWriter:
@@ -46,6 +46,8 @@ class SpanWriter:
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
+        if not self.lossless and certain(nodes):
+            return self._lines(self._spans(nodes, SIGN_LEVEL, single=single), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
         words = ""
@@ -63,6 +65,8 @@ class SpanWriter:
         """What must read back: all of it in lossless mode, what Markdown can say otherwise."""
         if self.lossless:
             return node.kind, node.attrs, node.text, node.marks, [self._shape(child) for child in node.content]
+        if not node.marks:
+            return node.kind, node.text.strip(), []
         marks = sorted((mark.kind, "link" if mark.attrs.get("href") else "") for mark in node.marks)
         return node.kind, node.text.strip(), marks
 
@@ -71,7 +75,10 @@ class SpanWriter:
     def _readable(self, content: list[Node]) -> list[Node]:
         result: list[Node] = []
         for node in content:
-            result.extend(self._sayable(node))
+            if node.kind == "text" and not node.marks and not node.attrs:
+                result.append(node)
+            else:
+                result += self._sayable(node)
         return spaces_out(merged(result))
 
     def _sayable(self, node: Node) -> list[Node]:
@@ -121,11 +128,13 @@ class SpanWriter:
         parts: list[str] = []
         opened: list[Mark] = []
         for index, node in enumerate(nodes):
+            last = index == len(nodes) - 1
+            if not node.marks and not opened:
+                parts.append(self._node(node, level, single=single or last, linked=False))
+                continue
             marks = [mark for mark in node.marks if mark.kind != "codespan"]
-            if level < TAG_LEVEL and (bare := self._bare(node)):
-                marks = marks[:-1]
-            else:
-                bare = None
+            bare = self._bare(node) if level < TAG_LEVEL else None
+            marks = marks[:-1] if bare else marks
             same = 0
             while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
                 same += 1
@@ -133,14 +142,13 @@ class SpanWriter:
             parts += [self._mark(mark, level, opening=True) for mark in marks[same:]]
             opened = marks
             linked = any(mark.kind == "link" for mark in marks)
-            last = index == len(nodes) - 1
             parts.append(bare or self._node(node, level, single=single or last, linked=linked))
         parts += [self._mark(mark, level, opening=False) for mark in reversed(opened)]
         return "".join(parts)
 
     def _bare(self, node: Node) -> str | None:
         """An address that is its own link, and reads back so."""
-        if node.kind != "text" or not node.marks or node.marks[-1] != Mark("link", {"href": node.text}):
+        if node.kind != "text" or not node.marks or node.marks[-1].attrs != {"href": node.text}:
             return None
         found = list(self.reader.patterns.nodes(node.text, ()))
         return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None

@@ -161,6 +161,8 @@ class BlockWriter:
         words = self.spans.write(node.content)
         if node.content and all(part.kind == "break" for part in node.content):
             return "<br>" * (len(node.content) + 1)
+        if words.lower() in self.reader.outlines:
+            return "\\" + words
         return words or "<br>"
 
     def _heading(self, node: Node) -> str:
