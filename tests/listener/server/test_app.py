@@ -17,6 +17,7 @@ from callsheet.listener.server.app import App
 from callsheet.listener.server.client_address import ClientAddresses
 from callsheet.listener.telemetry.log import Log
 from callsheet.listener.telemetry.metrics import Metrics
+from callsheet.listener.verify.challenge import Challenge
 from callsheet.listener.verify.keyset import UnknownKey
 from callsheet.listener.verify.source import Source
 
@@ -265,3 +266,23 @@ def test_a_sender_may_expect_another_status() -> None:
     assert here.ask(PAID)[0] == 202
     here.dispatcher.at_once = Verdict(503, "saturated")
     assert here.ask({"type": "paid", "id": "9"})[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "answer"),
+    [
+        ("GET", b"challenge=abc", (200, b"abc")),
+        ("GET", b"", (405, b'{"error":"method not allowed"}')),
+        ("HEAD", b"challenge=abc", (405, b'{"error":"method not allowed"}')),
+        ("PUT", b"challenge=abc", (405, b'{"error":"method not allowed"}')),
+    ],
+)
+def test_a_question_is_a_get_and_nothing_else(method: str, query: bytes, answer: tuple[int, bytes]) -> None:
+    here = Here()
+    asked: Any = {"method": "GET", "when": "query.challenge", "reply": "{query.challenge}"}
+    here.source.get_questions = [Challenge(asked, [])]
+    scope = {"method": method, "path": PATH, "headers": [], "query_string": query, "client": ("1.1.1.1", 1)}
+    start, end = asyncio.run(here.app.respond(scope, b""))
+    assert (start["status"], end["body"]) == answer
+    assert here.metrics.outcomes["lms", "challenge"] == (answer[0] == 200)
+    assert here.dispatcher.asked == []

@@ -78,3 +78,24 @@ def test_other_methods_and_what_is_no_request() -> None:
         b'retry-after: 5\r\nconnection: close\r\n\r\n{"error":"busy"}'
     )
     assert b"retry-after" not in responses.connection_close_response(408, b"Request Timeout")
+
+
+def test_a_body_is_of_one_type() -> None:
+    """JSON unless it is said otherwise; written in the order of the headers, once."""
+    plain = responses.make_response(200, b"x", ((b"content-type", b"text/plain"),))
+    assert plain.dated(DATE).count(b"content-type") == 1
+    assert written(plain)[1][b"content-type"] == b"text/plain"
+    assert written(responses.make_response(200, b"{}"))[1][b"content-type"] == b"application/json"
+    assert b"content-type" not in written(responses.make_response(200))[1]
+
+
+def test_the_last_answer_of_a_connection_says_so_once() -> None:
+    for response in (responses.DONE, responses.DRAINING):
+        assert response.closing(DATE).count(b"connection: close\r\n") == 1
+        assert response.closing(DATE).partition(b"\r\n\r\n")[2] == response[1]["body"]
+    assert b"connection" not in responses.DONE.dated(DATE)
+
+
+def test_the_date_is_that_of_the_moment() -> None:
+    assert responses.DONE.dated(DATE) is responses.DONE.dated(DATE)
+    assert b"date: later\r\n" in responses.DONE.dated(b"later")
