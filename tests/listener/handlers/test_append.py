@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -107,3 +108,14 @@ def test_whatever_goes_wrong_the_next_line_is_written(tmp_path: Path, monkeypatc
         assert outcomes(made, ["one"]) == ["RuntimeError: not foreseen"]
     assert outcomes(made, ["two"]) == [""]
     assert (tmp_path / "log").read_text() == "two\n"
+
+
+def test_a_line_that_fits_only_in_part_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fills up writes what still fits, and says so in nothing but a number."""
+    made, whole = handler(tmp_path), os.write
+    assert outcomes(made, ["before"]) == [""]
+    monkeypatch.setattr(append.os, "write", lambda opened, data: whole(opened, data[:3]))
+    assert outcomes(made, ["torn"]) == [f"{made.path}: {os.strerror(errno.ENOSPC)}"]
+    monkeypatch.undo()
+    assert outcomes(made, ["after"]) == [""]
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "before\nafter\n"

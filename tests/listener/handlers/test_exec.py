@@ -67,3 +67,24 @@ def test_a_program_is_a_list_of_words(words: Any) -> None:
     context = HandlerContext("", ENVIRON, frozenset(), lambda _: None, 10.0, lambda *_: 0)
     with pytest.raises(DefinitionError, match="expected a list, the program and its arguments"):
         Program({"handler": "exec", "run": words}, context)
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ("./missing", "No such file or directory"),
+        ("./plain", "Permission denied"),
+        ("{{no}}", "No such file or directory"),
+    ],
+)
+def test_a_program_that_cannot_be_started_is_named(word: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("", encoding="utf-8")
+    context = HandlerContext(str(tmp_path), ENVIRON, frozenset(), print, 10.0, lambda *_: 0)
+    made = Program({"handler": "exec", "run": [word]}, context)
+    event: Any = SimpleNamespace(
+        data=b"", record_text="", payload={}, type="paid", id="7", attempt=1,
+        source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},
+    )  # fmt: skip
+    with pytest.raises(HandlerFailed) as caught:
+        asyncio.run(made.run(event, "r/1"))
+    assert str(caught.value) == f"cannot run {word.replace('{{', '{').replace('}}', '}')!r}: {problem}"

@@ -52,7 +52,7 @@ class Program(Base):
         arguments = self.arguments.fill(event.scope if self.arguments.are_templates else {})
         process = Process(arguments, self.directory or None, self._environment(event))
         try:
-            await self._start(process, self.input_of(event))
+            await self._start(process, arguments[0], self.input_of(event))
             in_time = await process.wait(self.timeout)
         finally:
             if process.is_running:
@@ -63,8 +63,7 @@ class Program(Base):
         if code := process.exit_code:
             raise HandlerFailed(f"ended with signal {-code}" if code < 0 else f"exit code {code}")
 
-    async def _start(self, process: Process, data: bytes) -> None:
-        program = self.arguments.words[0]
+    async def _start(self, process: Process, program: str, data: bytes) -> None:
         try:
             await self.executable.start(program, partial(process.start, data))
         except (OSError, ValueError) as error:
