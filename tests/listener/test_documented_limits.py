@@ -10,11 +10,11 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.durations import seconds
-from callsheet.listener.handlers import process
+from callsheet.listener.handlers import process, start_queue
 from callsheet.listener.queue.jetstream import queue as jetstream_queue
 from callsheet.listener.queue.sqlite import queue as sqlite_queue
 from callsheet.listener.queue.worker import Backoff
-from callsheet.listener.verify import keyset
+from callsheet.listener.verify import fetch, keyset
 from support.cases import nobody
 from support.places import ROOT
 
@@ -49,6 +49,9 @@ PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
     ("listener", r"has the set fetched at once, at most once in (\d+) s", is_(keyset.COOLDOWN)),
     ("listener", r"`timeout` \((\d+) s\)", own("timeout")),
     ("listener", r"let running handlers finish for up to (\d+) s", own("drain_timeout")),
+    ("listener", r"its output \(the first (\d+) KiB\)", is_(process.MAX_OUTPUT / 1024)),
+    ("listener", r"a start waits up to (\d+) ms", is_(start_queue.MAX_DELAY * 1000)),
+    ("delivery", r"can take up to (\d+) s longer", is_(fetch.TIMEOUT)),
     ("delivery", r"the last (\S+) for a\s+day", own("dedup_size")),
     ("delivery", r"A handler has (\d+) s", own("timeout")),
     ("delivery", r"waits at most (\d+) s for a place", own("queue_timeout")),
