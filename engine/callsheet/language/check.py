@@ -27,6 +27,7 @@ from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
 from .checks.together import together_findings
+from .checks.tools import resource_findings, tool_findings, toolset_findings
 from .checks.tree import (
     alias_problems,
     default_problems,
@@ -177,6 +178,9 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "schema": (partial(schema_problems, known=schemas),),
         "assignment": (case_findings,),
         "naming": (partial(naming_findings, operations=operations),),
+        "tool": (tool_findings,),
+        "toolset": (toolset_findings,),
+        "resource": (partial(resource_findings, aliases=operations),),
         "source": (source_findings, companion_findings),
         "event": (event_findings,),
         "route": (route_findings,),

@@ -1,0 +1,77 @@
+"""Whether what agents are offered is there: commands that can be tools, their parameters, the names of an address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import did_you_mean
+from ...registry import FOR_AGENTS, PAGING
+from ..definition import Definition, Definitions
+from ..safety import CHANGES
+from ..scopes import names_in
+from .problem import Finding, Findings
+from .reach import class_of_command
+
+_NAME = re.compile(r"\{([a-z_]+)\}")
+
+
+def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
+    """Its command can be a tool and is no other tool; its parameters are the command's."""
+    command = definitions.get(("command", tool.table["command"]))
+    if command is None:  # told as a reference to nothing
+        return
+    yield from _for_agents(command, ("command",))
+    known = _params(command)
+    for place, name in enumerate(tool.table.get("params", ())):
+        if name not in known:
+            yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
+    for other in definitions.values():
+        if other.kind == "tool" and other.id < tool.id and other.table.get("command") == command.id:
+            yield Finding(("command",), f"tool {other.id!r} is this command already")
+
+
+def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
+    for place, id in enumerate(toolset.table["commands"]):
+        command = definitions.get(("command", id))
+        yield from _for_agents(command, ("commands", place)) if command else ()
+
+
+def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
+    """Reading an address only reads, and uses no name that the address does not have."""
+    table = resource.table
+    names = set(_NAME.findall(table["uri"]))
+    yield from _reading(definitions, table, names, (), aliases)
+    for name, suggestion in table.get("complete", {}).items():
+        if name not in names:
+            yield Finding(("complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
+        yield from _reading(definitions, suggestion, {"word"}, ("complete", name), aliases)
+
+
+def _reading(
+    definitions: Definitions, table: Mapping[str, Any], names: set[str], at: tuple[str, ...], aliases: Mapping[str, str]
+) -> Iterator[Finding]:
+    command = definitions.get(("command", table["command"]))
+    if command is None:
+        return
+    yield from _for_agents(command, (*at, "command"))
+    if class_of_command(definitions, command, aliases) in CHANGES:
+        yield Finding((*at, "command"), f"{command.id} changes something; reading an address must not")
+    known = _params(command)
+    for name, value in table.get("values", {}).items():
+        if name not in known:
+            yield Finding((*at, "values", name), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
+        for used in dict.fromkeys(names_in(value)):
+            if used not in names:
+                yield Finding((*at, "values", name), f"{used!r} is not known here{did_you_mean(used, names)}")
+
+
+def _for_agents(command: Definition, at: tuple[Any, ...]) -> Iterator[Finding]:
+    builtin = command.table.get("builtin")
+    if builtin is not None and builtin not in FOR_AGENTS:
+        yield Finding(at, f"{command.id} is not for agents: it reveals or changes something of this machine")
+
+
+def _params(command: Definition) -> set[str]:
+    return {str(param["name"]) for param in command.table.get("params", ())} | set(PAGING)
