@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tomlkit
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.hosts.entries import Unreadable, data_of, snippet, with_entry, without_entry
@@ -59,6 +59,7 @@ DOCUMENTS = st.dictionaries(
 )
 
 
+@settings(max_examples=50)
 @given(DOCUMENTS)
 def test_any_document_gets_the_entry_or_is_refused(document: dict[str, Any]) -> None:
     text = tomlkit.dumps(document)

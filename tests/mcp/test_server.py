@@ -130,7 +130,7 @@ def test_an_answer_for_other_arguments_counts_for_nothing(make: Make, tracker: T
 
 @era
 def test_progress_is_told_and_a_call_can_be_given_up(make: Make, tracker: Tracker, era: str) -> None:
-    tracker.delay = 0.3
+    tracker.delay = 0.15
     seen: list[str] = []
 
     async def progress(_: float, __: float | None, message: str | None) -> None:
@@ -139,9 +139,9 @@ def test_progress_is_told_and_a_call_can_be_given_up(make: Make, tracker: Tracke
     async def use() -> None:
         async with Client(server(make()), mode=era) as client:
             await client.call_tool("issues_list", {"mine": True}, progress_callback=progress)
-            with anyio.move_on_after(0.1):  # the first of its two requests is under way
+            with anyio.move_on_after(0.05):  # the first of its two requests is under way
                 await client.call_tool("issues_list", {"mine": True, "fields": ["Story points"]})
-            await anyio.sleep(0.5)
+            await anyio.sleep(0.25)
 
     anyio.run(use)
     assert seen

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jsonschema
 import pytest
 
+from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.mcp.resources import Resources
 from callsheet.mcp.run import ConsentNeeded, Watch
+from callsheet.mcp.selection import Selection
 from callsheet.mcp.toolbox import Answer, Toolbox
+from support.shell import Shell
 from support.tracker import Tracker, issue
 
 Make = Callable[..., Toolbox]
@@ -246,3 +250,30 @@ def test_names_are_completed(make: Make) -> None:
 
 def test_issues_of_the_tests_hold_what_is_hidden() -> None:
     assert issue("DEMO-1")["fields"]["summary"] != "Sweep | the stage"
+
+
+def test_several_calls_at_once_share_connections_and_nothing_else(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda number: toolbox.call("issues_get", {"issue": f"DEMO-{number}"}), range(1, 13)))
+    assert [answer.structured["key"] for answer in answers if answer.structured] == [f"DEMO-{n}" for n in range(1, 13)]
+    assert len(tracker.requests) == 12
+
+
+def test_without_a_site_the_catalog_can_be_read_and_calls_say_what_to_do(variables: dict[str, str]) -> None:
+    environ = {name: value for name, value in variables.items() if not name.startswith("SUITE_") or "DEFIN" in name}
+    context = Context("suite", environ)
+    try:
+        toolbox = Toolbox(context, Selection(context.catalog).chosen(None))
+        assert not toolbox.call("op_search", {"text": "move issue"}).is_error
+        assert "suite init" in toolbox.call("issues_get", {"issue": "DEMO-1"}).text
+    finally:
+        context.close()
+
+
+def test_the_token_of_a_stream_is_made_once_and_replaced_when_asked(shell: Shell) -> None:
+    first = shell("mcp", "token").out.strip()
+    assert len(first) > 40
+    assert shell("mcp", "token").out.strip() == first
+    assert shell("mcp", "token", "--new").out.strip() not in ("", first)
+    assert not any(first.encode() in path.read_bytes() for path in shell.files())

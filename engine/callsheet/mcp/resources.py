@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ..client.request.media import is_json
-from ..errors import CallsheetError, UsageError
+from ..errors import CallsheetError, UsageError, named
 from ..language.template import TemplateError, evaluate, fill, to_text
 from ..output.error_text import describe_error
 from .untrusted import clean
@@ -90,6 +90,7 @@ class Resources:
         return [each for each in dict.fromkeys(found) if each.casefold().startswith(word.casefold())]
 
     def words_of(self, error: CallsheetError) -> str:
+        error.hint = error.hint and named(error.hint, self._toolbox.base.program)
         return clean(describe_error(error).removeprefix("error: "))
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ..sites.site import Site
 
 
+_OPENING = threading.Lock()  # several calls may be the first one
+
+
 class ConsentNeeded(Exception):
     """A person has to agree before the call goes on; nothing was changed so far. It is no failure of the command."""
 
@@ -105,13 +108,15 @@ class ToolContext(Context):
         return "table"
 
     def site(self) -> Site:
-        return self._base.site()
+        with _OPENING:
+            return self._base.site()
 
     def client(self) -> Client:
         if self._client is None:
             from ..client.http.client import Client
 
-            lender = self._base.client()
+            with _OPENING:
+                lender = self._base.client()
             self._client = Client(
                 self.site(),
                 self.catalog,

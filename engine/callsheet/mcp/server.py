@@ -6,6 +6,8 @@ The library speaks both eras of the protocol with one server. It checks neither 
 from __future__ import annotations
 
 import functools
+import os
+from traceback import extract_tb
 from typing import Any
 
 import anyio
@@ -23,6 +25,7 @@ from .resources import Resources
 from .run import ConsentNeeded, Watch
 from .toolbox import Answer, Toolbox
 from .tools import Tool
+from .untrusted import UNTRUSTED
 
 _PAGE = 200  # tools
 _TICK = 0.1  # seconds between two reports of progress
@@ -99,7 +102,7 @@ class Serving:
         for _ in range(_QUESTIONS):
             outcome = await self._in_thread(ctx, name, arguments, agreed)
             if isinstance(outcome, Answer):
-                return self._result(outcome)
+                return _result(outcome)
             question = outcome.question
             asked = message(self._toolbox.base.program, question, name, arguments)
             if not _can_be_asked(ctx):
@@ -144,13 +147,6 @@ class Serving:
                 tasks.cancel_scope.cancel()
         return outcome
 
-    def _result(self, answer: Answer) -> Any:
-        content = types.TextContent(text=answer.text)
-        meta = None if answer.is_error else self._toolbox.marker.meta
-        return types.CallToolResult(
-            content=[content], structured_content=answer.structured, is_error=answer.is_error, _meta=meta
-        )
-
     async def list_resources(self, _: Any, __: Any) -> Any:
         return types.ListResourcesResult(resources=[])
 
@@ -178,7 +174,7 @@ class Serving:
         finally:
             watch.give_up()
         content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
-        return types.ReadResourceResult(contents=[content], _meta=self._toolbox.marker.meta)
+        return types.ReadResourceResult(contents=[content], _meta=UNTRUSTED)
 
     async def complete(self, _: Any, params: Any) -> Any:
         if not isinstance(params.ref, types.ResourceTemplateReference):
@@ -194,6 +190,14 @@ class Serving:
         return types.CompleteResult(
             completion=types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
         )
+
+
+def _result(answer: Answer) -> Any:
+    content = types.TextContent(text=answer.text)
+    meta = UNTRUSTED if answer.untrusted else None
+    return types.CallToolResult(
+        content=[content], structured_content=answer.structured, is_error=answer.is_error, _meta=meta
+    )
 
 
 def _as_listed(tool: Tool) -> Any:
@@ -216,6 +220,12 @@ def _outcome(
         return toolbox.call(name, arguments, watch, agreed)
     except ConsentNeeded as need:
         return need
+    except Exception as error:  # noqa: BLE001 - the library would say nothing but that something is wrong
+        place = extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(place.filename)}:{place.lineno}"
+        return Answer(
+            f"error: a fault of the program, not of the call: {type(error).__name__} in {where}", None, is_error=True
+        )
 
 
 async def _report(ctx: Any, watch: Watch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..cli.main import call_command
-from ..errors import CallsheetError, UsageError, did_you_mean
+from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.safety import CHANGES
 from ..output.error_text import describe_error
 from ..policy.policy import Source, class_rules, read_only
@@ -41,6 +41,7 @@ class Answer(NamedTuple):
     text: str
     structured: dict[str, Any] | None
     is_error: bool = False
+    untrusted: bool = True  # whether it holds what others wrote
 
 
 def bounds(tool: Tool) -> list[Source]:
@@ -163,11 +164,9 @@ class Toolbox:
         if context.next is not None:
             of = f" of {context.total}" if context.total is not None else ""
             lines.append(f"There are more items{of}: page_token {context.next} has the next ones.")
-        return Answer("\n".join([self._marked(tool, text or "done"), *lines]), structured)
-
-    def _marked(self, tool: Tool, text: str) -> str:
-        """What comes from definitions needs no mark."""
-        return text if tool.safety == "local" else self.marker.marked(text)
+        of_site = tool.safety != "local"  # else it comes from definitions
+        marked = self.marker.marked(text or "done") if of_site else text
+        return Answer("\n".join([marked, *lines]), structured, untrusted=of_site)
 
     def _rest(self, handle: str) -> Answer:
         text, more = self.rests.take(handle)
@@ -177,6 +176,7 @@ class Toolbox:
 
     def _failure(self, tool: Tool, error: CallsheetError) -> Answer:
         """In the words of the command line, but for options, which are arguments here."""
+        error.hint = error.hint and named(error.hint, self.base.program)
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
         text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
         return Answer(cut_text(clean(text), self._budget)[0], None, is_error=True)
