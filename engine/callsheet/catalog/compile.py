@@ -59,21 +59,32 @@ def qualified_names(definitions: Definitions) -> dict[str, str]:
 
 
 def _complete_operations(definitions: Definitions) -> None:
-    """Titles out of ids, the vendor's pages, and the help of parameters that mean the same everywhere."""
+    """Titles out of ids, the vendor's pages, and the help of parameters that mean the same wherever they are."""
     meanings = {definition.id: definition.table for definition in _of(definitions, "parameter")}
     pages = {definition.id: definition.table.get("docs", "") for definition in _of(definitions, "product")}
     for operation in _of(definitions, "operation"):
         table = operation.table
         table.setdefault("title", tokens.title(operation.id.rpartition(".")[2]))
         given = [param for param in table.get("params", ()) if not param.get("remove")]
-        params = [{**meanings.get(param["name"], {}), **param} for param in given]
+        params = [{**_meaning(meanings, table["product"], param["name"]), **param} for param in given]
         named = {param["name"] for param in params}
         path = table["http"].partition(" ")[2]
         implied = [name for name in _placeholders(path) if name not in named]
-        path_params = [{"name": name, "in": "path", "required": True, **meanings.get(name, {})} for name in implied]
+        product = table["product"]
+        path_params = [
+            {"name": name, "in": "path", "required": True, **_meaning(meanings, product, name)} for name in implied
+        ]
         table["params"] = path_params + params
         if page := _page(operation.id, table, pages[table["product"]]):
             table["documentation"] = page
+
+
+def _meaning(meanings: dict[str, dict[str, Any]], product: str, name: str) -> dict[str, Any]:
+    """What a parameter's name means in a product; the words of one say nothing in another."""
+    table = meanings.get(f"{product}.{name}") or meanings.get(name, {})
+    if product not in table.get("products", (product,)):
+        return {}
+    return {key: value for key, value in table.items() if key != "products"}
 
 
 def _page(id: str, table: dict[str, Any], template: str) -> str:

@@ -145,9 +145,16 @@ class PaginatorDefinition(Shape, total=False):
 
 
 class ParameterDefinition(Shape, total=False):
-    """What a parameter name means wherever it occurs."""
+    """What the name of a parameter means in operations that do not say it themselves.
+
+    The id is the name; `<product>.<name>` says what it means in one product.
+    """
 
     help: Required[str]
+    products: Annotated[
+        list[Annotated[str, reference("product", description="A family of operations.")]],
+        Field(min_length=1, description="Where it means this. Default: everywhere."),
+    ]
     example: Annotated[Any, Field(description="A value that could be meant, for examples.")]
 
 
