@@ -71,8 +71,7 @@ def test_sound_definitions_are_compiled_without_looking_for_lines(
 ) -> None:
     """Finding the line of a key reads a whole file again; only what is wrong has to be found."""
     looked: list[object] = []
-    for module in ("load", "checks.problem"):
-        monkeypatch.setattr(f"callsheet.language.{module}.line_of", lambda *given: looked.append(given) or 1)
+    monkeypatch.setattr("callsheet.language.source_file.line_of", lambda *given: looked.append(given) or 1)
     opened(environ).close()
     assert looked == []
 
