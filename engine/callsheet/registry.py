@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 BUILTINS: dict[str, str] = {
+    "agent classify": "callsheet.cli.builtin.agent:classify",
+    "agent guard": "callsheet.cli.builtin.agent:guard",
+    "agent hook": "callsheet.cli.builtin.agent:hook",
+    "agent skill": "callsheet.cli.builtin.agent:skill",
     "alias list": "callsheet.cli.builtin.alias:list_aliases",
     "alias remove": "callsheet.cli.builtin.alias:remove_alias",
     "alias set": "callsheet.cli.builtin.alias:set_alias",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...commands.execute import builder, check_allowed, download, dry_run
+from ...commands.execute import check_allowed, download, dry_run
 from ...errors import UsageError
 from ...language.deployment import check_available, on_deployment
 from ...language.safety import CHANGES
@@ -13,20 +14,14 @@ from ...language.safety import CHANGES
 if TYPE_CHECKING:
     from ...client.http.client import Client
     from ...client.request.model import Body, Request
+    from ...client.site_access import RequestSite
 
 TYPE = "content-type"
 
 
 def api(context: Context, values: dict[str, Any]) -> None:
     """The answer is printed as it came: JSON in the chosen format, anything else byte for byte."""
-    headers = [_header(text) for text in values.get("header") or []]
-    request = builder(context).raw(
-        values["method"],
-        _below(context, values["path"], values.get("product")),
-        [_pair(text) for text in values.get("query") or []],
-        [(name, text) for name, text in headers if name.lower() != TYPE],
-        _body(context, values.get("data"), headers),
-    )
+    request = request_of(context, values, context.site())
     check_allowed(context, request)
     if dry_run(context, request):
         return
@@ -37,12 +32,25 @@ def api(context: Context, values: dict[str, Any]) -> None:
         _print(context, context.client(), request)
 
 
-def _below(context: Context, path: str, product: str | None) -> str:
+def request_of(context: Context, values: Mapping[str, Any], site: RequestSite) -> Request:
+    """The request that the values of the command's parameters describe."""
+    from ...client.request.build import Builder
+
+    headers = [_header(text) for text in values.get("header") or []]
+    return Builder(context.catalog, site, context.program).raw(
+        values["method"],
+        _below(context, values["path"], values.get("product"), site.deployment),
+        [_pair(text) for text in values.get("query") or []],
+        [(name, text) for name, text in headers if name.lower() != TYPE],
+        _body(context, values.get("data"), headers),
+    )
+
+
+def _below(context: Context, path: str, product: str | None, deployment: str) -> str:
     """With a product, a relative path stands below that product's base."""
     if product is None:
         return path
     definition = context.catalog.get("product", product)
-    deployment = context.site().deployment
     here = on_deployment(definition, deployment)
     check_available(here, product, deployment)
     base: str = here.get("base", "")

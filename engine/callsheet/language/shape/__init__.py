@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, hosts, listener, policy, rest, richtext, steps, tools
+from . import access, commands, guards, hosts, listener, policy, rest, richtext, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -48,4 +48,4 @@ KINDS: dict[str, Any] = {
 # What completes a parameter besides the engine's own completers: ids of a kind, or the columns of a command's view.
 COMPLETED = (*KINDS, "column")
 
-RULES: Rules = {**rest.RULES, **commands.RULES, **access.RULES, **listener.RULES, **steps.RULES}
+RULES: Rules = {**rest.RULES, **commands.RULES, **access.RULES, **guards.RULES, **listener.RULES, **steps.RULES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Required
 
 from .base import Name, Shape
+from .guards import GuardDefinition
 from .servers import ServerList
 
 
@@ -13,6 +14,7 @@ class HostDefinition(Shape, total=False):
 
     title: Required[Name]
     servers: ServerList
+    guard: GuardDefinition
 
 
 KINDS: dict[str, Any] = {"host": HostDefinition}

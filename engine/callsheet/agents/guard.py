@@ -1,0 +1,121 @@
+"""The files that make a host ask a guard: made from the live tree, merged into what is there, and compared with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import UsageError
+from ..hosts.file import ForeignFile, read
+from ..jsonc import JsoncError, parse, with_member
+from ..language.template import fill, fill_text, to_text
+
+if TYPE_CHECKING:
+    from ..language.shape.guards import GuardDefinition, GuardFile
+    from ..policy.rule import Decision
+
+
+class Ruled(NamedTuple):
+    """A command that a guard asks about or denies; each of `words` is a text, or a list of names for the same."""
+
+    words: Sequence[Any]
+    decision: Decision
+    reason: str
+
+    @property
+    def line(self) -> str:
+        return " ".join(word if isinstance(word, str) else word[0] for word in self.words)
+
+
+Commands = Callable[[], Iterable[Ruled]]
+
+
+class Planned(NamedTuple):
+    """A file as it is, and the text that it should have."""
+
+    file: ForeignFile
+    text: str
+
+    @property
+    def fits(self) -> bool:
+        return self.file.content == self.text.encode()
+
+
+def hook_command(program: str, host: str, programs: Sequence[str], *, all_writes: bool) -> str:
+    """Two lines of shell: commands that name none of the programs pass at once, and whatever fails is a denial."""
+    names = "|".join(f"*{name}*" for name in programs)
+    option = " --all-writes" if all_writes else ""
+    return (
+        f"p=$(cat); case $p in {names}) ;; *) exit 0;; esac\n"
+        f'printf %s "$p" | {program} agent hook --host {host}{option} || exit 2'
+    )
+
+
+def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[Planned]:
+    """Raises `UsageError` for a file that cannot be read, with what has to be put there."""
+    scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
+    for file in guard["files"]:
+        there = read(os.path.join(directory, *str(fill(file["path"], scope)).split("/")))
+        if file["format"] == "text":
+            yield Planned(there, _whole(file, guard, scope, ruled))
+        else:
+            yield Planned(there, _merged(file, scope, there))
+
+
+def _whole(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
+    text = to_text(fill_text(file["text"], scope)).removeprefix("\n")
+    decisions: Mapping[Any, str] = guard.get("decisions", {})
+    for each in ruled() if "each" in file else ():
+        values = {
+            "program": scope["program"],
+            "words": json.dumps(each.words),
+            "line": each.line,
+            "decision": decisions.get(each.decision, each.decision),
+            "reason": each.reason.replace("\\", "").replace('"', "'"),
+        }
+        text += to_text(fill_text(file["each"], values))
+    return text
+
+
+def _merged(file: GuardFile, scope: Mapping[str, Any], there: ForeignFile) -> str:
+    """The guard's entry in the place of an earlier one, else behind those that are there."""
+    before, path = there.text, there.path
+    entry, at = fill(file["entry"], scope), file["at"]
+    text = before if before.strip("\ufeff \t\r\n") else "{}\n"
+    try:
+        for name, value in (fill(file.get("set", {}), scope) or {}).items():
+            if _found(parse(text), name.split(".")) is None:
+                text = with_member(text, name.split("."), value)
+        entries = _found(parse(text), at)
+        if entries is not None and not isinstance(entries, list):
+            raise _unreadable(path, f"{'.'.join(at)} is not a list", at, entry)
+        changed = _with_entry(entries or [], entry, str(scope["program"]), str(scope["host"]))
+        return text if changed == entries else with_member(text, at, changed)
+    except JsoncError as error:
+        raise _unreadable(path, f"not JSON: {error}", at, entry) from None
+
+
+def _unreadable(path: str, problem: str, at: Sequence[str], entry: Any) -> UsageError:
+    whole: Any = [entry]
+    for key in reversed(at):
+        whole = {key: whole}
+    snippet = json.dumps(whole)
+    return UsageError(f"{path}: {problem}", hint=f"nothing was written; put this there yourself: {snippet}")
+
+
+def _found(tree: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def _with_entry(entries: Sequence[Any], entry: Any, program: str, host: str) -> list[Any]:
+    mark = f"{program} agent hook --host {host}"
+    places = [place for place, each in enumerate(entries) if mark in json.dumps(each)]
+    kept = [each for place, each in enumerate(entries) if place not in places[1:]]
+    if places:
+        kept[places[0]] = entry
+        return kept
+    return [*kept, entry]

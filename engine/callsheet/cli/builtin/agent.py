@@ -1,0 +1,193 @@
+"""`agent classify|hook|guard|skill`: what a command line of an agent would do, and who asks before it runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...commands.context import Context
+from ...errors import CallsheetError, NotAllowed, UsageError
+from ...language.safety import class_of_operation
+
+if TYPE_CHECKING:
+    from ...agents.effect import Effect, Ruling
+    from ...agents.guard import Ruled
+    from ...language.shape.guards import GuardDefinition
+
+
+def classify(context: Context, values: dict[str, Any]) -> None:
+    """Without a line, the class of every command and operation."""
+    words: list[str] = values.get("line") or []
+    if not words:
+        rows = [*_commands(context), *_operations(context)]
+        context.output(context.catalog.get("view", "safety-class")).items(rows)
+        return
+    line = words[0] if len(words) == 1 else shlex.join(words)
+    found = _effects(context, line)
+    if not found:
+        context.note("this line starts none of these programs: " + ", ".join(_programs(context)))
+    rows = [_row(effect) for effect in found]
+    context.output(context.catalog.get("view", "effect")).items(rows)
+
+
+def _commands(context: Context) -> Iterator[dict[str, str]]:
+    for id, command in context.catalog.all("command").items():
+        yield {"kind": "command", "id": id, "class": command["safety"]}
+
+
+def _operations(context: Context) -> Iterator[dict[str, str]]:
+    for id, operation in context.catalog.all("operation").items():
+        yield {"kind": "operation", "id": id, "class": class_of_operation(operation)}
+
+
+def _row(effect: Effect) -> dict[str, Any]:
+    from ...agents.effect import ruling
+
+    return {
+        "line": effect.line,
+        "command": effect.command,
+        "class": effect.safety or "unknown",
+        "operations": list(effect.operations),
+        "policy": effect.verdict.decision,
+        "rule": str(effect.verdict) if effect.verdict.source else None,
+        "guard": ruling([effect], all_writes=False).decision,
+        "note": effect.note or None,
+    }
+
+
+def _effects(context: Context, line: str) -> list[Effect]:
+    from ...agents.effect import effects
+    from ..read_line import effect_of
+
+    def read(program: str, words: Sequence[str]) -> Effect:
+        return effect_of(program, words, context.environ)
+
+    return effects(line, _programs(context), read)
+
+
+def _programs(context: Context) -> list[str]:
+    """The programs of this engine that are installed here, by the scripts that start them."""
+    from importlib.metadata import entry_points
+
+    engine = f"{__package__.partition('.')[0]}.cli.entry"
+    scripts = {script.name for script in entry_points(group="console_scripts") if script.module == engine}
+    return sorted({context.program, *scripts})
+
+
+def hook(context: Context, values: dict[str, Any]) -> None:
+    """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
+    from ...agents.hook import NotUnderstood, answer
+
+    try:
+        guard = _guard_of(context, values["host"])
+        said = answer(guard, context.read_input(), lambda line: _ruling(context, line, values))
+    except NotUnderstood:
+        raise
+    except CallsheetError as error:
+        raise NotUnderstood(f"denied, because the line cannot be judged: {error.message}", hint=error.hint) from None
+    if said is not None:
+        context.streams.out.write(said + "\n")
+
+
+def _ruling(context: Context, line: str, values: dict[str, Any]) -> Ruling:
+    from ...agents.effect import Ruling, ruling
+
+    found = ruling(_effects(context, line), all_writes=bool(values.get("all-writes")))
+    named = [f"{name.upper().replace('-', '_')}_POLICY" for name in _programs(context)]
+    if found.decision == "allow" and any(name in line for name in named):
+        return Ruling("ask", "the line names the variable that holds the policy")
+    return found
+
+
+def _guard_of(context: Context, name: str) -> GuardDefinition:
+    host = context.catalog.get("host", name)
+    if "guard" not in host:
+        known = [id for id, each in context.catalog.all("host").items() if "guard" in each]
+        raise UsageError(f"{host['title']} has no guard for shell commands (known: {', '.join(known)})")
+    return host["guard"]
+
+
+def guard(context: Context, values: dict[str, Any]) -> None:
+    """Print what would be written; `write` it, or `check` whether what is there fits."""
+    from ...agents.guard import hook_command, plan
+
+    name, all_writes = values["host"], bool(values.get("all-writes"))
+    definition = _guard_of(context, name)
+    hook_line = hook_command(context.program, name, _programs(context), all_writes=all_writes)
+    scope = {"program": context.program, "host": name, "hook": hook_line}
+    directory = os.path.abspath(values.get("dir") or ".")
+    planned = list(plan(definition, scope, lambda: _ruled(context, all_writes=all_writes), directory))
+    if values.get("check"):
+        _check(context, [each.file.path for each in planned if not each.fits], name)
+        return
+    for each in planned:
+        path = each.file.path
+        if not values.get("write"):
+            context.streams.out.write(f"# {path}\n{each.text}\n")
+        elif not each.fits and not context.only_tries(f"{path} would be written"):
+            each.file.replace(each.text)
+            context.note(f"wrote {path}")
+    if values.get("write") and all(each.fits for each in planned):
+        context.note("everything is there already")
+    if note := definition.get("note"):
+        context.note(note)
+
+
+def _check(context: Context, outdated: list[str], host: str) -> None:
+    if outdated:
+        hint = f"{context.program} agent guard --host {host} --write"
+        raise CallsheetError("the guard that is installed does not fit", details=outdated, hint=hint)
+    context.note("the guard that is installed fits")
+
+
+def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
+    """Commands by the names that the tree knows them by, for hosts with rules of their own."""
+    from ...agents.effect import ruling
+    from ...agents.guard import Ruled
+    from ..read_line import effect_of_command
+
+    for id, command in context.catalog.all("command").items():
+        if command["safety"] not in ("destroy", "write") or "builtin" in command:
+            continue
+        names = [_names(context, id.split(" ")[: depth + 1]) for depth in range(id.count(" ") + 1)]
+        effect = effect_of_command(context, command)._replace(line=f"{context.program} {id}")
+        found = ruling([effect], all_writes=all_writes)
+        if found.decision != "allow":
+            yield Ruled([context.program, *names], found.decision, found.reason)
+
+
+def _names(context: Context, words: list[str]) -> Any:
+    aliases = next(child.aliases for child in context.catalog.children(" ".join(words[:-1])) if child.name == words[-1])
+    return [words[-1], *aliases] if aliases else words[-1]
+
+
+def _reaches(context: Context, group: str) -> bool:
+    """Whether the commands of a group are about what a service has, and not about this program."""
+    ids = context.catalog.ids("command", f"{group} ")
+    return any("builtin" not in context.catalog.get("command", id) for id in ids)
+
+
+def skill(context: Context, values: dict[str, Any]) -> None:
+    """A skill, or the paragraph for a project's notes, on standard output or in a directory."""
+    from ...agents.skill import paragraph, skill_file
+    from ...hosts.file import read
+
+    definition = context.definition
+    if values.get("paragraph"):
+        context.streams.out.write(paragraph(context.program, definition))
+        return
+    groups = [child.name for child in context.catalog.children("") if child.kind == "group" and not child.hidden]
+    reaching = [name for name in groups if _reaches(context, name)]
+    text = skill_file(context.program, definition, reaching)
+    if values.get("dir") is None:
+        context.streams.out.write(text)
+        return
+    path = os.path.join(os.path.abspath(values["dir"]), context.program, "SKILL.md")
+    there = read(path)
+    if there.content is not None and not values.get("force"):
+        raise NotAllowed(f"{path} is there already", hint="--force replaces it")
+    if not context.only_tries(f"{path} would be written"):
+        there.replace(text)
+        context.note(f"wrote {path}")

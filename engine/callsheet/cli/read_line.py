@@ -1,0 +1,191 @@
+"""The words of a command line, read as a run would read them, and what that run would do. Nothing runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..agents.effect import Effect
+from ..agents.shell_words import Unclear
+from ..commands.context import Context, Streams
+from ..errors import CallsheetError, UsageError
+from ..language.deployment import variants
+from ..language.safety import CHANGES, Safety, class_of_operation
+from ..policy.facts import Facts
+from ..policy.policy import Policy, Verdict
+from .tree import DefinedCommand, root
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.compiled import CompiledCommand
+
+# Builtins that change what later commands may do, or as whom.
+_SETTINGS = frozenset(
+    {
+        "agent guard",
+        "alias remove",
+        "alias set",
+        "auth login",
+        "auth logout",
+        "config remove",
+        "config set",
+        "config use",
+        "definitions import",
+        "init",
+    }
+)
+_EXPANDED = ("$", "`", "*")  # what begins so may be several words when the line runs
+
+
+def effect_of(program: str, words: Sequence[str], environ: Mapping[str, str]) -> Effect:
+    """Raises `Unclear` for what is no command, or not one whose words tell what it does."""
+    silent = Streams(io.StringIO(), io.StringIO(), io.StringIO())
+    context = Context(program, environ, silent)
+    try:
+        found = _read(context, words)
+        if found is None:  # help, or a version
+            return Effect("", "local")
+        command, values = found
+        path = click_path(context, words)
+        effect = _effect(context, command, values)._replace(command=path)
+    finally:
+        context.close()
+    note = "prints a credential" if context.option("show-token") else effect.note
+    return effect._replace(note=note)
+
+
+def effect_of_command(context: Context, command: CompiledCommand) -> Effect:
+    """Of a command of the tree, whatever its arguments are."""
+    return _effect(context, command, None)
+
+
+Found = tuple["CompiledCommand", "dict[str, Any] | None"]
+
+
+def _read(context: Context, words: Sequence[str]) -> Found | None:
+    """The command and its values; no values where its arguments do not fit, which a variable may still mend."""
+    found: list[Found] = []
+    group = root(context, lambda _context, command, values: found.append((command, values)))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            group.main([*words], prog_name=context.program, standalone_mode=False, obj=context)
+    except click.exceptions.NoArgsIsHelpError:
+        return None
+    except click.UsageError as error:
+        if error.ctx is not None and isinstance(error.ctx.command, DefinedCommand):
+            return error.ctx.command.definition, None
+        raise Unclear(error.format_message()) from None
+    except CallsheetError as error:
+        raise Unclear(error.message) from None
+    return found[0] if found else None
+
+
+def click_path(context: Context, words: Sequence[str]) -> str:
+    """The words that name the command, without the program."""
+    names: list[str] = []
+    children = {child.name: child for child in context.catalog.children("")}
+    for word in words:
+        child = children.get(word) or next((each for each in children.values() if word in each.aliases), None)
+        if child is not None:
+            names.append(child.name)
+            children = {each.name: each for each in context.catalog.children(" ".join(names))}
+    return " ".join(names)
+
+
+def _effect(context: Context, command: CompiledCommand, values: dict[str, Any] | None) -> Effect:
+    builtin = command.get("builtin")
+    if builtin in ("api", "op call"):
+        if values is None:
+            raise Unclear("its arguments do not fit")
+        return _of_request(context, values) if builtin == "api" else _of_operation(context, values)
+    safety = command["safety"]
+    if safety == "local":
+        return Effect("", safety, note="changes what later commands may do" if builtin in _SETTINGS else "")
+    calls = dict.fromkeys(step["call"] for step in _steps(command) if "call" in step)
+    operations = tuple(calls)
+    return Effect("", safety, operations=operations, verdict=_verdict(context, safety, operations))
+
+
+def _steps(command: CompiledCommand) -> list[Mapping[str, Any]]:
+    return [step for here in (command, *variants(command).values()) for step in here.get("step", ())]
+
+
+def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
+    id = context.catalog.canonical("operation", values["id"])
+    operation = context.catalog.find("operation", id)
+    if operation is None:
+        raise Unclear(f"unknown operation {values['id']!r}")
+    safety = class_of_operation(operation)
+    return Effect("", safety, operations=(id,), verdict=_verdict(context, safety, (id,)))
+
+
+def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
+    """`api`: judged as it would be sent, with a place to stand in for the site where none is configured."""
+    from ..client.gate import Gate
+    from .builtin.api import request_of
+
+    policy, site = _policy(context)
+    data = values.get("data")
+    shown = data if data is not None and not data.startswith(("@", "-", *_EXPANDED)) else None
+    if values["path"].startswith(_EXPANDED):
+        raise Unclear("its path is only known when the line runs")
+    try:
+        request = request_of(context, {**values, "data": shown}, site)
+    except CallsheetError as error:
+        raise Unclear(error.message) from None
+    gate = Gate(policy, context.catalog, site=site.name, addresses=site.addresses)
+    facts = gate.facts(request)
+    return Effect("", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge(facts))
+
+
+def _policy(context: Context) -> tuple[Policy, Any]:
+    """The policy here, and the site; without a site what machine and environment say."""
+    from ..sites.profiles.choose import Variables
+    from ..sites.site_policy import policy_here
+
+    try:
+        site = context.site()
+    except UsageError:  # none is configured, or this is no way to name one; a broken policy is broken there too
+        variables = Variables(context.definition["prefix"], context.environ)
+        return policy_here(context.catalog, variables, context.environ), Nowhere(context.catalog.ids("deployment")[0])
+    return site.policy, site
+
+
+class Nowhere:
+    """Stands for a site where none is configured: no request could be sent, but its class can be told."""
+
+    name = ""
+    addresses: frozenset[str] = frozenset()
+
+    def __init__(self, deployment: str) -> None:
+        self.deployment = deployment
+
+    def base_url(self, service: str) -> str:
+        del service
+        return "https://site.invalid"
+
+
+def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Verdict:
+    """What is certain whatever the arguments are. The rest is judged when the requests are there."""
+    policy, _ = _policy(context)
+    if not policy:
+        return Verdict()
+    found = [_facts(context.catalog, id) for id in operations] or [Facts(safety, None, None, None, None, None)]
+    if safety in CHANGES and (verdict := policy.denies_changes()) is not None:
+        return verdict
+    for facts in found:
+        if (verdict := policy.certainly_denies(facts)) is not None:
+            return verdict
+    asking = [verdict for facts in found if (verdict := policy.judge(facts)).decision == "ask"]
+    return asking[0] if asking else Verdict()
+
+
+def _facts(catalog: Catalog, id: str) -> Facts:
+    operation = catalog.get("operation", id)
+    method = str(operation["http"]).partition(" ")[0]
+    safety = class_of_operation(operation)
+    return Facts(safety, frozenset({id}), frozenset({method}), paths=None, sites=None, named=None)

@@ -1,0 +1,128 @@
+"""Guards are merged into what is there, and compared with it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from callsheet.jsonc import parse
+from support.cases import run_program
+from support.places import DEFINITIONS
+
+HOSTS = [
+    name
+    for name, host in tomllib.loads((DEFINITIONS / "common" / "hosts.toml").read_text(encoding="utf-8"))["host"].items()
+    if "guard" in host
+]
+AWKWARD = {
+    "comments": '{\n  // mine\n  "a": 1, /* b */\n  "hooks": {\n    "x": [1], // last\n  },\n}\n',
+    "CRLF": '{\r\n\t"a": [1,\r\n\t2],\r\n\t"hooks": {}\r\n}\r\n',
+    "byte order mark": '\ufeff{"a": {"b": null}}',
+    "empty": "",
+    "blank": "  \n",
+    "one line": '{"z":1,"hooks":{"PreToolUse":[{"matcher":"Edit","hooks":[]}]}}',
+}
+
+
+def guard(directory: Path, variables: dict[str, str], host: str, *options: str) -> tuple[int, str]:
+    done = run_program("suite", ["agent", "guard", "--host", host, "--dir", str(directory), *options], variables)
+    return done.exit, done.stderr + done.stdout.decode()
+
+
+def files(directory: Path) -> dict[str, str]:
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes().decode()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_guard_is_written_once_and_fits(host: str, tmp_path: Path, variables: dict[str, str]) -> None:
+    assert guard(tmp_path, variables, host)[0] == 0
+    assert files(tmp_path) == {}, "without --write nothing is written"
+    assert guard(tmp_path, variables, host, "--check")[0] == 1
+    assert guard(tmp_path, variables, host, "--write")[0] == 0
+    written = files(tmp_path)
+    assert any("agent hook --host " + host in text for text in written.values())
+    for name, text in written.items():
+        if name.endswith(".json"):
+            assert json.loads(text)
+    assert guard(tmp_path, variables, host, "--check")[0] == 0
+    assert "everything is there" in guard(tmp_path, variables, host, "--write")[1]
+    assert files(tmp_path) == written
+    code, told = guard(tmp_path, variables, host, "--check", "--all-writes")
+    assert (code, "does not fit" in told) == (1, True)
+    assert guard(tmp_path, variables, host, "--write", "--all-writes")[0] == 0
+    again = {name: text for name, text in files(tmp_path).items() if not name.endswith(".bak")}
+    assert again.keys() == written.keys()
+    assert sum(text.count("agent hook --host") for text in again.values()) == 1, "the earlier one is replaced"
+
+
+@pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD)
+def test_what_is_there_stays(text: str, tmp_path: Path, variables: dict[str, str]) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    assert guard(tmp_path, variables, "claude-code", "--write")[0] == 0
+    after = path.read_bytes().decode()
+    for part in ("// mine", "/* b */", "// last", "[1,\r\n\t2]", '"z":1', '{"matcher":"Edit"'):
+        assert part not in text or part.replace(" ", "") in after.replace(" ", "")
+    assert after.startswith("\ufeff") == text.startswith("\ufeff")
+    assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
+    before, now = (parse(text) if text.strip() else {}), parse(after)
+    earlier = before.setdefault("hooks", {}).pop("PreToolUse", [])
+    assert now["hooks"].pop("PreToolUse")[:-1] == earlier
+    assert now == before
+
+
+@pytest.mark.parametrize("text", ['{"hooks": 3}', '{"hooks": {"PreToolUse": {}}}', "[1]", "{", "\xff"])
+def test_a_file_that_cannot_be_merged_is_left_alone(text: str, tmp_path: Path, variables: dict[str, str]) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode("latin-1"))
+    code, told = guard(tmp_path, variables, "claude-code", "--write")
+    assert (code, path.read_bytes()) == (2, text.encode("latin-1"))
+    assert "nothing was written" in told or "is not UTF-8" in told
+    assert text == "\xff" or "agent hook --host claude-code" in told, "what to put there is shown"
+
+
+def test_rules_name_the_commands_of_the_tree(tmp_path: Path, variables: dict[str, str]) -> None:
+    guard(tmp_path, variables, "codex", "--write")
+    text = files(tmp_path)[".codex/rules/suite.rules"]
+    assert 'prefix_rule(pattern = ["suite", ["issues", "issue", "i"], ["delete", "rm"]], decision = "prompt"' in text
+    assert '"view"' not in text
+    denied = {**variables, "SUITE_POLICY": "destroy=deny"}
+    assert guard(tmp_path, denied, "codex", "--check")[0] == 1
+    guard(tmp_path, denied, "codex", "--write")
+    assert 'decision = "forbidden"' in files(tmp_path)[".codex/rules/suite.rules"]
+
+
+def test_the_notes_for_agents_are_short_and_name_real_things(tmp_path: Path, variables: dict[str, str]) -> None:
+    text = run_program("suite", ["agent", "skill"], variables).stdout.decode()
+    front = text.split("---\n")[1]
+    name, description = (line.partition(": ")[2] for line in front.splitlines())
+    assert (name, len(description) <= 1024, len(text) < 3500) == ("suite", True, True)
+    assert "issues" in description
+    assert "config" not in description
+    assert run_program("suite", ["agent", "skill", "--dir", str(tmp_path)], variables).exit == 0
+    assert files(tmp_path) == {"suite/SKILL.md": text}
+    assert run_program("suite", ["agent", "skill", "--dir", str(tmp_path)], variables).exit == 3
+    paragraph = run_program("suite", ["agent", "skill", "--paragraph"], variables).stdout.decode()
+    assert paragraph.startswith("## suite\n")
+
+
+def test_every_class_is_listed(variables: dict[str, str]) -> None:
+    done = run_program("suite", ["agent", "classify", "-o", "csv"], variables)
+    rows = done.stdout.decode().splitlines()
+    assert "command,issues delete,destroy" in rows
+    assert "operation,submitBulkDelete,destroy" in rows
+    assert len(rows) > 1250
+    line = "suite issues delete A-1; suite issues list"
+    one = run_program("suite", ["agent", "classify", line, "-o", "json"], variables)
+    assert [row["class"] for row in json.loads(one.stdout)] == ["destroy", "read"]
+    words = run_program("suite", ["agent", "classify", "--", "suite", "issues", "delete", "A 1"], variables)
+    assert b"destroy" in words.stdout

@@ -1,0 +1,86 @@
+"""What a shell line of an agent would do with our programs, however it is written."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callsheet.agents.effect import effects, ruling
+from callsheet.agents.invocations import invocations
+from callsheet.agents.shell_words import Unclear, simple_commands
+
+LINES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text(encoding="utf-8"))
+PROGRAMS = ["lms", "suite"]
+Under = Callable[[str], Any]
+
+
+def decision(line: str, read: Any, *, all_writes: bool = False) -> str:
+    found = ruling(effects(line, PROGRAMS, read), all_writes=all_writes).decision
+    return "ask" if found == "allow" and "SUITE_POLICY" in line else found  # as the hook does
+
+
+@pytest.mark.parametrize("line", LINES["ask_or_deny"])
+def test_what_destroys_is_asked_about_or_denied(line: str, reader: Under) -> None:
+    assert decision(line, reader("")) == "ask"
+    assert decision(line, reader("destroy=deny")) == "deny"
+
+
+@pytest.mark.parametrize("line", LINES["ask"])
+def test_what_does_not_tell_is_asked_about(line: str, reader: Under) -> None:
+    assert decision(line, reader("")) == "ask"
+
+
+@pytest.mark.parametrize("line", LINES["allow"])
+def test_nobody_is_kept_from_the_rest(line: str, reader: Under) -> None:
+    assert decision(line, reader("destroy=deny")) == "allow"
+
+
+def test_a_change_is_asked_about_where_that_is_wanted(reader: Under) -> None:
+    line = "suite issues new --project DEMO --type Task --summary x"
+    assert [decision(line, reader(""), all_writes=each) for each in (False, True)] == ["allow", "ask"]
+    assert decision(line, reader("write=deny")) == "deny"
+    assert decision(line, reader("createIssue=deny")) == "deny"
+    assert decision(line, reader("write=ask")) == "deny"  # nobody can be asked where an agent runs it
+    assert decision("suite issues delete A-1", reader("read-only")) == "deny"
+    assert decision("suite issues list", reader("write=deny"), all_writes=True) == "allow"
+
+
+WORDS = ["suite", "issues", "delete", "list", "PP-1", "'x y'", '"a"', "$x", "$(", ")", "`", "'", '"', "\\"]
+SIGNS = ["|", "&&", ";", "&", "(", "{", "}", "<", ">", "<<E", "\n", "#", "xargs", "sh", "-c", "eval", "echo", "E", " "]
+
+
+@given(parts=st.lists(st.sampled_from([*WORDS, *SIGNS]), max_size=12), glue=st.sampled_from(["", " "]))
+def test_any_line_is_read_or_unclear(parts: list[str], glue: str) -> None:
+    try:
+        invocations(glue.join(parts), PROGRAMS)
+    except Unclear:
+        return
+
+
+@given(words=st.lists(st.text(max_size=8), min_size=1, max_size=5))
+def test_what_is_quoted_is_one_fixed_word(words: list[str]) -> None:
+    line = shlex.join(words)
+    if "\\\n" in line:
+        return
+    read = [word for simple in simple_commands(line) for word in simple.words]
+    assert [word.text for word in read] == words
+    assert all(word.fixed for word in read)
+
+
+@given(before=st.text(st.sampled_from("abc '\"\\$();|&<>\n#`"), max_size=8))
+def test_a_deletion_behind_anything_is_found_or_the_line_is_unclear(before: str) -> None:
+    """Unless a comment, a here-document or a longer word swallows it, as in a shell."""
+    line = f"{before}\nsuite issues delete PP-1"
+    try:
+        found = invocations(line, PROGRAMS)
+    except Unclear:
+        return
+    swallowed = before.endswith("\\") or "<<" in before
+    assert swallowed or [[word.text for word in each.words] for each in found] == [["issues", "delete", "PP-1"]]
