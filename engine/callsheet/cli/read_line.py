@@ -126,7 +126,7 @@ def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
 def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     """`api`: judged as it would be sent, with a place to stand in for the site where none is configured."""
     from ..client.gate import Gate
-    from .builtin.api import request_of
+    from .raw_request import request_of
 
     policy, site = _policy(context)
     data = values.get("data")
