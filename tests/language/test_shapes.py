@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, get_type_hints
 
 import pytest
 
 from callsheet.language import shape
-from callsheet.language.shape import (
-    access,
-    base,
-    commands,
-    compiled,
-    hosts,
-    listener,
-    rest,
-    richtext,
-    servers,
-    steps,
-    tools,
-)
 from callsheet.sites.credentials import record
 from callsheet.sites.profiles import model
 from support.places import ROOT
 
 ENGINE = ROOT / "engine" / "callsheet"
+MODULES = [import_module(f"{shape.__name__}.{found.name}") for found in pkgutil.iter_modules(shape.__path__)]
 SHAPES: dict[str, Any] = {
     name: value
-    for module in (
-        access,
-        base,
-        commands,
-        compiled,
-        hosts,
-        listener,
-        rest,
-        richtext,
-        servers,
-        steps,
-        tools,
-        model,
-        record,
-    )
+    for module in (*MODULES, model, record)
     for name, value in vars(module).items()
     if isinstance(value, type)
     and issubclass(value, dict)

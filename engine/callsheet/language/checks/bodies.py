@@ -9,16 +9,7 @@ from ...errors import did_you_mean
 from ..definition import Definitions
 from ..locate import Path
 from ..template import TemplateError, expressions
-
-_IS: dict[str, type | tuple[type, ...]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-    "null": type(None),
-}
+from .json_types import PYTHON_TYPES
 
 
 def body_faults(definitions: Definitions, schema: Any, body: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -68,7 +59,7 @@ def _fits(kind: str, value: Any) -> bool:
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _IS.get(kind, object))
+    return isinstance(value, PYTHON_TYPES.get(kind, object))
 
 
 def _is_filled(value: Any) -> bool:

@@ -9,17 +9,9 @@ from pydantic import TypeAdapter
 
 from ..locate import Path
 from ..shape import KINDS
+from .json_types import PYTHON_TYPES
 
 Schema = dict[str, Any]
-
-_PYTHON: dict[str, type | tuple[type, ...]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-}
 
 
 class Place(NamedTuple):
@@ -94,7 +86,7 @@ def _resolve(root: Schema, node: Schema, value: Any) -> Schema:
 def _is_for(schema: Schema, value: Any) -> bool:
     if "const" in schema:
         return bool(schema["const"] == value and type(schema["const"]) is type(value))
-    wanted = _PYTHON.get(str(schema.get("type")))
+    wanted = PYTHON_TYPES.get(str(schema.get("type")))
     return wanted is None or (isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool)))
 
 
