@@ -43,7 +43,7 @@ class ExactFloat(float):
     def __repr__(self) -> str:
         return self.text
 
-    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override] # the number is made of its text alone
         return (self.text,)
 
 

@@ -41,7 +41,7 @@ def list_operations(
     }
     chosen = {name: value for name, value in filters.items() if value is not None}
     where = " AND ".join([f"o.{name} = ?" for name in chosen] + ["1"])
-    rows = [_row(row) for row in catalog.query(f"SELECT {_COLUMNS} FROM operation o WHERE {where}", *chosen.values())]  # noqa: S608
+    rows = [_row(row) for row in catalog.query(f"SELECT {_COLUMNS} FROM operation o WHERE {where}", *chosen.values())]  # noqa: S608 - columns of this module
     wanted = [row for row in rows if deprecated or not row["deprecated"]]
     return [row for row in wanted if text.casefold() in _text(row)] if text else wanted
 
@@ -50,7 +50,7 @@ def _known(catalog: Catalog, column: str, value: str | None) -> str | None:
     """The value as the catalog writes it, ignoring case."""
     if value is None:
         return None
-    known = [str(name) for (name,) in catalog.query(f"SELECT DISTINCT {column} FROM operation")]  # noqa: S608
+    known = [str(name) for (name,) in catalog.query(f"SELECT DISTINCT {column} FROM operation")]  # noqa: S608 - a column of this module
     for name in known:
         if name.casefold() == value.casefold():
             return name
@@ -110,7 +110,7 @@ def _match(catalog: Catalog, terms: list[list[str]], operator: str, product: str
     """Ranked rows; words that match whole come before those that only begin alike."""
     query = operator.join(f"({' OR '.join(_wanted(term))})" for term in terms)
     sql = (
-        f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608
+        f"SELECT {_COLUMNS} FROM search JOIN operation o ON o.position = search.rowid "  # noqa: S608 - texts of this module
         f"WHERE search MATCH ? AND (? IS NULL OR o.product = ?) ORDER BY {_RANK}, o.position"
     )
     return [_row(row) for row in catalog.query(sql, query, product, product)]

@@ -42,7 +42,7 @@ class RootParser(Parser):
         self._index = 0
         # The types that are published for the library leave out these two, which `Parser._parse` calls.
         parsed = self._expression(binding_power=0)  # type: ignore[attr-defined]
-        if self._current_token() != "eof":  # type: ignore[attr-defined]
+        if self._current_token() != "eof":  # type: ignore[attr-defined] # as above
             value = str(tokens[self._index]["value"]).replace(ROOT, "$", 1)
             place, kind = tokens[self._index]["start"], tokens[self._index]["type"]
             raise exceptions.ParseError(place, value, kind, f"Unexpected token: {value}")

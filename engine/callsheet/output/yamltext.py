@@ -61,7 +61,7 @@ class _PureDumper(_Represent, yaml.SafeDumper):
     """Prints every character, slowly."""
 
 
-class _FastDumper(_Represent, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _FastDumper(_Represent, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # chosen at run time
     """Escapes what lies beyond the basic plane."""
 
 

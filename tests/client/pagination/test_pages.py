@@ -51,6 +51,7 @@ root = "_links.base"
 kind = "page"
 send = "page"
 size = "per_page"
+last = "isLast"
 total = "total"
 first = 0
 
@@ -468,6 +469,15 @@ def test_pages_by_number_end_at_the_total_or_at_an_empty_page() -> None:
     with shop(script, text=TEXT) as here:
         assert items(walk(here, "byPage")) == [1, 2, 3]
     script = [by_number([], [1, 2]), by_number(["page=1"], [3]), by_number(["page=2"], [])]
+    with shop(script, text=TEXT) as here:
+        assert items(walk(here, "byPage")) == [1, 2, 3]
+
+
+def test_a_numbered_page_that_says_more_follows_is_believed_over_the_total() -> None:
+    script = [
+        by_number([], [1, 2], total=2, isLast=False),
+        by_number(["page=1"], [3], total=2, isLast=True),
+    ]
     with shop(script, text=TEXT) as here:
         assert items(walk(here, "byPage")) == [1, 2, 3]
 

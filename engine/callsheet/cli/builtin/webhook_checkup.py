@@ -7,9 +7,10 @@ import contextlib
 import io
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...commands.checkup.row import Row, failed, guarded
+from ...commands.checkup.row import Row, Status, failed, guarded
 from ...commands.context import Context
 from ...errors import CallsheetError, named
 from ...files import open_regular
@@ -47,7 +48,7 @@ def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
         return
     with made as assembly:
         for source in assembly.sources:
-            yield from guarded(source.name, lambda source=source: _source(source, assembly))  # type: ignore[misc]
+            yield from guarded(source.name, partial(_source, source, assembly))
         yield from guarded("routes", lambda: _routes(assembly))
         yield from guarded("limits", lambda: _limits(assembly))
 
@@ -85,9 +86,9 @@ def _validity(path: str) -> Row:
     with open_regular(path) as file:
         until = load_pem_x509_certificates(file.read())[0].not_valid_after_utc
     left = (until - datetime.now(UTC)).total_seconds()
-    status = "fail" if left < 0 else "warn" if left < SOON else "ok"
+    status: Status = "fail" if left < 0 else "warn" if left < SOON else "ok"
     remedy = "renew it; SIGHUP makes a listener read it again" if status != "ok" else ""
-    return Row("certificate", status, f"{path}: valid until {until:%Y-%m-%d %H:%M} UTC", remedy)  # type: ignore[arg-type]
+    return Row("certificate", status, f"{path}: valid until {until:%Y-%m-%d %H:%M} UTC", remedy)
 
 
 def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:

@@ -34,7 +34,7 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
         else:
             case = _case(assignment["cases"], match.item)
             inner = {**scope, "field": match.item}
-            value = _typed(case, text, lambda text: _value(lookups, case, text, inner, f"{option} {name}"), name)  # noqa: B023
+            value = _typed(case, text, lambda text: _value(lookups, case, text, inner, f"{option} {name}"), name)  # noqa: B023 - called at once
         fields[match.value if isinstance(match.value, str) else to_text(match.value)] = value
     return fields
 

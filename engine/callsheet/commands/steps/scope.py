@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...language.queries import EXCEPT
@@ -63,7 +64,7 @@ def convert_values(context: Context, params: list[Param], scope: dict[str, Any])
             _take_text(context, param, name, scope)
         elif "convert" in param and scope.get(name) is not None:
             converter = str(fill_text(param["convert"], scope))
-            scope[name] = _each(scope[name], lambda text: convert(context, converter, text, _shown(param)))  # noqa: B023
+            scope[name] = _each(scope[name], partial(convert, context, converter, option=_shown(param)))
 
 
 def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any]) -> None:

@@ -72,4 +72,4 @@ def pattern(*, description: str, groups: int = 0) -> Any:
 class Shape(TypedDict, total=False):
     """The base of every shape: unknown keys are refused."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
+    __pydantic_config__ = STRICT  # type: ignore[misc] # how pydantic wants it; no key

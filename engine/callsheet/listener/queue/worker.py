@@ -36,7 +36,7 @@ class Backoff(NamedTuple):
     longest: float
 
     def delay(self, attempts: int) -> float:
-        return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311
+        return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
 
 
 class Worker:

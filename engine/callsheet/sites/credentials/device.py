@@ -58,5 +58,6 @@ def device_code(reply: Reply) -> DeviceCode:
 
 
 def _seconds(value: object, usual: float) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and value > 0 else usual  # type: ignore[arg-type, operator]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return usual
+    return float(value) if value > 0 else usual

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .record import Record
 
 CLIENT_CREDENTIALS = "client_credentials"
-_SECRET = "client_secret"  # noqa: S105
+_SECRET = "client_secret"  # noqa: S105 - the name of a field
 
 
 class Authority:
