@@ -15,7 +15,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.routing import route_set
-from callsheet.listener.routing.route import RoutingTable, accepts, make_route
+from callsheet.listener.routing.route import RoutingTable, accepts, check_event_types, make_route, split_commas
 from callsheet.listener.routing.route_set import Selection, read_routes
 
 SOURCES = ("shop", "bank")
@@ -114,3 +114,57 @@ def test_places_in_files_are_looked_up_only_for_what_is_wrong(tmp_path: Path, mo
         with pytest.raises(UsageError, match="a place: unknown event type 'no_such'"):
             read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context)
         assert looked_up == [("on", 1)]
+
+
+def test_words_are_parted_by_commas() -> None:
+    assert split_commas(["a, b", "c", " ,d,,"]) == ["a", "b", "c", "d"]
+    assert split_commas([]) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "may"),
+    [
+        ("paid", "paid", True),
+        ("paid", "paid_late", False),
+        ("pa*", "paid", True),
+        ("x*", "paid", False),
+        ("paid", "pa*", True),
+        ("other", "pa*", False),
+        ("x*", "pa*", True),  # both are patterns: taken for granted
+    ],
+)
+def test_a_word_may_mean_a_type(word: str, name: str, may: bool) -> None:
+    types = {("shop", name): {}}
+    if may:
+        check_event_types([word], types, str)
+        return
+    with pytest.raises(UsageError, match=r"^0: "):
+        check_event_types([word], types, str)
+
+
+def test_what_a_word_cannot_mean_is_said_with_what_is_near() -> None:
+    with pytest.raises(UsageError, match=r"place 1: unknown event type 'pait'.*paid"):
+        check_event_types(["paid", "pait"], TYPES, "place {}".format)
+    with pytest.raises(UsageError, match=r"place 0: no event matches 'x\*'"):
+        check_event_types(["x*"], TYPES, "place {}".format)
+
+
+@pytest.mark.parametrize(
+    ("when", "met_by"),
+    [
+        ("body.a == `1`", [1, 1.0]),
+        ("body.a == 'x'", ["x"]),
+        ("body.a == ''", [""]),
+        ("body.a == `true`", [True]),
+        ("body.a == `null`", [None]),
+        ("body.a < `2`", [1, 1.0, -1]),
+        ("`2` > body.a", [1, 1.0, -1]),
+        ("`1` <= body.a", [1, 1.0, 5]),
+        ("body.a < 'x'", ["", "1"]),
+    ],
+)
+def test_a_condition_that_is_looked_up_means_what_it_says(when: str, met_by: list[Any]) -> None:
+    """A number is no text and no boolean; texts are compared as the library compares them."""
+    values = [1, 1.0, -1, 5, "x", "", "1", True, False, None]
+    found = met({"r": {"when": when}}, *(event("shop", "paid", a=value) for value in values))
+    assert [repr(value) for value, routes in zip(values, found, strict=True) if routes] == [*map(repr, met_by)]
