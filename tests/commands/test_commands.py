@@ -90,8 +90,9 @@ def test_what_destroys_asks_first(catalog: Catalog, tmp_path: Path) -> None:
 def calls_of(catalog: Catalog, command: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for variant in (command, *command.get("on", {}).values()):
         for step in variant.get("step", ()):
-            if "call" in step:
-                yield catalog.get("operation", step["call"])
+            for each in (step, *step.get("each", {}).get("step", ())):
+                if "call" in each:
+                    yield catalog.get("operation", each["call"])
 
 
 def test_a_command_is_as_dangerous_as_what_it_calls(catalog: Catalog) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,18 +118,22 @@ def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tupl
     return own, shared
 
 
-def take_positional(params: Iterable[Param], values: dict[str, Any]) -> dict[str, Any]:
+def take_positional(params: Sequence[Param], values: dict[str, Any]) -> dict[str, Any]:
     """The values, with those that stood without their option's name; raises `UsageError` where a needed one is not."""
+    listed = next((each["name"] for each in params if each.get("kind") == "argument" and each.get("multiple")), None)
     for param in params:
         if not param.get("positional"):
             continue
         name = param["name"]
         given = values.pop(POSITIONAL + name, None)
         if given not in (None, []):
-            if values.get(name) not in (None, []):
+            if listed is not None and (values.get(name) not in (None, []) or not values[listed]):
+                values[listed] = [*values[listed], given]  # the last word of a list was taken for it
+                given = None
+            elif values.get(name) not in (None, []):
                 raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
-            values[name] = given
-        elif param.get("required") and values.get(name) in (None, []):
+            values[name] = given or values.get(name)
+        if param.get("required") and values.get(name) in (None, []):
             raise UsageError(f"missing --{name} {param.get('metavar', '')}".strip(), hint=param.get("help"))
     return values
 

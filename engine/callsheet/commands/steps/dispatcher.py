@@ -41,13 +41,20 @@ class Dispatcher:
         return request
 
     def safety(self, operation: str) -> str:
-        return str(self.builder.call(operation).safety)
+        """The class of an operation; what the site's deployment does not have can do nothing."""
+        try:
+            return str(self.builder.call(operation).safety)
+        except UsageError:
+            return "local"
 
     def may_repeat(self, operation: str) -> bool:
         """Whether an operation may be sent twice without doing more than once: several may be under way at a time."""
         from ...client.http.retry import IDEMPOTENT
 
-        return self.builder.call(operation).method in IDEMPOTENT
+        try:
+            return self.builder.call(operation).method in IDEMPOTENT
+        except UsageError:  # the site's deployment does not have it, and another step takes its place
+            return True
 
     def check(self, request: Request) -> None:
         """Refuse what the policy denies, and ask where it wants that; a dry run sends nothing and goes on."""

@@ -73,7 +73,7 @@ class Run(StepRun):
             refuse_when_read_only(self.context)
             for step in self.steps:
                 if "when" not in step:
-                    for call in calls_of(step):
+                    for call in calls_of(step, certain=True):
                         check_operation(self.context, self.dispatcher.builder.call(call))
 
     def _view(self) -> ViewDefinition | None:

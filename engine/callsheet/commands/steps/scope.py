@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> d
     """
     plain = {identifier(name): None if value == [] else value for name, value in values.items()}
     for param in params:
+        if param.get("lines") and values.get(param["name"]):
+            plain[identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
         if param.get("split"):
             plain[identifier(param["name"])] = _pieces(context, values.get(param["name"]))
     site = context.site()
@@ -44,7 +47,17 @@ def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> d
             plain[identifier(param["name"])] = site.setting(param["setting"])
     about = {"name": site.name, "deployment": site.deployment}
     about |= {name: site.setting(name) for name in SITE_SETTINGS}
-    return {**plain, "given": dict(plain), "named": dict(plain), "site": about, "output": context.output_format}
+    shown = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in plain.items()}
+    return {**plain, "given": dict(plain), "named": shown, "site": about, "output": context.output_format}
+
+
+def _with_lines(context: Context, words: list[str]) -> Iterator[str]:
+    """The words, and in the place of a dash the first word of each line of standard input."""
+    for word in words:
+        if word == "-" and not context.is_literal(word):
+            yield from (line.split()[0] for line in context.lines() if line.strip())
+        else:
+            yield word
 
 
 def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None:

@@ -13,6 +13,7 @@ from .batch import groups, run_in_batches
 from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, Dispatcher
 from .each import WORKERS, run_for_each
+from .lookup import Lookups
 from .overlay import overlaid
 from .rich_text import edited
 from .unknown import Unknown
@@ -41,6 +42,7 @@ class StepRun:
         self.dispatcher = dispatcher
         self.steps = steps
         self.scope = scope
+        self.lookups: Lookups
         self.named_files: frozenset[Any] = frozenset()  # paths that a person gave
         self.answer: Any = None
         self.answered = False
@@ -75,6 +77,12 @@ class StepRun:
             self.fail(step)
         elif not self.wanted(step):
             return
+        elif "confirm" in step:
+            if not self.dispatcher.dry:
+                self.context.confirm(str(self.fill(step["confirm"])))
+        elif "find" in step:
+            match = self.lookups.find(step["find"]["lookup"], str(self.fill(step["find"]["word"])), self.scope)
+            self.scope[str(step["as"])] = {"value": match.value, "name": match.name}
         elif "note" in step:
             self.note(str(self.fill(step["note"])))
         elif "edit" in step:
@@ -221,6 +229,7 @@ class ItemRun(StepRun):
         self._own = cast("list[StepDefinition]", each["step"])
         super().__init__(whole.context, whole.dispatcher, [*whole.steps, *self._own], scope)
         self.named_files = whole.named_files
+        self.lookups = whole.lookups
         self.item = item
         self.notes: list[str] = []
         self._each_of = each
@@ -246,10 +255,10 @@ def acts(step: StepDefinition) -> bool:
     return "call" in step or "each" in step
 
 
-def calls_of(step: StepDefinition) -> list[str]:
-    """The operations that a step calls, for items too."""
+def calls_of(step: StepDefinition, *, certain: bool = False) -> list[str]:
+    """The operations that a step calls, for items too; the `certain` ones are called whatever is given."""
     parts: list[ItemStep] = [step, *(step["each"]["step"] if "each" in step else ())]
-    return [part["call"] for part in parts if "call" in part]
+    return [part["call"] for part in parts if "call" in part and not (certain and "when" in part)]
 
 
 def _item_name(each: Each) -> str:

@@ -21,12 +21,15 @@ Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]
 
 VERBS = ("builtin", "call", "step")
-ITEM_VERBS = ("call", "edit", "fail", "note")
+ITEM_VERBS = ("call", "edit", "find", "confirm", "fail", "note")
 STEP_VERBS = (*ITEM_VERBS, "each")
 # What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
 RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
-_PLACEHOLDERS = ("args", "body", "over", "files", "save", "limit", "edit", "hint", "fail", "tolerate", "note", "more")
+_PLACEHOLDERS = (
+    *("args", "body", "over", "files", "save", "limit", "edit"),
+    *("hint", "fail", "tolerate", "note", "more", "find", "confirm"),
+)
 
 
 _TOLD: dict[str, Names] = {"tolerate": {"error"}, "more": {"total"}}

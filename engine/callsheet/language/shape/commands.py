@@ -36,6 +36,7 @@ class InputDefinition(Shape, total=False):
         bool, Field(description="Takes all words that follow, also those that look like options of this program.")
     ]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
+    lines: Annotated[bool, Field(description="The word - stands for more of them on standard input, one a line.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
@@ -225,6 +226,7 @@ _OF_A_PARAM = (
     Rule("kind", ("flag",), without=_OF_A_VALUE),
     Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
     Rule("positional", without=("default",)),
+    Rule("lines", needs=("multiple",)),
     Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
     Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
     Rule("choices", without=("choices_of", "convert", "assign")),

@@ -176,12 +176,21 @@ class Edit(Shape, total=False):
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
 
 
+class Find(Shape, total=False):
+    """A word that is looked up while the steps are taken, where it means something else for each thing."""
+
+    lookup: Required[Annotated[str, reference("lookup", description="Finds it; sees what the steps have named.")]]
+    word: Required[Annotated[Template, Field(description="The word. The answer has its `value` and its `name`.")]]
+
+
 class ItemStep(Bound, Action, total=False):
-    """One thing that is done: a `call`, an `edit`, a `note` or a `fail`."""
+    """One thing that is done: a `call`, an `edit`, a `find`, a `confirm`, a `note`, a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
     edit: Edit
+    find: Find
+    confirm: Annotated[Template, Field(description="Ask before going on; `--yes` agrees.")]
     fail: Annotated[Template, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code
@@ -203,7 +212,7 @@ class Each(Shape, total=False):
 
 
 class StepDefinition(ItemStep, total=False):
-    """One thing a command does: a `call`, an `edit`, a `note` or a `fail`, or steps for `each` item of a list."""
+    """One thing a command does: what is done for an item too, or steps for `each` item of a list."""
 
     each: Each
     more: Annotated[Template, Field(description="Noted where there are more items than were read; sees total.")]
@@ -223,10 +232,10 @@ _OF_A_STEP = (
 RULES: Rules = {
     "StepDefinition": (
         *_OF_A_STEP,
-        Rule("as", needs=("call", "edit", "each")),
+        Rule("as", needs=("call", "edit", "find", "each")),
         Rule("more", needs=("call", "as"), without=("batch",)),
     ),
-    "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit"))),
+    "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "find"))),
     "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
     "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
