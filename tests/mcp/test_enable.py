@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
+from callsheet.commands.context import Context, Streams
+from callsheet.errors import UsageError
 from callsheet.hosts.entries import data_of
 from callsheet.hosts.file import read
+from callsheet.mcp.commands import start
 from support.canary import TOKEN
 from support.shell import Shell
 
@@ -136,3 +140,33 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) ->
     with pytest.raises(Exception, match="changed by another program"):
         file.replace("{}")
     assert path.read_text() == '{"new": 1}'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["start", "--max-bytes", "5"], "--max-bytes expects a number of at least 1024, not 5"),
+        (["start", "--tools", "issuse"], "did you mean 'issues'?"),
+        (["stream", "--port", "99999"], "--port expects a number from 0 to 65535, not 99999"),
+        (["stream", "--token-file", "/no/such/file"], "cannot read the token file"),
+        (["tools", "--write", "issues.gte"], "did you mean 'issues.get'?"),
+    ],
+)
+def test_a_server_that_cannot_be_as_it_is_wanted_does_not_start(shell: Shell, words: list[str], said: str) -> None:
+    done = shell("mcp", *words)
+    assert done.code in (2, 3)
+    assert said in done.err
+
+
+def test_at_a_terminal_nobody_is_kept_waiting(shell: Shell) -> None:
+    context = Context("suite", shell.environ, Streams(Terminal(), io.StringIO(), io.StringIO()))
+    try:
+        with pytest.raises(UsageError, match="not to a person at a terminal"):
+            start(context, {})
+    finally:
+        context.close()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True

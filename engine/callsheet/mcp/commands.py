@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UsageError
 from .selection import Selection
 from .serve import PATH, over_http, over_pipes, server_of, toolbox_of
 
 if TYPE_CHECKING:
     from ..commands.context import Context
 
+_MAX_PORT = 65535
+
 
 def start(context: Context, values: dict[str, Any]) -> None:
-    toolbox = toolbox_of(context, values)
-    server = server_of(toolbox)
     if context.streams.input.isatty():
-        context.note("waiting for a client on standard input; clients start this themselves. Ctrl-C ends it")
-    over_pipes(server)
+        program = context.program
+        hint = f"{program} mcp enable HOST lets a program start it; {program} mcp tools lists what it offers"
+        raise UsageError("mcp start talks to a program over pipes, not to a person at a terminal", hint=hint)
+    over_pipes(server_of(toolbox_of(context, values)))
 
 
 def stream(context: Context, values: dict[str, Any]) -> None:
     from ..listener.server.bind import bind, parse_address
     from .token import kept_token, token_of_file
 
-    toolbox = toolbox_of(context, values)
-    server = server_of(toolbox)
+    port = values["port"]
+    if not 0 <= port <= _MAX_PORT:
+        raise UsageError(f"--port expects a number from 0 to {_MAX_PORT}, not {port}")
+    address = parse_address(f":{port}", "--port")
+    server = server_of(toolbox_of(context, values))
     path = values["token-file"]
     token = token_of_file(path) if path else kept_token(context)
-    sockets = bind(parse_address(f":{values['port']}", "--port"), "--port")
+    sockets = bind(address, "--port")
     context.say(f"listening on http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}")
     if not path:
         context.note(

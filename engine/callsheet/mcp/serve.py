@@ -51,8 +51,12 @@ def server_of(toolbox: Toolbox) -> Any:
 
 def over_pipes(server: Any) -> None:
     """Until standard input ends."""
+    import sys
+
     import anyio
     from mcp.server.stdio import stdio_server
+
+    sys.stdin, sys.stdout = sys.__stdin__, sys.__stdout__  # the protocol's own bytes, whatever is at the other end
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):
