@@ -11,16 +11,19 @@ import pytest
 from callsheet.language.deployment import variants
 from callsheet.language.load import load
 from callsheet.language.programs import layers
+from callsheet.registry import BUILTINS
 from support.places import ROOT
 
-BUILTINS = ROOT / "engine" / "callsheet" / "cli" / "builtin"
+ENGINE = ROOT / "engine"
 
 
 def named_by_builtins() -> set[str]:
-    """Every text of the builtin commands: what they print has a view of that name, or not."""
+    """Every text of the packages with builtin commands: what they print has a view of that name, or not."""
+    modules = {entry.partition(":")[0].replace(".", "/") for entry in BUILTINS.values()}
     return {
         node.value
-        for path in BUILTINS.glob("*.py")
+        for package in {(ENGINE / f"{module}.py").parent for module in modules}
+        for path in package.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
