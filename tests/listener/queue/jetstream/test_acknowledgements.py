@@ -1,0 +1,253 @@
+"""What is told to the server of each run, in which order, and what its answers and failures mean."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from nats.errors import MaxPayloadError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js.errors import APIError, KeyNotFoundError
+
+from callsheet.errors import CallsheetError, NetworkError, NotAllowed
+from callsheet.listener.queue.jetstream import connection, queue
+from callsheet.listener.queue.jetstream.address import QueueAddress
+from callsheet.listener.queue.jetstream.connection import Access, checked
+from callsheet.listener.queue.jetstream.queue import JetStreamQueue
+from callsheet.listener.queue.port import Lease, PutResult, QueueFailed, TooLarge
+
+ADDRESS = QueueAddress(("nats://h:4222",), "EV")
+
+
+class Server:
+    """Remembers what it was told, in order. `fails` is raised by what begins with `failing`."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.failing, self.fails = "", Exception()
+        self.is_connected = True
+        self.duplicate = False
+        self.values: dict[str, bytes] = {}
+
+    def tell(self, *what: Any) -> None:
+        if self.failing and what[0].startswith(self.failing):
+            raise self.fails
+        self.told.append(what)
+
+    async def request(self, reply: str, payload: bytes, **options: float) -> None:
+        assert options == {"timeout": queue.TIMEOUT}
+        self.tell("request", reply, payload)
+
+    async def flush(self, **options: float) -> None:
+        assert options == {"timeout": queue.TIMEOUT}
+        self.tell("flush")
+
+    async def publish(self, subject: str, data: bytes, headers: Any = None, **options: float) -> Any:
+        if headers is None:
+            self.tell("publish", subject, data)
+            return None
+        assert options == {"timeout": queue.TIMEOUT}
+        self.tell("store", subject, data, headers)
+        return SimpleNamespace(duplicate=self.duplicate)
+
+    async def get(self, key: str) -> Any:
+        if key not in self.values:
+            raise KeyNotFoundError
+        return SimpleNamespace(value=self.values[key], revision=1)
+
+    async def create(self, key: str, value: bytes) -> None:
+        self.tell("note", json.loads(value))
+        self.values[key] = value
+
+    async def update(self, key: str, value: bytes, last: int) -> None:
+        assert last == 1
+        await self.create(key, value)
+
+    async def purge(self, key: str) -> None:
+        self.tell("forget")
+        del self.values[key]
+
+
+def queue_of(server: Server) -> JetStreamQueue:
+    access = Access(ADDRESS, {}, None, "2s")
+    made = JetStreamQueue(access, {"subject": "s"}, print, consumes=True)  # type: ignore[typeddict-item]  # no more
+    fake: Any = server
+    made._connection, made._jetstream = fake, fake
+    made._progress = queue.ProgressStore(fake)
+    return made
+
+
+def lease(attempts: int = 1, key: int = 7) -> Lease:
+    message = SimpleNamespace(
+        reply=f"reply {key}", subject="s.EV.event.digest", data=b"data", headers={"Nats-Msg-Id": "e"}
+    )
+    return Lease(key, attempts, message)
+
+
+def told(work: Callable[[JetStreamQueue], Awaitable[Any]], server: Server | None = None) -> list[Any]:
+    server = server or Server()
+
+    async def run() -> None:
+        await work(queue_of(server))
+
+    asyncio.run(run())
+    return server.told
+
+
+def test_a_success_is_acknowledged_and_nothing_else() -> None:
+    assert told(lambda made: made.complete(lease())) == [("request", "reply 7", b"+ACK")]
+
+
+def test_what_was_noted_of_its_jobs_is_forgotten_after_the_acknowledgement() -> None:
+    async def work(made: JetStreamQueue) -> None:
+        assert await made.record_success(lease(), "r/1")
+        assert await made.complete(lease())
+        await made.complete(lease(key=8))
+
+    note, acknowledged, forgotten, other = told(work)
+    assert (note[0], note[1]["succeeded"], note[1]["attempts"]) == ("note", ["r/1"], 1)
+    assert (acknowledged, forgotten) == (("request", "reply 7", b"+ACK"), ("forget",))
+    assert other == ("request", "reply 8", b"+ACK")
+
+
+def test_a_repeated_run_is_forgotten_too_also_when_that_fails() -> None:
+    server = Server()
+    server.values["7"] = b"{}"
+    server.failing, server.fails = "forget", NatsTimeout()
+    assert told(lambda made: made.complete(lease(attempts=2)), server) == [("request", "reply 7", b"+ACK")]
+
+
+def test_a_failure_is_noted_with_its_reason_before_the_event_is_given_back() -> None:
+    before = time.time()
+    note, given_back = told(lambda made: made.retry(lease(attempts=3), 2.5, "no"))
+    assert (note[1]["attempts"], note[1]["error"]) == (3, "no")
+    assert before + 2.5 <= note[1]["due"] <= time.time() + 2.5
+    assert given_back == ("request", "reply 7", b'-NAK {"delay": 2500000000}')
+
+
+async def given_up(made: JetStreamQueue) -> None:
+    await made._progress.add(7, "e", error="no")
+    made._connection.told.clear()
+    assert await made.give_up(lease(attempts=12), "no")
+
+
+def test_an_event_that_is_given_up_is_kept_elsewhere_before_it_leaves() -> None:
+    kept, gone, _ = told(given_up)
+    headers = {"Nats-Msg-Id": "e-7", "Callsheet-Reason": '"no"', "Callsheet-Attempts": "12"}
+    assert kept == ("store", "s.EV.dead.digest.7", b"data", headers)
+    assert gone == ("request", "reply 7", b"+ACK")
+
+
+def test_an_event_that_cannot_be_kept_elsewhere_stays() -> None:
+    server = Server()
+    server.failing, server.fails = "store", APIError(code=503, description="full")
+    with pytest.raises(QueueFailed, match="the server refused: full"):
+        told(lambda made: made.give_up(lease(), "no"), server)
+    assert server.told == []
+
+
+def test_what_runs_is_renewed_and_what_is_left_is_given_back() -> None:
+    async def work(made: JetStreamQueue) -> None:
+        await made.extend([lease(key=1), lease(key=2)])
+        pull: Any = SimpleNamespace(drain=lambda: [lease(key=3).token])
+        made._pull = pull
+        await made.release([lease(key=1)])
+
+    assert told(work) == [
+        ("publish", "reply 1", b"+WPI"), ("publish", "reply 2", b"+WPI"),
+        ("publish", "reply 1", b"-NAK"), ("publish", "reply 3", b"-NAK"), ("flush",),
+    ]  # fmt: skip
+    assert told(lambda made: made.release([lease()])) == [], "it takes no events"
+
+
+def event() -> Any:
+    return SimpleNamespace(
+        id="1",
+        type="t",
+        key="lms/t/s1",
+        data=b"{}",
+        text=b"{}",
+        headers=[],
+        query=b"",
+        source=SimpleNamespace(name="lms"),
+    )
+
+
+@pytest.mark.parametrize("duplicate", [False, True])
+def test_an_event_is_stored_once(duplicate: bool) -> None:
+    server = Server()
+    server.duplicate = duplicate
+
+    async def work(made: JetStreamQueue) -> None:
+        assert await made.put(event(), has_jobs=True, run_here=True) == PutResult(stored=not duplicate)
+        assert await made.put(event(), has_jobs=False, run_here=False) == PutResult(stored=True)
+        assert made.problem is None
+
+    ((what, subject, _, headers),) = told(work, server)
+    assert (what, subject.startswith("s.EV.event."), list(headers)) == ("store", True, ["Nats-Msg-Id"])
+
+
+def test_a_refusal_is_a_problem_for_a_while_and_until_something_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+
+    async def work(made: JetStreamQueue) -> None:
+        server.failing, server.fails = "store", APIError(code=503)
+        with pytest.raises(QueueFailed, match="the server refused: 503"):
+            await made.put(event(), has_jobs=True, run_here=False)
+        assert made.problem == "the server refused: 503"
+        made._failed_at -= queue.FAILURE_LASTS
+        assert made.problem is None
+        with pytest.raises(QueueFailed):
+            await made.put(event(), has_jobs=True, run_here=False)
+        server.failing = ""
+        await made.put(event(), has_jobs=True, run_here=False)
+        assert made.problem is None
+        server.is_connected = False
+        assert made.problem == "not connected"
+        with pytest.raises(QueueFailed, match="not connected to"):
+            await made.put(event(), has_jobs=True, run_here=False)
+
+    told(work, server)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "words"),
+    [
+        (MaxPayloadError(), TooLarge, "the event is larger than the server takes"),
+        (APIError(code=503, description="full"), QueueFailed, "the server refused: full"),
+        (APIError(code=503), QueueFailed, "the server refused: 503"),
+        (ConnectionResetError("gone"), QueueFailed, "gone"),
+        (TimeoutError(), QueueFailed, "TimeoutError"),
+        (NatsTimeout(), QueueFailed, "timeout"),
+    ],
+)
+def test_what_a_failure_means(raised: Exception, kind: type[QueueFailed], words: str) -> None:
+    async def fail() -> None:
+        raise raised
+
+    with pytest.raises(QueueFailed, match=words) as caught:
+        asyncio.run(checked(fail()))
+    assert type(caught.value) is kind
+    with pytest.raises(type(raised)):
+        asyncio.run(checked(fail(), type(raised)))
+
+
+@pytest.mark.parametrize(
+    ("raised", "failure", "kind", "words"),
+    [
+        (OSError("no route"), "", NetworkError, "queue {}: no route"),
+        (TimeoutError(), "refused", NetworkError, "queue {}: refused"),
+        (TimeoutError(), "", NetworkError, "queue {}: TimeoutError"),
+        (OSError("x"), "Authorization Violation", NotAllowed, "queue {}: not allowed: Authorization Violation"),
+        (OSError("no authorization"), "", NotAllowed, "queue {}: not allowed: no authorization"),
+    ],
+)
+def test_why_there_is_no_connection(raised: Exception, failure: str, kind: type[CallsheetError], words: str) -> None:
+    found = connection._explained(ADDRESS, raised, failure)
+    assert type(found) is kind
+    assert found.message == words.format(ADDRESS)
