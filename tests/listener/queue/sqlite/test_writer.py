@@ -113,3 +113,12 @@ def test_what_is_not_urgent_waits_a_moment_only(tmp_path: Path, monkeypatch: pyt
             assert await writer.submit(lambda _, number=number: number, is_urgent=False) == number
 
     assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 3
+
+
+def test_who_waits_no_more_keeps_no_answer_from_the_others(tmp_path: Path) -> None:
+    async def play(writer: Writer) -> None:
+        futures = [writer.submit(lambda _, n=n: n) for n in range(3)]
+        futures[0].cancel()
+        assert await asyncio.gather(*futures[1:]) == [1, 2]
+
+    with_writer(tmp_path / "in.db", play)
