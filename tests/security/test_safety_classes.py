@@ -36,6 +36,8 @@ def spellings(path: str) -> list[str]:
         path + "/",
         path.replace("/", "//")[1:],
         path + ";a=b",
+        path + ".json",
+        path.rpartition("/")[0] + "/" + last.upper(),
         "/tracker" + path,
         "/ex/tracker/11223344-a1b2" + path,
         once,

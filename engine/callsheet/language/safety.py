@@ -9,18 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from ..patterns import pattern
 from .deployment import variants
 
 Safety = Literal["read", "write", "destroy", "local"]
 
 CHANGES = ("write", "destroy")
 _MILDEST_FIRST: tuple[Safety, ...] = ("local", "read", "write", "destroy")
+_REMOVING = frozenset(
+    {"delete", "destroy", "discard", "erase", "purge", "redact", "remove", "removal", "removals", "revoke", "trash"}
+)
+_WORDS = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _BY_METHOD: dict[str, Safety] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destroy"}
 
 
 def by_method(method: str) -> Safety:
     """What a method may do where nothing else is known."""
     return _BY_METHOD.get(method, "write")
+
+
+def removes(method: str, names: Iterable[str]) -> bool:
+    """Whether a call takes something away by one of its names (its id, the end of its path), though not by its method.
+
+    A word says so: `deleteAll`, `access-removals`. What only reads by its method does only that.
+    """
+    if by_method(method) != "write":
+        return False
+    return any(word.lower() in _REMOVING for name in names for word in _WORDS.findall(name))
 
 
 def worst(classes: Iterable[Safety]) -> Safety:

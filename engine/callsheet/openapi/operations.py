@@ -11,7 +11,7 @@ from .ids import first_tag
 from .paging import Paginators, paging_of, success_codes
 from .parameters import params_of
 from .prose import first_paragraph
-from .removals import removes
+from .removals import takes_away
 from .schemas import Schemas
 from .unsaid import unsaid_of_operation
 
@@ -42,7 +42,7 @@ def operation_of(
         record["paginate"] = paginate
     if (reply := _reply(document, call)) != "json":
         record["reply"] = reply
-    if removes(call, id):
+    if takes_away(call, id):
         record["safety"] = "destroy"
     if scopes := _scopes(document, operation):
         record["scopes"] = scopes

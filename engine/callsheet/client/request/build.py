@@ -9,7 +9,7 @@ from .arguments import header_text, place_arguments
 from .body import BodyBuilder
 from .call import Call, call_of
 from .model import Body, FileToSend, Request
-from .safety import with_safety
+from .safety import Templates, with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -21,6 +21,7 @@ class Builder:
 
     def __init__(self, catalog: Catalog, site: RequestSite, program: str) -> None:
         self.catalog = catalog
+        self.templates = Templates(catalog)
         self.site = site
         self.program = program
 
@@ -62,7 +63,7 @@ class Builder:
             safety=call.safety,
             reply=call.operation.get("reply", "json"),
         )
-        return with_safety(self.catalog, request, known=call.safety)
+        return with_safety(self.templates, request, known=call.safety)
 
     def raw(
         self,
@@ -78,6 +79,7 @@ class Builder:
         named = tuple((name, header_text(method, name, text)) for name, text in headers)
         return raw_request(
             self.catalog,
+            self.templates,
             self.site,
             method=method.upper(),
             target=path,

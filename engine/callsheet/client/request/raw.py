@@ -9,7 +9,7 @@ from ...errors import UsageError
 from ...language.deployment import on_deployment
 from ...urls import origin
 from .model import Body, Request
-from .safety import leaves_base, with_safety
+from .safety import Templates, leaves_base, with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -20,6 +20,7 @@ METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 
 def raw_request(
     catalog: Catalog,
+    templates: Templates,
     site: RequestSite,
     *,
     method: str,
@@ -55,7 +56,7 @@ def raw_request(
         service=service,
         reply="none",
     )
-    return with_safety(catalog, request)
+    return with_safety(templates, request)
 
 
 def _check_path(path: str) -> None:

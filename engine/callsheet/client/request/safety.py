@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...language.deployment import variants
-from ...language.safety import Safety, by_method, class_here, worst
+from ...language.safety import Safety, by_method, class_here, removes, worst
 from . import media
 from .model import Body, Form, Json, Multipart, Raw, Request
 
@@ -22,6 +22,8 @@ _FIELD = "_method"
 _METHOD = re.compile(r"[A-Z]+")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*|latest")
 _DECODINGS = 4
+_FORMAT = re.compile(r"(?<=.)\.(?:json|xml)\Z", re.IGNORECASE)  # what frameworks take off the end of a path
+_HOLE = "{}"
 
 Segments = tuple[str, ...]
 
@@ -66,37 +68,48 @@ class Meaning(NamedTuple):
 
 
 class Templates:
-    """The paths of all operations, by method. They are read when the first request has to be looked up."""
+    """The paths of all operations. They are read when the first request has to be looked up."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._by_method: dict[str, list[Template]] | None = None
+        self._by_end: dict[tuple[str, str], list[Template]] | None = None
 
-    def of(self, method: str) -> list[Template]:
+    def closest(self, method: str, path: Segments) -> list[Template]:
+        """The templates that fit the path; of several, those with the most that is literal."""
+        fitting = [template for template in self._ending(method, path[-1:]) if template.fits(path)]
+        most = max((template.literal for template in fitting), default=0)
+        return [template for template in fitting if template.literal == most]
+
+    def _ending(self, method: str, end: Segments) -> list[Template]:
+        """Those of the method that end like the path, so that few have to be compared whole."""
+        if self._by_end is None:
+            self._by_end = {}
+            for template, verb in self._all():
+                self._by_end.setdefault((verb, _ending(template.segments[-1])), []).append(template)
+        ends = {_HOLE, *map(_ending, end)}
+        return [template for each in ends for template in self._by_end.get((method, each), ())]
+
+    def _all(self) -> Iterator[tuple[Template, str]]:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
-        if self._by_method is None:
-            self._by_method = {}
-            for id, operation in self._catalog.all("operation").items():
-                for table in (operation, *variants(operation).values()):
-                    verb, _, path = table["http"].partition(" ")
-                    template = Template(tuple(path.strip("/").split("/")), class_here(table), id)
-                    self._by_method.setdefault(verb, []).append(template)
-        return self._by_method.get(method, [])
+        for id, operation in self._catalog.all("operation").items():
+            for table in (operation, *variants(operation).values()):
+                verb, _, path = table["http"].partition(" ")
+                yield Template(tuple(path.strip("/").split("/")), class_here(table), id), verb
 
 
-def with_safety(catalog: Catalog, request: Request, *, known: Safety | None = None) -> Request:
+def with_safety(templates: Templates, request: Request, *, known: Safety | None = None) -> Request:
     """The request with its class: that of the catalogued operation which its method and path belong to.
 
-    `known` is the class where the operation is known already. Without an operation the method decides, and one that
-    removes does so whatever the operation says. A request that can be read in several ways, by an overriding method or
-    by what is encoded in its path, has the worst class of them.
+    `known` is the class where the operation is known already. Without an operation the method decides, and the end of
+    the path where it says delete or the like. A method that removes does so whatever the operation says. A request that
+    can be read in several ways, by an overriding method or by what is encoded in its path, has the worst class of them.
     """
     overriding = _overriding_methods(request) - {request.method}
     if known is not None and not overriding:
         return replace(request, safety=known)
     path = urlsplit(request.root).path + request.path
     methods = overriding if known is not None else {request.method, *overriding}
-    found = _meaning(Templates(catalog), methods, path)
+    found = _meaning(templates, methods, path)
     return replace(request, safety=worst([found.safety, *([known] if known is not None else [])]))
 
 
@@ -128,37 +141,37 @@ def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_me
     unknown: set[str] = set()
     for method in methods:
         for reading in readings:
-            fitting = _closest(templates.of(method), reading)
+            fitting = templates.closest(method, reading)
             operations.update(template.operation for template in fitting)
             arguments.update(pair for template in fitting for pair in template.arguments(reading))
             unknown.update(() if fitting else reading)
             classes += [template.safety for template in fitting]
             if by_method_too and (not fitting or by_method(method) == "destroy"):
-                classes.append(by_method(method))
+                classes.append("destroy" if removes(method, reading[-1:]) else by_method(method))
     paths = frozenset("/" + "/".join(reading) for reading in readings)
     said = frozenset(arguments), frozenset(unknown)
     return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths, *said)
-
-
-def _closest(templates: list[Template], path: Segments) -> list[Template]:
-    """The templates that fit the path; of several, those with the most that is literal."""
-    fitting = [template for template in templates if template.fits(path)]
-    closest = max((template.literal for template in fitting), default=0)
-    return [template for template in fitting if template.literal == closest]
 
 
 def _is_placeholder(segment: str) -> bool:
     return "{" in segment
 
 
+def _ending(segment: str) -> str:
+    """What the last segments of two paths share when they may be the same."""
+    if _is_placeholder(segment):
+        return _HOLE
+    return "v" if _VERSION.fullmatch(segment) else segment.casefold()
+
+
 def _segments_match(wanted: str, segment: str) -> bool:
-    if _is_placeholder(wanted) or wanted == segment:
+    if _is_placeholder(wanted) or wanted.casefold() == segment.casefold():
         return True
     return bool(_VERSION.fullmatch(wanted) and _VERSION.fullmatch(segment))
 
 
 def _readings(path: str) -> Iterator[Segments]:
-    """The segments that servers may see in a path: as it is, decoded, without what changes nothing."""
+    """The segments that servers may see in a path: as it is, decoded, without what changes nothing or says a format."""
     for text in _decoded(path):
         kept: list[str] = []
         for segment in re.split(r"[/\\]", text):
@@ -168,6 +181,8 @@ def _readings(path: str) -> Iterator[Segments]:
             elif plain not in {"", "."}:
                 kept.append(plain)
         yield tuple(kept)
+        if kept and (plain := _FORMAT.sub("", kept[-1])) != kept[-1]:
+            yield (*kept[:-1], plain)
 
 
 def _decoded(path: str) -> Iterator[str]:
