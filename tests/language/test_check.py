@@ -16,6 +16,10 @@ from support.places import CASES
 BROKEN = sorted((CASES / "broken").glob("*.toml"))
 
 
+def shipped(*directories: Path) -> list[Layer]:
+    return [Layer(str(directory), shipped=True) for directory in directories]
+
+
 def problems(directory: Path) -> list[str]:
     with pytest.raises(DefinitionError) as caught:
         sound(directory)
@@ -26,7 +30,7 @@ def problems(directory: Path) -> list[str]:
 
 
 def sound(directory: Path) -> None:
-    check(load([Layer(str(CASES / "language")), Layer(str(directory))]), {}, registry.names())
+    check(load([*shipped(CASES / "language"), Layer(str(directory))]), {}, registry.names())
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda path: path.stem)
@@ -106,7 +110,7 @@ params = [{ name = "id", kind = "argument", lookup = "item" }]
     # A further name of an operation says nothing about a lookup of that name.
     names = {"operation": {"shop.getOrder": "getOrder", "item": "createOrder"}}
     with pytest.raises(DefinitionError) as caught:
-        check(load([Layer(str(CASES / "language")), Layer(str(tmp_path))]), names, registry.names())
+        check(load([*shipped(CASES / "language"), Layer(str(tmp_path))]), names, registry.names())
     assert [detail.partition(": ")[2] for detail in caught.value.details] == [
         'command "orders get": call: shop.getOrder requires orderId in args',
         "command \"orders show\": params.0.lookup: the lookup 'item' needs 'number', which this command does not have",
@@ -133,7 +137,7 @@ def told(directory: Path, over: str) -> list[str]:
     (upper / "mine.toml").write_text(over, encoding="utf-8")
     lower = directory / "under"
     with pytest.raises(DefinitionError) as caught:
-        check(load([Layer(str(CASES / "language")), Layer(str(lower)), Layer(str(upper))]), {}, registry.names())
+        check(load([*shipped(CASES / "language", lower), Layer(str(upper))]), {}, registry.names())
     return [text.removeprefix(str(upper / "mine.toml")) for text in caught.value.details]
 
 

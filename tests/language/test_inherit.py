@@ -60,9 +60,13 @@ confirm = "Drop it?"
 """
 
 
+def shipped(*directories: Path) -> list[Layer]:
+    return [Layer(str(directory), shipped=True) for directory in directories]
+
+
 def tables(directory: Path, text: str) -> dict[tuple[str, str], dict[str, Any]]:
     (directory / "shop.toml").write_text(text, encoding="utf-8")
-    definitions = load([Layer(str(BASE)), Layer(str(directory))])
+    definitions = load([*shipped(BASE), Layer(str(directory))])
     check(definitions, {}, registry.names())
     complete_commands(definitions)
     return {key: definition.table for key, definition in definitions.items()}
@@ -151,7 +155,7 @@ def test_an_overlay_of_the_base_reaches_what_is_built_on_it(tmp_path: Path) -> N
     (tmp_path / "over" / "mine.toml").write_text(overlay, encoding="utf-8")
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "shop.toml").write_text(LIST, encoding="utf-8")
-    found = load([Layer(str(BASE)), Layer(str(tmp_path / "base")), Layer(str(tmp_path / "over"))])
+    found = load([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
     assert [column["name"] for column in found["view", "short"].table["columns"]] == ["ID", "AGE", "SKU"]
     assert found["command", "orders peek"].table["params"][1]["help"] == "changed"
 
@@ -242,7 +246,7 @@ def test_who_removes_a_base_is_told_what_needs_it(kind: str, id: str, tmp_path: 
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DefinitionError) as caught:
-        load([Layer(str(BASE)), Layer(str(tmp_path / "base")), Layer(str(tmp_path / "over"))])
+        load([*shipped(BASE, tmp_path / "base"), Layer(str(tmp_path / "over"))])
     over = f'{tmp_path / "over" / "over.toml"}:1: {kind} "{id}": this breaks '
     assert caught.value.details
     assert all(detail.startswith(over) for detail in caught.value.details), caught.value.details

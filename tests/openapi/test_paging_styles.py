@@ -27,7 +27,8 @@ def document(style: dict[str, Any]) -> str:
         "headers": {name: {"schema": {"type": "string"}} for name in style.get("headers", ())},
         "content": {"application/json": {"schema": style["reply"]}},
     }
-    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in style["parameters"]]
+    kinds = {name: "integer" if name in ("offset", "skip", "limit") else "string" for name in style["parameters"]}
+    parameters = [{"name": name, "in": "query", "schema": {"type": kind}} for name, kind in kinds.items()]
     get = {"operationId": "listAll", "parameters": parameters, "responses": {"200": answer}}
     return json.dumps({"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {"/v1/list": {"get": get}}})
 

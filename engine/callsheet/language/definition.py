@@ -38,10 +38,11 @@ class Definition:
 class Definitions(dict[tuple[str, str], Definition]):
     """By kind and id. `removed` are those that a later file took away; the last of their files is that one.
 
-    `idle` are removals of what is not there, as an error says them.
+    `idle` are removals of what is not there, as an error says them. The first `shipped` layers came with the package.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.idle: list[str] = []
+        self.shipped = 0
         self.removed: dict[tuple[str, str], Definition] = {}

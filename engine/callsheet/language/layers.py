@@ -16,31 +16,29 @@ SUFFIX = ".toml"
 class Layer(NamedTuple):
     """One directory (or, for a check, one file) of definitions.
 
-    `optional` ones may be absent, `frozen` ones change only when the package is installed again; `variable` is the
-    environment's that named it.
+    `optional` ones may be absent, `shipped` ones come with the package, `frozen` ones of these change only when it is
+    installed again; `variable` is the environment's that named it.
     """
 
     directory: str
     optional: bool = False
     frozen: bool = False
     variable: str = ""
+    shipped: bool = False
 
 
 def layers_with(program: str, used: Iterable[str], environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
     """Definitions of all programs, of those that this one uses, then its own; later ones win.
 
-    Of each the built-in ones come first, then the person's, and last those that the environment names for the program
-    itself. Without `own` only the built-in ones.
+    The built-in ones come first, then the person's, and last those that the environment names for the program itself.
+    Without `own` only the built-in ones.
     """
     shipped, frozen = shipped_definitions()
-    found = [Layer(os.path.join(shipped, COMMON), frozen=frozen)]
-    for name in (*used, program):
-        directory = os.path.join(shipped, name)
-        if os.path.isdir(directory):
-            found.append(Layer(directory, frozen=frozen))
-        if own:
-            found.append(Layer(own_definitions(environ, name), optional=True))
+    names = [*used, program]
+    built_in = [os.path.join(shipped, name) for name in (COMMON, *names)]
+    found = [Layer(path, frozen=frozen, shipped=True) for path in built_in if os.path.isdir(path)]
     if own:
+        found += [Layer(own_definitions(environ, name), optional=True) for name in names]
         variable = variable_of(program)
         named = environ.get(variable, "").split(os.pathsep)
         found += [Layer(os.path.abspath(path), variable=variable) for path in named if path]

@@ -19,6 +19,7 @@ _TAKEN_OVER = ("options", "paging", "id", "text", "synonyms", "aliases", "sectio
 def load(found: list[Layer]) -> Definitions:
     """All definitions of a program. Raises `DefinitionError` with one detail per broken file."""
     definitions = Definitions()
+    definitions.shipped = sum(layer.shipped for layer in found)
     problems: list[str] = []
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):

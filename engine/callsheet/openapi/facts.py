@@ -40,7 +40,8 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
         facts["enum"] = enum
     if isinstance(values.get("pattern"), str) and compiles(values["pattern"]):
         facts["pattern"] = values["pattern"]
-    facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
+    if kind in ("integer", "number"):
+        facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
     if "default" in merged and (default := _default(merged["default"], kind)) is not None:
         facts["default"] = default
     return {key: value for key, value in facts.items() if key != "default" or misfit(facts, value) is None}

@@ -11,6 +11,10 @@ from .bodies import is_json
 from .document import Document, HttpOperation
 from .parameters import documented
 
+_ASKING = ("GET", "POST")
+# What lists stand under, the most usual first, and lists that stand beside the one that was asked for.
+LISTS = ("items", "data", "results", "values", "value", "records", "entries", "list", "elements", "content")
+_BESIDE = frozenset({"errors", "warnings", "links", "included", "messages"})
 Paginators = Mapping[str, Mapping[str, Any]]
 
 
@@ -30,8 +34,11 @@ def paging_of(
     document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
 ) -> dict[str, Any] | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
+    if call.method not in _ASKING:
+        return None
     sendable = _parameter_names(document, call)
-    candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable)}
+    texts = _texts(document, call)
+    candidates = {name: table for name, table in paginators.items() if _can_ask(table, sendable, texts)}
     if not candidates:
         return None
     schema = reply_schema(document, call)
@@ -42,7 +49,7 @@ def paging_of(
         sends = [
             str(table["send"]) for table in candidates.values() if {table.get("size"), table.get("send")} <= sendable
         ]
-        if sends:
+        if sends and call.method == "GET":
             names = " or ".join(dict.fromkeys(sends))
             notes.append(f"{call.method} {call.path}: has {names}, but its reply fits no paginator")
         return None
@@ -50,17 +57,49 @@ def paging_of(
     if answer.is_array:
         return {"using": using}
     items = _items(document, candidates[using], answer.properties)
+    if items is None and _may_be_a_list(document, call, answer.properties, candidates[using], sendable):
+        return {"using": using}
     if items is None:
+        if call.method != "GET":
+            return None
         notes.append(f"{call.method} {call.path}: pages by {using}, but its reply does not tell the items' key")
         return None
     return {"using": using, "items": items}
 
 
-def _can_ask(table: Mapping[str, Any], sendable: set[str]) -> bool:
-    """A link needs no parameter of the operation; everything else does."""
+def _can_ask(table: Mapping[str, Any], sendable: set[str], texts: set[str]) -> bool:
+    """A link needs no parameter of the operation; everything else does.
+
+    What is counted is no text, unless the length of a page is called one too: then the document calls everything so.
+    """
+    kind = page_kind(table["kind"])
     if "send" not in table:
-        return "send" not in page_kind(table["kind"]).needs
-    return table["send"] in sendable
+        return "send" not in kind.needs
+    is_text = table["send"] in texts and table.get("size") not in texts
+    return table["send"] in sendable and not (kind.counted and is_text)
+
+
+def _texts(document: Document, call: HttpOperation) -> set[str]:
+    """The parameters that are documented as texts, and not as numbers that somebody called so."""
+    return {each["name"] for each in documented(document, call) if _is_text(document.table(each.get("schema")))}
+
+
+def _is_text(schema: Mapping[str, Any]) -> bool:
+    shown = (schema.get("default"), schema.get("example"))
+    return schema.get("type") == "string" and not any(str(each).isdigit() for each in shown)
+
+
+def _may_be_a_list(
+    document: Document, call: HttpOperation, properties: Mapping[str, Any], table: Mapping[str, Any], sendable: set[str]
+) -> bool:
+    """Whether a reply that is documented as one thing is a list of such: it takes pages, and is no single thing's path.
+
+    Documents that are made out of code often say only what the items of a list are.
+    """
+    counted = page_kind(table["kind"]).numbered and {table["send"], table.get("size")} <= sendable
+    inner = [document.table(document.table(node).get("items")) for node in properties.values()]
+    holds_things = any("properties" in each for each in inner)
+    return call.method == "GET" and counted and not holds_things and not call.path.endswith("}")
 
 
 def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
@@ -184,6 +223,15 @@ def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str
 def _items(document: Document, table: Mapping[str, Any], properties: Mapping[str, Any]) -> str | None:
     lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
     usual = [name for name in table.get("items", ()) if name in lists]
-    if usual or len(lists) == 1:
-        return str((usual or lists)[0])
-    return None
+    rest = [name for name in lists if name not in _BESIDE]
+    if usual or len(rest) == 1:
+        return str((usual or rest)[0])
+    inner = {name: properties_of(document, node) for name, node in properties.items() if name not in lists}
+    paths = [f"{name}.{items}" for name, below in inner.items() if (items := _usual_list(document, below))]
+    return paths[0] if len(paths) == 1 and not lists else None
+
+
+def _usual_list(document: Document, properties: Mapping[str, Any]) -> str | None:
+    """A list under a usual name, in a reply that has everything in one member."""
+    found = [name for name in LISTS if document.table(properties.get(name)).get("type") == "array"]
+    return found[0] if found else None

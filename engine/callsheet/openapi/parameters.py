@@ -42,7 +42,7 @@ def documented(document: Document, call: HttpOperation) -> list[dict[str, Any]]:
     merged: dict[tuple[Any, Any], dict[str, Any]] = {}
     for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
         parameter = document.table(node)
-        if isinstance(parameter.get("name"), str):
+        if isinstance(parameter.get("name"), str) and parameter["name"]:
             merged[parameter.get("in"), parameter["name"]] = parameter
     placeholders = {piece.partition("}")[0] for piece in call.path.split("{")[1:]}
     return [found for key, found in merged.items() if key[0] != "path" or key[1] in placeholders]

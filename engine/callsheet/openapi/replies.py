@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 from .document import Document, HttpOperation
 from .facts import facts_of
-from .paging import properties_of, reply_schema
+from .paging import LISTS, properties_of, reply_schema
 
 _MOST_FIELDS = 40
-# What lists stand under, the most usual first.
-_LISTS = ("items", "data", "results", "values", "value", "records", "entries", "list", "elements", "content")
 
 
 class Reply(NamedTuple):
@@ -31,16 +29,18 @@ def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) 
         return Reply(is_list=True, items=None, fields=_fields(document, schema.get("items")))
     properties = properties_of(document, schema)
     items = table.get("paginate", {}).get("items") or _list_in(document, properties)
-    if items in properties:
-        inner = document.table(properties[items]).get("items")
-        return Reply(is_list=True, items=items, fields=_fields(document, inner))
+    if items:
+        inner: Any = schema
+        for name in items.split("."):
+            inner = properties_of(document, inner).get(name)
+        return Reply(is_list=True, items=items, fields=_fields(document, document.table(inner).get("items")))
     return Reply(is_list="paginate" in table, items=None, fields=_fields(document, schema))
 
 
 def _list_in(document: Document, properties: Mapping[str, Any]) -> str | None:
     """The list that a reply is there for: one under a usual name, or the only member that is not a plain value."""
     lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
-    usual = [name for name in _LISTS if name in lists]
+    usual = [name for name in LISTS if name in lists]
     if usual:
         return usual[0]
     plain = ("string", "integer", "number", "boolean")

@@ -107,7 +107,8 @@ class Schemas:
         words: dict[str, list[str]] = {}
         for word, reference in (schema["discriminator"].get("mapping") or {}).items():
             local = reference if "/" in reference else f"#/components/schemas/{reference}"
-            words.setdefault(self._reference(local), []).append(word)
+            if local.startswith("#"):  # one in another file is none of the alternatives
+                words.setdefault(self._reference(local), []).append(word)
         table[key] = [self._tagged(part, name, words) for part in table[key]]
         return {name: value for name, value in table.items() if name != "additionalProperties"}
 

@@ -60,7 +60,7 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     }
     below = load([*layers])
     if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
-        kinds |= _access(program, [])
+        kinds |= _access(program, {})
     return Made({"program.toml": f"{_YOURS}\n{layout(kinds)}"}, 0, 0, [])
 
 
@@ -83,7 +83,7 @@ def create(program: str, source: Source, uses: Sequence[str], layers: Sequence[L
         with_replies=True,
     )
     with _written(
-        {"program.toml": layout({**own, **_access(program, list(imported.introduction.get("auth", {})))})}
+        {"program.toml": layout({**own, **_access(program, imported.introduction.get("auth", {}))})}
     ) as first:
         result = sound([*layers, first], imported, program)
     notes = list(result.notes)
@@ -133,7 +133,7 @@ def _files(
     shared = shared_views(made)
     first = {
         "program": {program: table},
-        **_access(program, list(result.introduction.get("auth", {}))),
+        **_access(program, result.introduction.get("auth", {})),
         **({"view": shared} if shared else {}),
     }
     if probe := _probe(result):
@@ -153,9 +153,19 @@ def _one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _access(program: str, described: list[str]) -> dict[str, dict[str, Any]]:
-    """The ways of signing in besides those that the document describes, and which is the usual one."""
-    usual = described[0] if described else "none"
+def _access(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The ways of signing in besides those that the document describes, and which is the usual one.
+
+    Where it only knows OAuth, a token that a person has already is one more way, and needs no app of one's own.
+    """
+    if described and all(way["scheme"] == "oauth2" for way in described.values()):
+        token = f"{program}-access-token"
+        return {
+            "deployment": {"default": {"title": program, "method": token}},
+            "auth": {"none": _NONE, token: {"title": "An access token", "scheme": "bearer", "secret": "access token"}},
+            "service": {program: {"auth": [token, *described]}},
+        }
+    usual = next(iter(described), "none")
     ways = {"none": _NONE} if described else {"none": _NONE, **_GENERIC}
     return {"deployment": {"default": {"title": program, "method": usual}}, "auth": ways}
 

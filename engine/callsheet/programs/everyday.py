@@ -72,7 +72,7 @@ def _title(words: tuple[str, ...]) -> str:
 def _command(api: Api, program: Program, named: Named) -> dict[str, Any] | None:
     operation = api.operations[named.operation]
     has_pages = named.verb == "list"
-    taken = program.options | (_taken_by_paging(program, operation) if has_pages else set())
+    taken = program.options | (_taken_by_paging(program, operation) if has_pages else program.paging)
     arguments = arguments_of(operation, taken)
     if arguments is None or operation.get("reply") == "binary":
         return None

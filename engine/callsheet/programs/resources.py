@@ -10,6 +10,7 @@ VERBS = ("list", "get", "create", "update", "delete")
 Replies = Mapping[str, Any]
 
 _PARAMETER = re.compile(r"\{([^{}]+)\}(?:\.\w+)?")
+_CALL = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
 _ENDING = re.compile(r"\.(?:json|xml)$")
 # Parts of a path that say where an API is, and nothing of what is in it.
 _NO_RESOURCE = re.compile(r"v\d+(?:[._]\d+)*|api|rest|latest|public|\d{4}-\d{2}-\d{2}", re.IGNORECASE)
@@ -33,7 +34,7 @@ def resources_of(operations: Mapping[str, Mapping[str, Any]], replies: Replies) 
     found: dict[tuple[str, str], Resource] = {}
     for id, table in sorted(operations.items(), key=lambda pair: pair[1].get("deprecated", False)):
         method, _, path = table["http"].partition(" ")
-        parts = [_ENDING.sub("", part) for part in path.split("/") if part]
+        parts = _parts(path)
         of_item = bool(parts) and _PARAMETER.fullmatch(parts[-1]) is not None
         collection = parts[:-1] if of_item else parts
         words = tuple(part for part in collection if "{" not in part and not _NO_RESOURCE.fullmatch(part))
@@ -61,6 +62,14 @@ def _joined(resources: list[Resource]) -> list[Resource]:
         else:
             found[(*key[:2], key[2] if before is None else -len(found) - 1)] = each
     return list(found.values())
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path; where an API names its calls in one part (`chat.update`), that is several."""
+    found: list[str] = []
+    for part in (_ENDING.sub("", each) for each in path.split("/") if each):
+        found += part.split(".") if _CALL.fullmatch(part) else [part]
+    return found
 
 
 def _verb(method: str, *, of_item: bool, is_list: bool) -> str | None:
@@ -98,12 +107,18 @@ def named_commands(resources: list[Resource], taken: set[str], program: str) -> 
     for tag, members in by_tag.items():
         group = word(tag) or "more"
         group = f"{program}-{group}" if group in taken else group
-        first = max(members, key=lambda each: _rank(each, group))
+        best = max(members, key=lambda each: _rank(each, group))
+        first = best if _is_main(best, group) else None
         for resource in sorted(members, key=lambda each: (each is not first, -len(each.verbs), each.depth)):
             for named in _of_resource(resource, group, is_first=resource is first):
                 if not _clashes(named.words, found):
                     found[named.words] = named
     return list(found.values())
+
+
+def _is_main(resource: Resource, group: str) -> bool:
+    """Whether a group can be about one resource: a single change of something is a command among others."""
+    return _rank(resource, group)[0] or len(resource.verbs) > 1 or "list" in resource.verbs
 
 
 def _rank(resource: Resource, group: str) -> tuple[bool, int, int]:
@@ -119,7 +134,8 @@ def _of_resource(resource: Resource, group: str, *, is_first: bool) -> list[Name
         return [Named((group, verb), id, verb, noun) for verb, id in verbs]
     if len(verbs) == 1:
         verb, id = verbs[0]
-        return [Named((group, name if verb in ("list", "get") else f"{verb}-{noun}"), id, verb, noun)]
+        is_named = verb in ("list", "get") or (verb == "create" and noun == name)
+        return [Named((group, name if is_named else f"{verb}-{noun}"), id, verb, noun)]
     return [Named((group, name, verb), id, verb, noun) for verb, id in verbs]
 
 

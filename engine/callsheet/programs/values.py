@@ -41,8 +41,9 @@ def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> Values
 def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Collection[str]) -> Values | None:
     """What an operation takes in query and headers. None where it needs what no option can hold."""
     found = Values([], {})
-    params = [each for each in operation.get("params", ()) if each.get("in") != "path" and each["name"] not in paging]
-    wanted = [each for each in params if each.get("required") or each.get("in", "query") == "query"]
+    params = [each for each in operation.get("params", ()) if each.get("in") != "path"]
+    needed = [each for each in params if each["name"] not in paging or each.get("required")]
+    wanted = [each for each in needed if each.get("required") or each.get("in", "query") == "query"]
     for param in sorted(wanted, key=lambda each: not each.get("required")):
         if param.get("deprecated") and not param.get("required"):
             continue
@@ -67,7 +68,8 @@ def body_of(
         facts = properties[name]
         option = _option({"name": name, **facts}, noun, {*taken, *_names(found)}, body=True)
         if option is not None and not facts.get("readOnly") and len(found.params) < MOST_OPTIONS:
-            found.params.append(option.param)
+            is_needed = "parts" in body and name in required  # JSON may come whole instead
+            found.params.append({**option.param, **({"required": True} if is_needed else {})})
             found.templates[name] = option.template
     return found if found.params else None
 

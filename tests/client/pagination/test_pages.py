@@ -77,6 +77,7 @@ paginate = { using = "offset", items = "issues" }
 [operation.byArray]
 product = "p"
 http = "GET /v1/array"
+params = [{ name = "startAt", type = "integer" }, { name = "maxResults", type = "integer" }]
 paginate = { using = "array" }
 
 [operation.byToken]
@@ -193,6 +194,17 @@ def test_one_page_more_is_asked_for_as_usual() -> None:
     with shop(script, text=TEXT) as here:
         assert items(walk(here, "byOffset")) == [1, 2, 3, 4]
         assert [request.path.count("maxResults") for request in here.server.requests] == [0, 0]
+
+
+def test_a_length_that_is_not_documented_is_not_sent() -> None:
+    text = TEXT.replace(
+        '{ name = "maxResults", type = "integer" }]\npaginate = { using = "array" }',
+        ']\npaginate = { using = "array" }',
+    )
+    with shop([get("/v1/array", [], [1, 2])], text=text) as here:
+        assert items(walk(here, "byArray", most=1)) == [1]
+    with shop([], text=text) as here, pytest.raises(UsageError, match="does not let the length of a page be chosen"):
+        items(walk(here, "byArray", size=3))
 
 
 def test_a_bare_array_goes_on_until_an_empty_page() -> None:

@@ -68,13 +68,16 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     kind = page_kind(merged["kind"])
     if missing := [key for key in kind.needs if not merged.get(key)]:
         raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say {missing[0]!r}")
-    length = _find_parameter(call, merged.get("size"))
+    size: str | None = merged.get("size")
+    length = _find_parameter(call, size)
     greatest = int(length["maximum"]) if "maximum" in length else None
+    in_body = _is_body_key(call, merged.get("send") or size)
+    is_documented = any(param["name"] == size for param in call.params)
     return PagePlan(
         kind=kind,
         send=merged.get("send"),
-        size=merged.get("size"),
-        in_body=_is_body_key(call, merged.get("send") or merged.get("size")),
+        size=size if is_documented or in_body else None,  # what is not documented is not sent
+        in_body=in_body,
         items=merged.get("items"),
         next=merged.get("next"),
         last=merged.get("last"),

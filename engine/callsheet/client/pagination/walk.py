@@ -35,6 +35,10 @@ class Walk:
     ) -> None:
         if size is not None and plan.greatest is not None and size > plan.greatest:
             raise UsageError(f"{request.name} gives at most {plan.greatest} items a page, not {size}")
+        if size is not None and plan.size is None:
+            raise UsageError(
+                f"{request.name} does not let the length of a page be chosen", hint="--max N limits the list"
+            )
         self.plan = plan
         self.size = size if size is not None else _number(_sent_value(plan, request, plan.size))
         self.left = most

@@ -37,7 +37,8 @@ def _array(value: Any, style: str, param: OperationParam) -> list[tuple[str, str
     texts = [check_value(item, param.get("items", "string"), param) for item in _items(value, style)]
     if style in _JOINTS:
         return [(param["name"], _joined(texts, style))] if texts else []
-    return [(param["name"], text) for text in texts]
+    name = f"{param['name']}[]" if style == "deep" else param["name"]
+    return [(name, text) for text in texts]
 
 
 def _object(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:

@@ -53,8 +53,8 @@ def _param(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         yield ("name",), f"{param['name']!r} cannot be the name of a header"
     if "items" in param and kind != "array":
         yield ("items",), f"only an array has items, this is of type {kind}"
-    if param.get("style") == "deep" and kind != "object":
-        yield ("style",), f"only an object is sent so, this is of type {kind}"
+    if param.get("style") == "deep" and kind not in ("object", "array"):
+        yield ("style",), f"only an object or a list is sent so, this is of type {kind}"
     for bound in ("minimum", "maximum"):
         if bound in param and kind not in _NUMBERS:
             yield (bound,), f"only a number has one, this is of type {kind}"
