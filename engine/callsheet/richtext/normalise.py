@@ -37,8 +37,11 @@ class Fitter:
         ]
         return root.having(content or [Node(self.rules.of(root.kind)["empty"])])
 
-    def place(self, child: Node, parent: Node, *, raised: bool = False) -> list[Node]:
-        """The nodes that stand for `child` in `parent`; those that must go further up are `Up`."""
+    def place(self, child: Node, parent: Node, *, raised: bool = False, last: bool = True) -> list[Node]:
+        """The nodes that stand for `child` in `parent`; those that must go further up are `Up`.
+
+        What is not the `last` in a parent that ends before it is text where it can be: the rest stays in the parent.
+        """
         rules = self.rules
         if child.kind in rules.holds.get(parent.kind, ()) and self._sayable(child):
             return self._settled(child, parent)
@@ -46,7 +49,9 @@ class Fitter:
             return self.place(Node(wrapper, content=[child]), parent)
         for attempt in rules.of(child.kind).get("unfit", ()):
             if attempt == "split":
-                if rules.of(parent.kind).get("splits") or rules.of(parent.kind).get("ends"):
+                ends = rules.of(parent.kind).get("ends")
+                stays = ends and not last and "text" in rules.of(child.kind).get("unfit", ())
+                if (ends or rules.of(parent.kind).get("splits")) and not stays:
                     return [_up(child)]
             elif attempt in FLATTEN:
                 self._note(child, parent)
@@ -116,8 +121,9 @@ class Fitter:
         pieces: list[Node] = []
         current: list[Node] = []
         ended = False
-        for child in _wrapped(self._row(node), self.rules):
-            for part in self.place(child, node):
+        children = _wrapped(self._row(node), self.rules)
+        for place, child in enumerate(children, 1):
+            for part in self.place(child, node, last=place == len(children)):
                 if isinstance(part, Up) or ended:
                     if current:
                         pieces.append(self._finished(node.having(current), first=not pieces))

@@ -79,7 +79,7 @@ class BlockReader:
             "cell": self._cell,
             "dl": self._definitions,
             "dt": self._cell,
-            "admonition": self._admonition,
+            "box": self._box,
             "container": self._container,
             "note": self._note,
             "tab": lambda node: self._boxed(node, "", node.attrs["title"], closed=False),
@@ -231,13 +231,8 @@ class BlockReader:
     def _definitions(self, node: Node) -> list[Node]:
         return definition_list(self._finished(node))
 
-    def _admonition(self, node: Node) -> list[Node]:
-        head = node.content[0] if node.content and node.content[0].kind == "title" else None
-        if head is not None:
-            node.content = node.content[1:]
-        word = str(node.attrs["word"])
-        title = head.text.strip().strip('"') if head is not None else ""
-        return self._boxed(node, word, "" if title.lower() == word.replace("-", " ") else title, node.attrs["closed"])
+    def _box(self, node: Node) -> list[Node]:
+        return self._boxed(node, node.attrs["word"], node.attrs["title"], node.attrs["closed"])
 
     def _container(self, node: Node) -> list[Node]:
         match = CONTAINER.match(node.attrs["info"])

@@ -16,7 +16,7 @@ from markdown_it.rules_inline import StateInline
 BLOCK = {
     "fence": "`~",
     "math_block": "$",
-    "admonition": "!?",
+    "box": "!?",
     "container_container": ":",
     "content_tab": "=",
     "blockquote": ">",

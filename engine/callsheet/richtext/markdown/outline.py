@@ -24,8 +24,7 @@ OPEN = {
     "dl_open": "dl",
     "dt_open": "dt",
     "dd_open": "dd",
-    "admonition_open": "admonition",
-    "admonition_title_open": "title",
+    "box_open": "box",
     "container_container_open": "container",
     "footnote_reference_open": "note",
     "tab_open": "tab",
@@ -34,7 +33,7 @@ DESCRIBED = frozenset(
     {
         "heading_open",
         "ordered_list_open",
-        "admonition_open",
+        "box_open",
         "container_container_open",
         "footnote_reference_open",
         "tab_open",
@@ -74,8 +73,8 @@ def _attrs(token: Token) -> Attrs:
     if kind == "ordered_list_open":
         start = token.attrs.get("start")
         return {} if start is None else {"start": int(start)}
-    if kind == "admonition_open":
-        return {"word": str(token.meta["tag"]), "closed": token.markup.startswith("?")}
+    if kind == "box_open":
+        return dict(token.meta)
     if kind == "tab_open":
         return {"title": token.info}
     if kind == "container_container_open":
@@ -97,6 +96,6 @@ def _leaf(token: Token) -> Node:
 
 
 def _language(word: str) -> str:
-    """The language of a fence: `js`, `{.js}`, `js{1,3}`, `js:title` and `js,ignore` all are js."""
-    match = re.match(r"\{?\.?([^\s{},:=`~]+)", word)
-    return match[1] if match else ""
+    """The language of a fence: `js`, `{.js}`, `js{1,3}`, `js:title` and `js,ignore` all are js, `lines="3"` is none."""
+    match = re.match(r"\{?\.?([^\s{},:=`~]+)(=?)", word)
+    return match[1] if match and not match[2] else ""

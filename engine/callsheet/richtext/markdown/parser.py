@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -24,8 +23,8 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
 from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
+from .indented import box, content_tab
 from .inline_note import inline_note
-from .tabs import content_tab
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -130,9 +129,9 @@ class Parser:
         rules = parser.block.ruler
         rules.before("table", "too_deep", _too_deep, {"alt": []})
         deflist_plugin(parser)
-        admon_plugin(parser)
         container_plugin(parser, "container", validate=_named)
         rules.before("table", "content_tab", content_tab, {"alt": []})
+        rules.before("table", "box", box, {"alt": ["paragraph", "reference", "blockquote", "list"]})
         return parser
 
     @cached_property
