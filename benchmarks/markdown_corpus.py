@@ -8,8 +8,8 @@ Every Markdown file below the folder becomes a document. Its words, and what eac
 what depth, a table, code), are compared with those of the page that GitHub's renderer and a browser make of the file.
 Printed are: documents that the published schema finds invalid; words that a reader sees here and not there, of a
 hundred; files in which a tag of HTML is shown; words that stand in the same structure. Constructs of documentation
-tools that GitHub shows as signs or code (boxes, tabs, lists of attributes, see `dialects.py`) are taken for what they mean
-first; the last figure is without that.
+tools that GitHub shows as signs or code (boxes, tabs, lists of attributes, see `dialects.py`) are taken for what they
+mean first; the last figure is without that.
 """
 
 from __future__ import annotations
