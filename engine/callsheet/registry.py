@@ -51,6 +51,9 @@ BUILTINS: dict[str, str] = {
     "op list": "callsheet.cli.builtin.op:list_operations_command",
     "op search": "callsheet.cli.builtin.op:search",
     "op skeleton": "callsheet.cli.builtin.op:skeleton",
+    "sandbox reset": "callsheet.cli.builtin.sandbox:reset",
+    "sandbox start": "callsheet.cli.builtin.sandbox:start",
+    "sandbox stop": "callsheet.cli.builtin.sandbox:stop",
     "trigger": "callsheet.cli.builtin.trigger:trigger",
     "open": "callsheet.cli.builtin.open:open_in_browser",
     "programs check": "callsheet.cli.builtin.programs:check",
@@ -155,6 +158,11 @@ PAGINATION: dict[str, str] = {
 }
 
 
+# What a simulated site does that no definition can say.
+BEHAVIORS: dict[str, str] = {
+    "rank": "callsheet.sandbox.behaviors:rank",
+}
+
 # Constructs of rich text that readers and writers make themselves: definitions can change them, but not take them away.
 NODES: frozenset[str] = frozenset(
     {
@@ -188,6 +196,7 @@ REGISTRIES: dict[str, dict[str, str]] = {
     "scheme": AUTH_SCHEMES,
     "pagination": PAGINATION,
     "completer": COMPLETERS,
+    "behavior": BEHAVIORS,
 }
 
 

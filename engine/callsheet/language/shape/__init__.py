@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, guards, hosts, listener, policy, rest, richtext, steps, tools
+from . import access, commands, guards, hosts, listener, policy, rest, richtext, sandbox, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -41,6 +41,7 @@ KINDS: dict[str, Any] = {
     **listener.KINDS,
     **policy.KINDS,
     **richtext.KINDS,
+    **sandbox.KINDS,
     **steps.KINDS,
     **tools.KINDS,
 }

@@ -1,0 +1,156 @@
+"""`sandbox`: a local site to try everything on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from typing import Any
+
+from ...commands.context import Context
+from ...errors import CallsheetError, UsageError
+from ...sandbox import process
+from ...urls import is_loopback
+
+NAME = "sandbox"
+_METHOD = "none"
+
+
+def start(context: Context, values: dict[str, Any]) -> None:
+    """In the background, unless `foreground`; the site is saved under its name, so that it can be used at once."""
+    deployment = _deployment(context, values)
+    _check(values)
+    _refuse_other_site(context)
+    if context.only_tries(f"a sandbox ({deployment}) would start"):
+        return
+    if values["foreground"]:
+        asyncio.run(_serve(context, values, deployment))
+        return
+    if running := process.known(context.environ):
+        raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
+    running = process.start_detached([context.program, *_words(values)], context.environ)
+    context.note(f"use it with --site {NAME}; stop it with `{context.program} sandbox stop`")
+    _report(context, running)
+
+
+def stop(context: Context, values: dict[str, Any]) -> None:
+    del values
+    running = _running(context)
+    if context.only_tries(f"the sandbox at {running.address} would stop"):
+        return
+    if not process.ask(running, "stop"):
+        raise CallsheetError(f"the sandbox at {running.address} does not stop")
+    process.forget(context.environ)
+    context.note(f"the sandbox at {running.address} has stopped")
+
+
+def reset(context: Context, values: dict[str, Any]) -> None:
+    del values
+    running = _running(context)
+    if context.only_tries(f"the sandbox at {running.address} would be as new"):
+        return
+    context.confirm(f"put the sandbox at {running.address} back to its beginning?")
+    if not process.ask(running, "reset"):
+        raise CallsheetError(f"the sandbox at {running.address} could not be reset")
+    context.note(f"the sandbox at {running.address} is as it was at the beginning")
+
+
+def _running(context: Context) -> process.Running:
+    running = process.known(context.environ)
+    if running is None:
+        raise UsageError("no sandbox is running", hint="start it with `{program} sandbox start`")
+    return running
+
+
+def _deployment(context: Context, values: dict[str, Any]) -> str:
+    if not context.catalog.ids("entity"):
+        raise UsageError(f"{context.program} has no entities to simulate")
+    return values.get("deployment") or next(iter(context.catalog.ids("deployment")), "")
+
+
+def _check(values: dict[str, Any]) -> None:
+    from ...sandbox.faults import fault
+
+    for text in values.get("fail") or []:
+        fault(text)
+    port, limit = values.get("port"), values.get("rate-limit")
+    if port is not None and not 0 <= port <= 65535:
+        raise UsageError(f"--port expects a number from 0 to 65535, not {port}")
+    if limit is not None and limit < 1:
+        raise UsageError(f"--rate-limit expects a number above 0, not {limit}")
+
+
+def _words(values: dict[str, Any]) -> list[str]:
+    """The same command again, in the foreground."""
+    given = {**values, "state": values.get("state") and os.path.abspath(values["state"])}
+    kept = [name for name in ("port", "state", "deployment", "rate-limit", "webhooks") if given.get(name) is not None]
+    words = ["sandbox", "start", "--foreground", *(f"--{name}={given[name]}" for name in kept)]
+    if values.get("latency") is not None:
+        words.append(f"--latency={values['latency']}s")
+    return words + [f"--fail={text}" for text in values.get("fail") or []]
+
+
+async def _serve(context: Context, values: dict[str, Any], deployment: str) -> None:
+    from ...sandbox.faults import Faults, fault
+    from ...sandbox.server import Server
+    from ...sandbox.site import Site
+    from ...sandbox.webhooks import Webhooks
+
+    faults = Faults(
+        [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
+    )
+    webhooks = Webhooks(values["webhooks"]) if values.get("webhooks") else None
+    site = Site(context.catalog, deployment, values.get("state"), webhooks)
+    token = secrets.token_urlsafe(24)
+    server = Server(site, faults, token)
+    port = await _begin(server, values.get("port") or 0)
+    site.address = f"http://127.0.0.1:{port}"
+    running = process.Running(site.address, deployment, token, os.getpid())
+    _save_site(context, running)
+    process.remember(context.environ, running)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows
+            asyncio.get_running_loop().add_signal_handler(number, server.stopped.set)
+    context.note(f"sandbox ({deployment}) at {site.address}; use it with --site {NAME}")
+    await server.stopped.wait()
+    await server.end()
+    if process.where(context.environ) and (found := process.known(context.environ)) in (None, running):
+        del found
+        process.forget(context.environ)
+    site.close()
+
+
+async def _begin(server: Any, port: int) -> int:
+    try:
+        chosen: int = await server.begin(port)
+    except OSError as error:
+        raise UsageError(f"--port {port}: {error.strerror or error}", hint="--port 0 takes a free one") from None
+    return chosen
+
+
+def _save_site(context: Context, running: process.Running) -> None:
+    """So that `--site sandbox` means it."""
+    from ...sites.profiles.edit import editing, put_site
+
+    with editing(context.catalog, context.environ) as document:
+        settings = {"base_url": running.address, "deployment": running.deployment, "method": _METHOD}
+        put_site(document, NAME, settings)
+
+
+def _refuse_other_site(context: Context) -> None:
+    """A site of that name on another machine is somebody's own, and stays."""
+    from urllib.parse import urlsplit
+
+    from ...sites.profiles.read import read_profiles
+
+    found = read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME)
+    if found is not None and not is_loopback(urlsplit(found.get("base_url", "")).hostname or ""):
+        address = found.get("base_url", "somewhere else")
+        raise UsageError(f"the site {NAME!r} is {address}", hint="give that site another name, then start the sandbox")
+
+
+def _report(context: Context, running: process.Running) -> None:
+    row = {"name": NAME, "base_url": running.address, "deployment": running.deployment, "process": running.process}
+    context.output(context.catalog.get("view", "sandbox")).one(row)

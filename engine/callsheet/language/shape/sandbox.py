@@ -1,0 +1,224 @@
+"""Shapes of a simulated site: its entities, what their operations do, the languages that they are searched with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+
+from .base import Expression, HeaderName, Shape, Template, Value, keyed_by, reference
+from .rules import Rule, Rules
+
+Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
+
+
+class Refusal(Shape, total=False):
+    """An answer that is an error, written as the product of the operation writes its errors."""
+
+    status: Required[Annotated[int, Field(ge=400, le=599)]]
+    message: Annotated[Template, Field(description="What is wrong.")]
+    fields: Annotated[dict[str, Template], Field(description="What is wrong with which field.")]
+
+
+class Search(Shape, total=False):
+    """Something that a request names: it is there, or the request is refused."""
+
+    entity: Required[Entity]
+    by: Required[Annotated[Expression, Field(description="Its id or another name of it; of a list, the first given.")]]
+    where: Annotated[Expression, Field(description="True of it, or it counts as not there; sees it as `item`.")]
+    optional: Annotated[bool, Field(description="Null where the request names none.")]
+    missing: Annotated[Refusal, Field(description="The answer where it is not there.")]
+
+
+class Check(Shape, total=False):
+    """A condition on the request."""
+
+    unless: Required[Expression]
+    fail: Required[Refusal]
+
+
+class Change(Shape, total=False):
+    """One change of the state. It has one of the verbs `create`, `patch`, `delete` and `run`."""
+
+    when: Annotated[Expression, Field(description="The change is left out where this is not true.")]
+    each: Annotated[Expression, Field(description="The change is made for every item of this list, seen as `entry`.")]
+    create: Annotated[Entity, Field(description="A new item of this entity.")]
+    patch: Annotated[Expression, Field(description="The item, or the items, to change.")]
+    delete: Annotated[Expression, Field(description="The item, or the items, to take away, with what belongs to it.")]
+    run: Annotated[str, reference("engine:behavior", description="What no definition can say.")]
+    to: Annotated[Value, Field(description="The new item's members, or those that change; null is left out.")]
+    clear: Annotated[Expression, Field(description="Names of members that are taken away.")]
+    entity: Annotated[Entity, Field(description="What `patch` and `delete` name by id or name belongs to it.")]
+    name: Annotated[str, Field(description="How later expressions see the item: by default as `made`.")]
+
+
+class Listing(Shape, total=False):
+    """Several items, a page of them."""
+
+    entity: Required[Entity]
+    where: Annotated[Expression, Field(description="Only these; sees each as `item`.")]
+    of: Annotated[Expression, Field(description="Only those that belong to the item with this id.")]
+    only: Annotated[Expression, Field(description="Only those with these ids, in this order.")]
+    sort: Annotated[Expression, Field(description="What they are sorted by; sees each as `item`.")]
+    descending: Annotated[Expression, Field(description="True: the last one first.")]
+    query: Annotated[Expression, Field(description="Conditions in the entity's own language.")]
+    view: Annotated[str, Field(description="How each is shown.")]
+    whole: Annotated[bool, Field(description="All of them, in no pages.")]
+    envelope: Annotated[
+        Value, Field(description="What the page stands in: sees items, start, size, count, total, last.")
+    ]
+
+
+class Event(Shape, total=False):
+    """What listeners are told of a change."""
+
+    name: Required[str]
+    shows: Annotated[
+        list[str], Field(description="What it shows in full: names of `find`, or the entity of the changed item.")
+    ]
+
+
+class ActionHere(Shape, total=False):
+    """What an operation does to the state, and what it answers."""
+
+    find: Annotated[dict[str, Search], Field(description="What the request names, by the name that expressions use.")]
+    check: Annotated[list[Check], Field(description="What must be so, before anything changes.")]
+    do: Annotated[list[Change], Field(description="The changes, in order.")]
+    list: Annotated[Listing, Field(description="It answers a list.")]
+    view: Annotated[str, Field(description="It answers `shown` in this view.")]
+    shown: Annotated[Expression, Field(description="The item that is answered: by default `made` or `item`.")]
+    reply: Annotated[Value, Field(description="It answers this.")]
+    file: Annotated[Expression, Field(description="It answers the content of this uploaded file.")]
+    only: Annotated[dict[str, Expression], Field(description="Of an object in the answer only these members are kept.")]
+    status: Annotated[int, Field(ge=200, le=399)]
+    event: Annotated[Event, Field(description="The event that webhooks are sent.")]
+    location: Annotated[Template, Field(description="Where the answer sends the client on to.")]
+
+
+class QueryField(Shape, total=False):
+    """What a field of a query compares."""
+
+    value: Annotated[Expression, Field(description="The item's value or values: ids and names that it answers to.")]
+    kind: Annotated[
+        Literal["name", "text", "number", "date", "key"], Field(description="How it compares; by default as a name.")
+    ]
+    sort: Annotated[Expression, Field(description="What it sorts by; by default the first of its values.")]
+    entity: Annotated[Entity, Field(description="What its values are: other words are refused.")]
+    history: Annotated[str, Field(description="The member whose earlier values `was` and `changed` look at.")]
+    like: Annotated[str, Field(description="It is another name of this field.")]
+
+
+class Query(Shape, total=False):
+    """How a entity is searched."""
+
+    language: Required[Annotated[str, reference("query", description="The language of the conditions.")]]
+    fields: Required[Annotated[dict[str, QueryField], Field(description="Its fields, by the names in lower case.")]]
+    sort: Annotated[str, Field(description="The field that sorts where the query names none.")]
+
+
+class Child(Shape, total=False):
+    """Items of another entity that belong to an item."""
+
+    entity: Required[Entity]
+    view: str
+
+
+class Identity(Shape, total=False):
+    """How a new item gets its id."""
+
+    kind: Required[Literal["number", "text-number", "hex", "uuid", "given"]]
+    start: Annotated[int, Field(ge=0, description="The first number.")]
+    value: Annotated[Template, Field(description="The id, where a new item brings it along.")]
+
+
+class EntityHere(Shape, total=False):
+    """What a entity's table may say differently for one deployment."""
+
+    id: Identity
+    names: list[Expression]
+    refs: dict[str, Entity]
+    children: dict[str, Child]
+    views: dict[str, Value]
+    new: dict[str, Value]
+    history: list[str]
+    query: Query
+    actions: Annotated[dict[str, ActionHere], keyed_by("operation", description="What its operations do.")]
+    seed: list[dict[str, Any]]
+
+
+class EntityDefinition(Shape, total=False):
+    """A kind of thing that a simulated site keeps."""
+
+    product: Required[Annotated[str, reference("product", description="The product it belongs to.")]]
+    id: Annotated[Identity, Field(description="By default numbers, written as text.")]
+    names: Annotated[list[Expression], Field(description="What else a request may call an item by, besides its id.")]
+    refs: Annotated[
+        dict[str, Entity], Field(description="Members that hold ids of other items: views see those items, shown.")
+    ]
+    children: Annotated[
+        dict[str, Child], Field(description="What views see under a name: items that belong to it (`of`).")
+    ]
+    views: Annotated[dict[str, Value], Field(description="How an item is answered; `brief` where it is referred to.")]
+    new: Annotated[dict[str, Value], Field(description="What every new item has, unless it says otherwise.")]
+    history: Annotated[list[str], Field(description="Members whose changes are kept.")]
+    query: Query
+    actions: Annotated[dict[str, ActionHere], keyed_by("operation", description="What its operations do.")]
+    seed: Annotated[list[dict[str, Any]], Field(description="The items that a new site starts with.")]
+    on: Annotated[dict[str, EntityHere], keyed_by("deployment", description="What is different on a deployment.")]
+
+
+class SimulationDefinition(Shape, total=False):
+    """How the operations of a product answer what has nothing to do with one entity."""
+
+    error: Required[Annotated[Value, Field(description="The body of an error: sees status, message and fields.")]]
+    headers: Annotated[dict[HeaderName, str], Field(description="Headers of every answer.")]
+    limited: Annotated[
+        dict[HeaderName, Template], Field(description="Headers of a 429: sees seconds, limit and reset.")
+    ]
+    event: Annotated[Value, Field(description="The body of a webhook: sees name, shown, me and now.")]
+    me: Annotated[Entity, Field(description="The entity of people: a request comes from one of them.")]
+    pages: Annotated[
+        dict[str, Value],
+        keyed_by(
+            "paginator",
+            description="What a page stands in: sees start, size, count, total, last, next, link.",
+        ),
+    ]
+
+
+class QueryFunction(Shape, total=False):
+    """A function of a query language. It has either `value`, `entity` or `edge`."""
+
+    value: Annotated[Expression, Field(description="Its value: sees arguments, me and now.")]
+    entity: Annotated[Entity, Field(description="Its values are the names of these.")]
+    where: Annotated[Expression, Field(description="Only these; sees each as `item`, and arguments.")]
+    names: Annotated[Expression, Field(description="What of each: by default the id.")]
+    edge: Annotated[Literal["start", "end", "now"], Field(description="A moment: where a unit of time starts or ends.")]
+    unit: Literal["day", "week", "month", "year"]
+
+
+class QueryDefinition(Shape, total=False):
+    """A language of conditions that a service searches with."""
+
+    title: Required[str]
+    reserved: Annotated[list[str], Field(description="Words that must stand in quotation marks.")]
+    numbered: Annotated[str, Field(description="The word that names a field by its number, in brackets.")]
+    functions: Annotated[dict[str, QueryFunction], Field(description="By their names in lower case.")]
+    errors: Annotated[
+        dict[Literal["syntax", "field", "value", "function", "operator"], Template],
+        Field(description="How mistakes are told: sees message, field, value, function and operator."),
+    ]
+
+
+KINDS: dict[str, Any] = {
+    "entity": EntityDefinition,
+    "simulation": SimulationDefinition,
+    "query": QueryDefinition,
+}
+
+_VERBS = ("create", "patch", "delete", "run")
+RULES: Rules = {
+    "Change": tuple(Rule(verb, without=tuple(other for other in _VERBS if other != verb)) for verb in _VERBS),
+    "QueryField": (Rule("like", without=("value", "kind", "sort", "entity", "history")),),
+    "QueryFunction": (Rule("edge", without=("value", "entity")), Rule("value", without=("entity",))),
+}

@@ -1,0 +1,1 @@
+"""A site on this machine to try everything on: what `entity` definitions say, kept, searched and served."""

@@ -1,0 +1,281 @@
+"""What an operation does: what it names is found, conditions are checked, changes are made, and it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..registry import BEHAVIORS, resolve
+from .entities import DEFAULT, Entities, Entity, Scope
+from .paging import Window, facts, window
+from .refusal import RefusedError, refused
+from .rendering import compiled, expression, holds, without_null
+from .search import Searcher
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.sandbox import ActionHere, Change, Listing, Search
+    from .state import Item
+
+_FIND = "@find"  # no expression can name it
+
+
+class Answer(NamedTuple):
+    """`body` is a JSON value; bytes go out as they are."""
+
+    status: int
+    body: Any = None
+    headers: tuple[tuple[str, str], ...] = ()
+    event: Any = None
+
+
+class Asked(NamedTuple):
+    """A request for an operation: who asks, with what, when."""
+
+    operation: str
+    definition: Mapping[str, Any]
+    params: dict[str, Any]
+    body: Any
+    files: list[tuple[str, str, bytes]]  # name, media type, content
+    me: Item | None
+    now: str
+    path: str
+
+
+class Actions:
+    """Runs the actions of all entities."""
+
+    def __init__(self, catalog: Catalog, entities: Entities) -> None:
+        self.catalog = catalog
+        self.entities = entities
+        self.searcher = Searcher(catalog, entities)
+        self._simulations = catalog.all("simulation")
+        self.by_operation: dict[str, tuple[Entity, ActionHere]] = {
+            catalog.canonical("operation", operation): (entity, action)
+            for entity in entities
+            for operation, action in entity.actions.items()
+        }
+
+    def simulation(self, product: str | None) -> Mapping[str, Any]:
+        """How the product answers, as far as a definition says so."""
+        return self._simulations.get(product or "") or {}
+
+    def run(self, asked: Asked) -> Answer:
+        """Raises `RefusedError`; then nothing has changed."""
+        if asked.operation not in self.by_operation:
+            raise RefusedError(501, f"the sandbox does not simulate {asked.operation}")
+        entity, action = self.by_operation[asked.operation]
+        scope: Scope = {
+            _FIND: action.get("find", {}),
+            "params": asked.params,
+            "body": asked.body,
+            "me": asked.me,
+            "now": asked.now,
+            "site": self.entities.site,
+            "base": self.entities.bases[entity.product],
+            "files": [{"name": name, "media": media, "size": len(content)} for name, media, content in asked.files],
+        }
+        for name, search in action.get("find", {}).items():
+            scope[name] = self._found(search, scope)
+        for check in action.get("check", []):
+            if not holds(check["unless"], scope):
+                raise refused(check["fail"], scope)
+        for change in action.get("do", []):
+            self._change(entity, change, scope, asked)
+        return self._answer(entity, action, scope, asked)
+
+    def _found(self, search: Search, scope: Scope) -> Item | None:
+        value = expression(search["by"])(scope)
+        given = next((each for each in value if each is not None), None) if isinstance(value, list) else value
+        if given is None and search.get("optional"):
+            return None
+        item = None if given is None else self.entities.find(search["entity"], given)
+        if item is None or not holds(search.get("where", "`true`"), {**scope, "item": item}):
+            raise refused(search.get("missing", {"status": 404}), {**scope, "given": given})
+        return item
+
+    def _change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
+        entries = expression(change["each"])(scope) if "each" in change else [None]
+        for entry in entries or []:
+            inner: Scope = {**scope, "entry": entry}
+            if holds(change.get("when", "`true`"), inner):
+                self._apply(entity, change, inner, asked)
+                scope.update({name: inner[name] for name in inner if name not in scope and name != "entry"})
+
+    def _apply(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
+        members = compiled(change.get("to", {}))(scope)
+        if "create" in change:
+            made = self.entities.create(change["create"], members, scope)
+            scope[change.get("name", "made")] = made
+            self._keep_file(made, scope, asked)
+        elif "patch" in change:
+            cleared = expression(change.get("clear", "`[]`"))(scope) or []
+            for kind, item in self._items(entity, change, change["patch"], scope):
+                self.entities.patch(kind, item, members, cleared, scope)
+        elif "delete" in change:
+            for kind, item in self._items(entity, change, change["delete"], scope):
+                self.entities.delete(kind, item["id"])
+        elif "run" in change:
+            resolve(BEHAVIORS[change["run"]])(self.entities, members, scope)
+
+    def _keep_file(self, made: Item, scope: Scope, asked: Asked) -> None:
+        """The content of an uploaded file, where the item was made for one."""
+        entry = scope.get("entry")
+        for (_, _, content), file in zip(asked.files, scope["files"], strict=True):
+            if entry is file:
+                self.entities.state.put_file(made["id"], content)
+
+    def _items(self, entity: Entity, change: Change, where: str, scope: Scope) -> list[tuple[str, Item]]:
+        """The items that an expression gives or names, with the entity that they belong to."""
+        search = scope[_FIND].get(where)
+        name = change.get("entity") or (search["entity"] if search else entity.name)
+        value = expression(where)(scope)
+        found = []
+        for each in value if isinstance(value, list) else [value]:
+            item = each if isinstance(each, dict) else self.entities.find(name, each)
+            if item is None:
+                raise RefusedError(404, f"{name} {each!r} does not exist")
+            found.append((name, item))
+        return found
+
+    def _answer(self, entity: Entity, action: ActionHere, scope: Scope, asked: Asked) -> Answer:
+        status = action.get("status", 200)
+        headers: tuple[tuple[str, str], ...] = ()
+        body: Any = None
+        if "location" in action:
+            headers = (("Location", str(compiled(action["location"])(scope))),)
+        if "file" in action:
+            item = expression(action["file"])(scope)
+            return self._file(item)
+        if "list" in action:
+            body = self._list(entity, action["list"], scope, asked)
+        elif "reply" in action:
+            body = compiled(action["reply"])(scope)
+        elif "view" in action:
+            body = self._shown(entity, action, scope)
+        for name, wanted in action.get("only", {}).items():
+            _keep_only(body, name, expression(wanted)(scope))
+        return Answer(status, without_null(body), headers, self._event(entity, action, scope))
+
+    def _event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
+        """What listeners are told, in the form of the product."""
+        event = action.get("event")
+        template = self.simulation(entity.product).get("event")
+        if event is None or template is None:
+            return None
+        shown = {name: self._event_part(action, name, scope) for name in event.get("shows", [])}
+        told = compiled(template)({**scope, "name": event["name"], "shown": shown})
+        return without_null(told)
+
+    def _event_part(self, action: ActionHere, name: str, scope: Scope) -> Any:
+        item = scope.get(name) or scope.get("made") or scope.get("item")
+        search = action.get("find", {}).get(name)
+        return None if item is None else self.entities.show(search["entity"] if search else name, item)
+
+    def _shown(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
+        shown = action.get("shown", "made || item")
+        name = scope[_FIND].get(shown, {}).get("entity") or self._made(action, shown) or entity.name
+        value = expression(shown)(scope)
+        if isinstance(value, list):
+            return [self.entities.show(name, each, action["view"], _also(scope)) for each in value]
+        return self.entities.show(name, value or {}, action["view"], _also(scope))
+
+    @staticmethod
+    def _made(action: ActionHere, name: str) -> str | None:
+        """The entity of what a change of this action made under a name."""
+        return next(
+            (each["create"] for each in action.get("do", []) if each.get("name") == name and "create" in each), None
+        )
+
+    def _file(self, item: Item | None) -> Answer:
+        content = self.entities.state.file(item["id"]) if item else None
+        if item is None or content is None:
+            raise RefusedError(404)
+        return Answer(200, content, (("Content-Type", str(item.get("media") or "application/octet-stream")),))
+
+    def _list(self, entity: Entity, listing: Listing, scope: Scope, asked: Asked) -> Any:
+        name = listing["entity"]
+        view = listing.get("view", DEFAULT)
+        paging = asked.definition.get("paginate")
+        paginator = self.catalog.get("paginator", paging["using"]) if paging and not listing.get("whole") else None
+        params = {**(asked.body if isinstance(asked.body, dict) else {}), **asked.params}
+        place = window(paginator, params, _largest(asked.definition, paginator)) if paginator else Window(0, 10**9)
+        items, total = self._selected(listing, scope, place)
+        shown = [self.entities.show(name, item, view, _also(scope)) for item in items]
+        if not paginator or not paging:
+            told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
+        else:
+            told = facts(paginator, place, shown, total, asked.path, asked.params)
+        envelope = listing.get("envelope") or (paging and self._envelope(entity, paging["using"])) or "{items}"
+        body = compiled(envelope)({**scope, **told})
+        key = (paging or {}).get("items")
+        if isinstance(body, dict) and "@items" in body:
+            body[key or "values"] = body.pop("@items")
+        return body
+
+    def _envelope(self, entity: Entity, paginator: str) -> Any:
+        return self.simulation(entity.product).get("pages", {}).get(paginator)
+
+    def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
+        name = listing["entity"]
+        text = expression(listing["query"])(scope) if "query" in listing else None
+        owner = expression(listing["of"])(scope) if "of" in listing else None
+        if "only" in listing:
+            ids = [str(each) for each in expression(listing["only"])(scope) or []]
+            found = [item for id in ids if (item := self.entities.find(name, id))]
+        elif "query" in listing:
+            return self.searcher.page(self.entities[name], str(text or ""), scope, place)
+        else:
+            found = list(self.entities.state.items(name, owner))
+        if "where" in listing:
+            found = [item for item in found if holds(listing["where"], {**scope, "item": item})]
+        if "sort" in listing:
+            key = expression(listing["sort"])
+            found.sort(key=lambda item: _sortable(key({"item": item})))
+        if "descending" in listing and holds(listing["descending"], scope):
+            found.reverse()
+        return found[place.start : place.start + place.size], len(found)
+
+
+def _also(scope: Scope) -> Mapping[str, Any]:
+    """What a view sees of the request."""
+    return {name: scope[name] for name in ("params", "me", "now")}
+
+
+def _largest(definition: Mapping[str, Any], paginator: Any) -> int | None:
+    """The largest page that the operation's own documents allow."""
+    for param in definition.get("params", []):
+        if paginator and param["name"] == paginator.get("size"):
+            return cast("int | None", param.get("maximum"))
+    return None
+
+
+def _keep_only(body: Any, name: str, wanted: Any) -> None:
+    """Only the members of a table that were asked for, in the answer or in each item of its lists."""
+    if not wanted:
+        return
+    names = {
+        part.strip() for each in (wanted if isinstance(wanted, list) else [wanted]) for part in str(each).split(",")
+    }
+    taken = {name[1:] for name in names if name.startswith("-")}
+    everything = not (names - {f"-{each}" for each in taken}) or bool(names & {"*all", "*navigable"})
+    for table in _tables(body):
+        if isinstance(table.get(name), dict):
+            table[name] = {
+                key: value for key, value in table[name].items() if (everything or key in names) and key not in taken
+            }
+
+
+def _tables(body: Any) -> list[dict[str, Any]]:
+    if isinstance(body, list):
+        return [each for each in body if isinstance(each, dict)]
+    if not isinstance(body, dict):
+        return []
+    lists = [value for value in body.values() if isinstance(value, list)]
+    return [body, *(each for items in lists for each in items if isinstance(each, dict))]
+
+
+def _sortable(value: Any) -> tuple[int, Any]:
+    if value is None:
+        return (2, "")
+    return (0, value) if isinstance(value, int | float) else (1, str(value).casefold())

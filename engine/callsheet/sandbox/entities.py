@@ -1,0 +1,169 @@
+"""The entities of a simulated site: finding items, making and changing them, and showing them in views."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..language.deployment import on_deployment
+from .derive import derived
+from .rendering import Render, compiled, expression, names_used
+from .state import Item, State
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.sandbox import EntityDefinition, Identity
+
+Scope = dict[str, Any]
+_USUAL: Identity = {"kind": "text-number"}
+BRIEF, DEFAULT = "brief", "full"
+_DEEPEST = 6
+_FIRST = 10000
+
+
+class Entity:
+    """One entity as it is on a deployment, its expressions ready to be applied."""
+
+    def __init__(self, name: str, definition: EntityDefinition, deployment: str) -> None:
+        here = on_deployment(definition, deployment)
+        self.name = name
+        self.product = here["product"]
+        self.identity = here.get("id", _USUAL)
+        self.refs = here.get("refs", {})
+        self.children = here.get("children", {})
+        self.new = compiled(here.get("new", {}))
+        self.history = here.get("history", [])
+        self.query = here.get("query")
+        self.actions = here.get("actions", {})
+        self.seed = here.get("seed", [])
+        self._names = [expression(text) for text in here.get("names", [])]
+        self._views: dict[str, tuple[Render, frozenset[str]]] = {
+            view: (compiled(template), names_used(template)) for view, template in here.get("views", {}).items()
+        }
+
+    def view(self, name: str) -> tuple[Render, frozenset[str]] | None:
+        """How an item is shown, and the names that this needs; what has no brief form is shown in full."""
+        return self._views.get(name) or self._views.get(DEFAULT)
+
+    def names_of(self, item: Item) -> Iterator[str]:
+        for name in self._names:
+            value = name(item)
+            for each in value if isinstance(value, list) else [value]:
+                if each is not None:
+                    yield str(each)
+
+
+class Entities:
+    """All entities of a site, over the state that keeps their items."""
+
+    def __init__(self, catalog: Catalog, deployment: str, state: State) -> None:
+        self.state = state
+        self.site = ""
+        self.bases = {
+            name: on_deployment(it, deployment).get("base", "") for name, it in catalog.all("product").items()
+        }
+        defined: dict[str, EntityDefinition] = catalog.all("entity")
+        stubs = derived(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
+        self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
+
+    def __iter__(self) -> Iterator[Entity]:
+        return iter(self._all.values())
+
+    def __getitem__(self, name: str) -> Entity:
+        return self._all[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._all
+
+    def find(self, entity: str, name: Any) -> Item | None:
+        """By its id, else by another name."""
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            return None
+        return self.state.get(entity, str(name)) or self.state.named(entity, str(name))
+
+    def create(self, entity: str, members: Mapping[str, Any], scope: Scope) -> Item:
+        """A new item, kept."""
+        kind = self._all[entity]
+        owner = members.get("of")
+        number = self.state.next(f"number of {entity} in {owner}")
+        known: Scope = {**scope, **members, "number": number}
+        item: Item = {**_present(kind.new(known)), **_present(members)}
+        item["id"] = item["id"] if "id" in item else self._id(kind, {**known, **item})
+        self.keep(entity, item)
+        return item
+
+    def _id(self, kind: Entity, scope: Scope) -> str | int:
+        rule = kind.identity
+        if "value" in rule and (given := compiled(rule["value"])(scope)):
+            return str(given)
+        if rule["kind"] == "uuid":
+            return str(uuid.uuid4())
+        if rule["kind"] == "hex":
+            return secrets.token_hex(12)
+        start = rule.get("start", _FIRST)
+        while True:  # an item may have brought an id of its own
+            number = self.state.next(f"id of {kind.name}", start)
+            if self.state.get(kind.name, str(number)) is None:
+                return number if rule["kind"] == "number" else str(number)
+
+    def keep(self, entity: str, item: Item) -> None:
+        self.state.put(entity, item, self._all[entity].names_of(item))
+
+    def patch(self, entity: str, item: Item, members: Mapping[str, Any], cleared: Iterable[str], by: Scope) -> None:
+        """Change an item where it is; what changed of the members with a history is kept."""
+        before = {name: item.get(name) for name in self._all[entity].history}
+        item.update(_present(members))
+        for name in cleared:
+            item.pop(name, None)
+        for name, old in before.items():
+            if old != item.get(name):
+                item.setdefault("history", []).append(
+                    {
+                        "field": name,
+                        "from": old,
+                        "to": item.get(name),
+                        "at": by["now"],
+                        "by": (by["me"] or {}).get("id"),
+                    }
+                )
+        self.keep(entity, item)
+
+    def delete(self, entity: str, id: str) -> None:
+        """With what belongs to it."""
+        for child in self._all[entity].children.values():
+            for item in list(self.state.items(child["entity"], id)):
+                self.delete(child["entity"], item["id"])
+        self.state.delete(entity, id)
+
+    def show(
+        self, entity: str, item: Item, view: str = DEFAULT, also: Mapping[str, Any] | None = None, depth: int = 0
+    ) -> Any:
+        """An item as an answer has it: what it refers to and what belongs to it are shown in turn."""
+        kind = self._all[entity]
+        found = kind.view(view)
+        if found is None or depth > _DEEPEST:
+            return {name: value for name, value in item.items() if name != "of"}
+        render, used = found
+        scope: Scope = {"site": self.site, "base": self.bases[kind.product], **(also or {}), **item, "item": item}
+        for name, target in kind.refs.items():
+            if name in used:
+                scope[name] = self._referred(target, item.get(name), depth)
+        for name, child in kind.children.items():
+            if name in used:
+                items = self.state.items(child["entity"], item["id"])
+                scope[name] = [
+                    self.show(child["entity"], each, child.get("view", BRIEF), None, depth + 1) for each in items
+                ]
+        return render(scope)
+
+    def _referred(self, entity: str, id: Any, depth: int) -> Any:
+        if isinstance(id, list):
+            return [shown for each in id if (shown := self._referred(entity, each, depth)) is not None]
+        item = None if id is None else self.state.get(entity, str(id))
+        return None if item is None else self.show(entity, item, BRIEF, None, depth + 1)
+
+
+def _present(members: Any) -> Item:
+    return {name: value for name, value in (members or {}).items() if value is not None}

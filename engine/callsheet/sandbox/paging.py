@@ -1,0 +1,90 @@
+"""A page of a list, in the way that the operation's own definition says how pages are asked for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from .refusal import RefusedError
+
+if TYPE_CHECKING:
+    from ..language.shape.rest import PaginatorDefinition
+
+_USUAL, _MOST = 50, 5000
+_LEAP = {"offset": "start", "array": "start"}
+
+
+class Window(NamedTuple):
+    """Which items are asked for."""
+
+    start: int
+    size: int
+
+
+def window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int | None) -> Window:
+    """Raises `RefusedError` for what is no number or no token of ours."""
+    size = _number(params, paginator.get("size"), most or _USUAL)
+    sent = params.get(paginator.get("send", ""))
+    kind = paginator["kind"]
+    if kind == "page":
+        start = (max(_number(params, paginator.get("send"), 1), 1) - 1) * size
+    elif kind in _LEAP:
+        start = _number(params, paginator.get("send"), 0)
+    else:
+        start = _position(sent) if sent else 0
+    return Window(start, min(size, most or _MOST))
+
+
+def _number(params: Mapping[str, Any], name: str | None, usual: int) -> int:
+    given = params.get(name) if name else None
+    if given in (None, ""):
+        return usual
+    text = str(given)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise RefusedError(400, f"{name} is not a number: {text}")
+    return int(text)
+
+
+def token(start: int) -> str:
+    """The word that asks for the items from `start` on: nothing that a client could make up by counting."""
+    return base64.urlsafe_b64encode(f"items {start}".encode()).decode().rstrip("=")
+
+
+def _position(text: Any) -> int:
+    try:
+        word, _, number = base64.urlsafe_b64decode(f"{text}==").decode().partition(" ")
+        if word == "items" and number.isdigit():
+            return int(number)
+    except ValueError:
+        pass
+    raise RefusedError(400, "the page token is not valid")
+
+
+def facts(
+    paginator: PaginatorDefinition, asked: Window, items: list[Any], total: int, path: str, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the table that a page stands in may tell of it."""
+    after = asked.start + len(items)
+    is_last = after >= total
+    next_token = None if is_last else token(after)
+    link = None
+    if next_token:
+        kept = {**params, paginator.get("send", "cursor"): next_token if paginator["kind"] == "link" else after}
+        link = (
+            path
+            + "?"
+            + "&".join(f"{quote(str(name))}={quote(str(value))}" for name, value in kept.items() if value is not None)
+        )
+    return {
+        "items": items,
+        "start": asked.start,
+        "size": asked.size,
+        "count": len(items),
+        "total": total,
+        "last": is_last,
+        "next": next_token,
+        "after": None if is_last else after,
+        "link": link,
+    }

@@ -1,0 +1,100 @@
+"""The sandbox as a process of its own: started, asked, stopped. A private file says where it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, NamedTuple
+
+from ..errors import CallsheetError, NetworkError
+from ..files import make_private_directory, read_private, write_atomically
+from ..paths import config_directory
+
+_FILE = "sandbox.json"
+_PATIENCE = 30.0
+_PAUSE = 0.02
+
+
+class Running(NamedTuple):
+    """A sandbox that was started; `token` is what `stop` and `reset` must bring along."""
+
+    address: str
+    deployment: str
+    token: str
+    process: int
+
+
+def where(environ: Mapping[str, str]) -> str:
+    return os.path.join(config_directory(environ), _FILE)
+
+
+def remember(environ: Mapping[str, str], running: Running) -> None:
+    make_private_directory(config_directory(environ))
+    write_atomically(where(environ), json.dumps(running._asdict()).encode())
+
+
+def forget(environ: Mapping[str, str]) -> None:
+    if os.path.exists(where(environ)):
+        os.remove(where(environ))
+
+
+def known(environ: Mapping[str, str]) -> Running | None:
+    """The sandbox that is running; None where none answers."""
+    if not os.path.exists(where(environ)):
+        return None
+    try:
+        running = Running(**json.loads(read_private(where(environ), "the sandbox's file")))
+    except (ValueError, TypeError):
+        return None
+    return running if ask(running, "ping") else None
+
+
+def ask(running: Running, word: str) -> bool:
+    """Whether the sandbox did it."""
+    import httpx
+
+    headers = {"X-Sandbox-Token": running.token}
+    try:
+        with httpx.Client(timeout=5, trust_env=False) as client:
+            return client.post(f"{running.address}/.sandbox/{word}", headers=headers).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def start_detached(words: Sequence[str], environ: Mapping[str, str]) -> Running:
+    """Start the program with these words in the background, and wait until it answers."""
+    forget(environ)
+    detached: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
+    command = [sys.executable, "-m", "callsheet", *words]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
+        )
+        return _answering(process, said, environ)
+
+
+def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str]) -> Running:
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise CallsheetError(_failure(process.returncode, said))
+        if os.path.exists(where(environ)) and (running := known(environ)):
+            process.returncode = 0  # it goes on without us, and is not waited for
+            return running
+        time.sleep(_PAUSE)
+    process.terminate()
+    raise NetworkError(f"the sandbox did not answer within {_PATIENCE:g} seconds")
+
+
+def _failure(code: int, said: IO[bytes]) -> str:
+    said.seek(0)
+    text = said.read().decode("utf-8", "replace").strip()
+    first = text.splitlines()[0].removeprefix("error: ") if text else f"exit code {code}"
+    return f"the sandbox did not start: {first}"

@@ -1,0 +1,63 @@
+"""Templates of answers. Unlike those of requests they keep what is null: an answer says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ..language.compiled_jmespath import compile_fast, is_true
+from ..language.scopes import names_in
+from ..language.template import TemplateError, compile_template, split_template, to_text
+
+Render = Callable[[Mapping[str, Any]], Any]
+
+
+def compiled(template: Any) -> Render:
+    """The template as a function of a scope, made once."""
+    if isinstance(template, str):
+        return _text(template)
+    if isinstance(template, Mapping):
+        parts = {key: compiled(value) for key, value in template.items()}
+        return lambda scope: {key: part(scope) for key, part in parts.items()}
+    if isinstance(template, list):
+        items = [compiled(value) for value in template]
+        return lambda scope: [item(scope) for item in items]
+    return lambda _: template
+
+
+def _text(template: str) -> Render:
+    pieces = list(split_template(template))
+    if len(pieces) == 1 and pieces[0][0]:
+        return expression(pieces[0][1])
+    parts = compile_template(template)
+    return lambda scope: "".join(part if isinstance(part, str) else to_text(part(scope)) for part in parts)
+
+
+@lru_cache(maxsize=4096)
+def expression(text: str) -> Render:
+    """The value of an expression; null where it meets what it is not made for, as the requests of strangers do."""
+    evaluate = compile_fast(text)
+
+    def value(scope: Mapping[str, Any]) -> Any:
+        try:
+            return evaluate(scope)
+        except (TemplateError, TypeError):
+            return None
+
+    return value
+
+
+def holds(text: str, scope: Mapping[str, Any]) -> bool:
+    return is_true(expression(text)(scope))
+
+
+def names_used(template: Any) -> frozenset[str]:
+    return frozenset(names_in(template))
+
+
+def without_null(value: Any) -> Any:
+    """Tables without their members that are null, at every depth."""
+    if isinstance(value, dict):
+        return {key: without_null(item) for key, item in value.items() if item is not None}
+    return [without_null(item) for item in value] if isinstance(value, list) else value

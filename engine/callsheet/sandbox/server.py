@@ -1,0 +1,209 @@
+"""Serving a simulated site over HTTP, on this machine only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+from http import HTTPStatus
+from typing import Any
+
+import httptools
+import msgspec
+
+from .actions import Answer
+from .faults import CUT, PAGE, SLOW, Faults
+from .refusal import RefusedError
+from .site import Incoming, Site
+
+MAX_BODY = 64 * 1024 * 1024
+CONTROL = "/.sandbox/"
+_TOKEN_HEADER = "x-sandbox-token"  # noqa: S105  the name of a header
+_PROXY_PAGE = b"<html><head><title>Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+_SLOW_PIECES, _SLOW_PAUSE = 20, 0.25
+_encode = msgspec.json.Encoder().encode
+
+
+class Server:
+    """The site, what is to go wrong, and the word that `stop` and `reset` must bring along."""
+
+    def __init__(self, site: Site, faults: Faults, token: str) -> None:
+        self.site = site
+        self.faults = faults
+        self.token = token
+        self.stopped = asyncio.Event()
+        self.connections: set[asyncio.Transport] = set()
+        self._server: asyncio.Server | None = None
+
+    async def begin(self, port: int) -> int:
+        """Listen on this machine; the port, where 0 lets the system choose one."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Connection(self), "127.0.0.1", port)
+        chosen: int = self._server.sockets[0].getsockname()[1]
+        return chosen
+
+    async def end(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for transport in list(self.connections):
+            transport.close()
+        await asyncio.sleep(0)
+
+    def control(self, request: Incoming) -> Answer:
+        """What `sandbox stop` and `sandbox reset` ask; nobody else knows the token."""
+        if not hmac.compare_digest(request.headers.get(_TOKEN_HEADER, ""), self.token) or request.method != "POST":
+            return Answer(404)
+        word = request.target.removeprefix(CONTROL)
+        if word == "reset":
+            self.site.reset()
+        elif word == "stop":
+            self.stopped.set()
+        elif word != "ping":
+            return Answer(404)
+        return Answer(200, {"deployment": self.site.deployment, "address": self.site.address})
+
+    def answer(self, request: Incoming) -> Answer:
+        if request.target.startswith(CONTROL):
+            return self.control(request)
+        told = self.faults.limited()
+        if told is not None:
+            product = self.site.routes.product_of(request.target)
+            headers = {"Retry-After": str(told["seconds"]), **self.site.limit_headers(product, told)}
+            return self.site.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
+        return self.site.answer(request)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection; requests are answered in the order in which they come."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.parser = httptools.HttpRequestParser(self)
+        self.waiting: list[tuple[Incoming, bool]] = []
+        self.busy = False
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101  tells the type checker
+        self.transport = transport
+        self.server.connections.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self.server.connections.discard(self.transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._write(Answer(400), keep=False)
+
+    def on_message_begin(self) -> None:
+        self.url = b""
+        self.headers: dict[str, str] = {}
+        self.body: list[bytes] = []
+        self.size = 0
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        if name.lower() == b"expect" and value.lower() == b"100-continue":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self.size += len(body)
+        if self.size <= MAX_BODY:
+            self.body.append(body)
+
+    def on_message_complete(self) -> None:
+        method = self.parser.get_method().decode("latin-1")
+        target = self.url.decode("latin-1")
+        request = Incoming(method, target, self.headers, b"".join(self.body))
+        self.waiting.append((request, self.parser.should_keep_alive()))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self.waiting and not self.busy:
+            request, keep = self.waiting.pop(0)
+            delay = self.server.faults.latency
+            fault = None if request.target.startswith(CONTROL) else self.server.faults.chosen()
+            if not delay and fault is None:
+                self._write(self._answer(request), keep=keep)
+                continue
+            self.busy = True
+            task = asyncio.get_running_loop().create_task(self._later(request, keep, delay, fault))
+            _RUNNING.add(task)
+            task.add_done_callback(_RUNNING.discard)
+
+    def _answer(self, request: Incoming) -> Answer:
+        if self.size > MAX_BODY:
+            return Answer(413)
+        return self.server.answer(request)
+
+    async def _later(self, request: Incoming, keep: bool, delay: float, fault: Any) -> None:
+        await asyncio.sleep(delay)
+        if fault is None:
+            self._write(self._answer(request), keep=keep)
+        elif fault.status is not None:
+            product = self.server.site.routes.product_of(request.target)
+            headers = {"Retry-After": "1"} if fault.status in (429, 503) else {}
+            refusal = RefusedError(
+                fault.status, HTTPStatus(fault.status).phrase if _is_known(fault.status) else "", headers=headers
+            )
+            self._write(self.server.site.refused(refusal, product), keep=keep)
+        elif fault.word == PAGE:
+            self._write(Answer(502, _PROXY_PAGE, (("Content-Type", "text/html"),)), keep=keep)
+        elif fault.word == CUT:
+            data = _message(self._answer(request), keep=keep)
+            self.transport.write(data[: len(data) // 2])
+            self.transport.close()
+        elif fault.word == SLOW:
+            await self._drip(_message(self._answer(request), keep=keep))
+        self.busy = False
+        self._go_on()
+
+    async def _drip(self, data: bytes) -> None:
+        size = max(1, len(data) // _SLOW_PIECES)
+        for start in range(0, len(data), size):
+            self.transport.write(data[start : start + size])
+            await asyncio.sleep(_SLOW_PAUSE)
+
+    def _write(self, answer: Answer, *, keep: bool) -> None:
+        if self.transport.is_closing():
+            return
+        self.transport.write(_message(answer, keep=keep))
+        if not keep:
+            self.transport.close()
+
+
+_RUNNING: set[asyncio.Task[None]] = set()
+
+
+def _message(answer: Answer, *, keep: bool) -> bytes:
+    body, headers = b"", list(answer.headers)
+    if isinstance(answer.body, bytes):
+        body = answer.body
+    elif answer.body is not None:
+        body = _encode(answer.body)
+        headers.append(("Content-Type", "application/json;charset=UTF-8"))
+    if answer.status != 204:
+        headers.append(("Content-Length", str(len(body))))
+    headers.append(("Connection", "keep-alive" if keep else "close"))
+    phrase = HTTPStatus(answer.status).phrase if _is_known(answer.status) else "Unknown"
+    lines = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in headers)
+    return f"HTTP/1.1 {answer.status} {phrase}\r\n{lines}\r\n".encode("latin-1", "replace") + (
+        b"" if answer.status == 204 else body
+    )
+
+
+def _one_line(value: str) -> str:
+    return value.replace("\r", " ").replace("\n", " ")
+
+
+def _is_known(status: int) -> bool:
+    with contextlib.suppress(ValueError):
+        HTTPStatus(status)
+        return True
+    return False

@@ -1,0 +1,150 @@
+"""A simulated site: one request in, one answer out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from .actions import Actions, Answer, Asked
+from .entities import Entities
+from .forms import uploaded
+from .refusal import RefusedError
+from .rendering import compiled, without_null
+from .routes import Match, Routes
+from .seed import seed
+from .state import State
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from .state import Item
+    from .webhooks import Webhooks
+
+_MILLISECONDS = "milliseconds"
+
+
+class Incoming(NamedTuple):
+    """Header names are in lower case; `target` is as it was sent."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Site:
+    """All entities that the definitions describe, on one deployment."""
+
+    def __init__(
+        self, catalog: Catalog, deployment: str, path: str | None = None, webhooks: Webhooks | None = None
+    ) -> None:
+        self.webhooks = webhooks
+        self.state = State(path)
+        self.catalog = catalog
+        self.deployment = deployment
+        self.entities = Entities(catalog, deployment, self.state)
+        self.actions = Actions(catalog, self.entities)
+        self.routes = Routes(catalog, deployment, self.actions.by_operation)
+        self._owner = {entity.product: entity for entity in self.entities}
+        if self.state.meta().get("deployment") != deployment:
+            self.reset()
+
+    @property
+    def address(self) -> str:
+        return self.entities.site
+
+    @address.setter
+    def address(self, value: str) -> None:
+        self.entities.site = value
+
+    def reset(self) -> None:
+        """Everything as it was at the beginning."""
+        with self.state:
+            self.state.clear()
+            seed(self.entities)
+            self.state.set_meta("deployment", self.deployment)
+
+    def close(self) -> None:
+        self.state.close()
+
+    def answer(self, request: Incoming) -> Answer:
+        path, _, query = request.target.partition("?")
+        match = self.routes.find(request.method, path)
+        product = match.definition["product"] if match else self.routes.product_of(path)
+        try:
+            if match is None:
+                raise self._unknown(path)
+            with self.state:
+                answer = self.actions.run(self._asked(request, match, path, query))
+        except RefusedError as refusal:
+            return self.refused(refusal, product)
+        if self.webhooks and answer.event is not None:
+            self.webhooks.send(answer.event)
+        return answer
+
+    def refused(self, refusal: RefusedError, product: str | None) -> Answer:
+        simulation = self.actions.simulation(product)
+        scope = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields or None}
+        body = without_null(compiled(simulation.get("error", {"message": "{message}"}))(scope))
+        return Answer(refusal.status, body, tuple(refusal.headers.items()))
+
+    def limit_headers(self, product: str | None, told: Mapping[str, Any]) -> dict[str, str]:
+        """What the product's 429 says about its limit."""
+        rules = self.actions.simulation(product).get("limited", {})
+        return {name: str(compiled(template)(told)) for name, template in rules.items()}
+
+    def _unknown(self, path: str) -> RefusedError:
+        methods = self.routes.methods(path)
+        if methods:
+            return RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)})
+        return RefusedError(404, f"no operation has the path {path}")
+
+    def _asked(self, request: Incoming, match: Match, path: str, query: str) -> Asked:
+        params: dict[str, Any] = dict(match.values)
+        for name, value in parse_qsl(query, keep_blank_values=True):
+            params[name] = value if name not in params else [*_list(params[name]), value]
+        media = request.headers.get("content-type", "")
+        files, form = uploaded(media, request.body)
+        return Asked(
+            operation=match.operation,
+            definition=match.definition,
+            params=params,
+            body=form if files or form else _json(request.body, media),
+            files=files,
+            me=self._person(request, match.definition["product"]),
+            now=datetime.now().astimezone().isoformat(timespec=_MILLISECONDS),
+            path=path,
+        )
+
+    def _person(self, request: Incoming, product: str) -> Item | None:
+        """Who asks: the one whose name the request carries, else the first person there is."""
+        entity = self.actions.simulation(product).get("me")
+        if entity is None:
+            return None
+        scheme, _, word = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "basic":
+            try:
+                name = base64.b64decode(word).decode().partition(":")[0]
+            except (binascii.Error, ValueError):
+                name = ""
+            if found := self.entities.find(entity, name):
+                return found
+        return next(self.state.items(entity), None)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _json(body: bytes, media: str) -> Any:
+    if not body or ("json" not in media and media):
+        return None
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        raise RefusedError(400, "the body is not valid JSON") from None

@@ -1,0 +1,114 @@
+"""What a simulated site holds: items by entity and id, in memory or in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+Item = dict[str, Any]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS item (
+  entity TEXT NOT NULL, id TEXT NOT NULL, owner TEXT, data BLOB NOT NULL, position INTEGER PRIMARY KEY
+);
+CREATE UNIQUE INDEX IF NOT EXISTS item_id ON item (entity, id);
+CREATE INDEX IF NOT EXISTS item_owner ON item (entity, owner);
+CREATE TABLE IF NOT EXISTS name (entity TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS name_name ON name (entity, name);
+CREATE INDEX IF NOT EXISTS name_id ON name (entity, id);
+CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS file (id TEXT PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+_BATCH = 200
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class State:
+    """Items are plain tables with an `id`; `of` is the id of what one belongs to. One thread at a time."""
+
+    def __init__(self, path: str | None = None) -> None:
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
+        self._connection.executescript(_SCHEMA)
+        self.lock = threading.RLock()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> None:
+        """A request's changes happen together or not at all."""
+        self.lock.acquire()
+        self._connection.execute("BEGIN")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        finally:
+            self.lock.release()
+
+    def put(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
+        """Add an item, or put it in the place of the one with its id."""
+        row = (str(item["of"]) if item.get("of") is not None else None, _encode(item), entity, str(item["id"]))
+        if not self._connection.execute(
+            "UPDATE item SET owner = ?, data = ? WHERE entity = ? AND id = ?", row
+        ).rowcount:
+            self._connection.execute("INSERT INTO item (owner, data, entity, id) VALUES (?, ?, ?, ?)", row)
+        self._connection.execute("DELETE FROM name WHERE entity = ? AND id = ?", (entity, str(item["id"])))
+        rows = [(entity, name.casefold(), str(item["id"])) for name in names]
+        self._connection.executemany("INSERT INTO name (entity, name, id) VALUES (?, ?, ?)", rows)
+
+    def get(self, entity: str, id: str) -> Item | None:
+        sql = "SELECT data FROM item WHERE entity = ? AND id = ?"
+        row = self._connection.execute(sql, (entity, id)).fetchone()
+        return _decode(row[0]) if row else None
+
+    def named(self, entity: str, name: str) -> Item | None:
+        """The item that is called so, in any letters: the oldest one of several."""
+        sql = "SELECT id FROM name WHERE entity = ? AND name = ? ORDER BY rowid LIMIT 1"
+        row = self._connection.execute(sql, (entity, name.casefold())).fetchone()
+        return self.get(entity, row[0]) if row else None
+
+    def delete(self, entity: str, id: str) -> None:
+        for table in ("item", "name"):
+            self._connection.execute(f"DELETE FROM {table} WHERE entity = ? AND id = ?", (entity, id))  # noqa: S608  a name of ours
+
+    def items(self, entity: str, owner: str | None = None) -> Iterator[Item]:
+        """In the order in which they were made, some at a time: what is done between two of them is seen."""
+        position = -1
+        condition = "" if owner is None else " AND owner = ?"
+        sql = f"SELECT position, data FROM item WHERE entity = ?{condition} AND position > ? ORDER BY position LIMIT ?"  # noqa: S608  a condition of ours
+        given = (entity,) if owner is None else (entity, owner)
+        while rows := self._connection.execute(sql, (*given, position, _BATCH)).fetchall():
+            for _, data in rows:
+                yield _decode(data)
+            position = rows[-1][0]
+            if len(rows) < _BATCH:
+                return
+
+    def next(self, counter: str, start: int = 1) -> int:
+        """The next number of a counter."""
+        sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
+        return int(self._connection.execute(sql, (counter, start)).fetchall()[0][0])
+
+    def put_file(self, id: str, content: bytes) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (id, content))
+
+    def file(self, id: str) -> bytes | None:
+        row = self._connection.execute("SELECT content FROM file WHERE id = ?", (id,)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def clear(self) -> None:
+        for table in ("item", "name", "counter", "file", "meta"):
+            self._connection.execute(f"DELETE FROM {table}")  # noqa: S608  a name of ours
+
+    def meta(self) -> Mapping[str, str]:
+        return dict(self._connection.execute("SELECT name, value FROM meta").fetchall())
+
+    def set_meta(self, name: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

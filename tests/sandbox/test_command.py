@@ -1,0 +1,84 @@
+"""`sandbox start|stop|reset` as a person runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from callsheet.cli.main import run
+
+
+class Person:
+    """Runs the program with a home of its own; `out` and `err` are of the last command."""
+
+    def __init__(self, home: Path, cache: Path) -> None:
+        self.environ = {**os.environ, "CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache)}
+        self.out = self.err = ""
+
+    def __call__(self, *words: str) -> int:
+        out, err = io.StringIO(), io.StringIO()
+        code = run("suite", words, environ=self.environ, stdin=io.StringIO(), stdout=out, stderr=err)
+        self.out, self.err = out.getvalue(), err.getvalue()
+        return code
+
+
+@pytest.fixture
+def suite(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Person:
+    return Person(tmp_path / "home", tmp_path_factory.getbasetemp() / "shared-cache")
+
+
+def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) -> None:
+    state = str(tmp_path / "site.sqlite")
+    assert suite("sandbox", "start", "--state", state, "-o", "json") == 0, suite.err
+    try:
+        assert json.loads(suite.out)["base_url"].startswith("http://127.0.0.1:")
+        assert suite("sandbox", "start") == 2
+        assert "runs already" in suite.err
+        words = ("issues", "new", "--project", "DEMO", "--type", "Task", "--summary", "Kept", "-o", "id")
+        assert suite("--site", "sandbox", *words) == 0, suite.err
+        assert suite.out.strip() == "DEMO-11"
+    finally:
+        assert suite("sandbox", "stop") == 0, suite.err
+    assert suite("sandbox", "stop") == 2
+    assert suite("sandbox", "start", "--state", state) == 0, suite.err
+    try:
+        assert suite("--site", "sandbox", "issues", "get", "DEMO-11", "-o", "json") == 0, suite.err
+        assert json.loads(suite.out)["fields"]["summary"] == "Kept"
+        assert suite("sandbox", "reset") == 2
+        assert suite("sandbox", "reset", "--yes") == 0, suite.err
+        assert suite("--site", "sandbox", "issues", "get", "DEMO-11") == 4
+    finally:
+        suite("sandbox", "stop")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--port", "70000"], "--port expects a number from 0 to 65535"),
+        (["--rate-limit", "0"], "--rate-limit expects a number above 0"),
+        (["--fail", "braek"], "did you mean 'break'?"),
+        (["--deployment", "cluod"], "cloud"),
+    ],
+)
+def test_wrong_options_start_nothing(suite: Person, words: list[str], message: str) -> None:
+    assert suite("sandbox", "start", *words) == 2
+    assert message in suite.err
+
+
+def test_a_site_of_that_name_elsewhere_stays(suite: Person, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    text = '[sites.sandbox]\nbase_url = "https://shop.example"\ndeployment = "cloud"\n'
+    (home / "profiles.toml").write_text(text, encoding="utf-8")
+    assert suite("sandbox", "start") == 2
+    assert "https://shop.example" in suite.err
+    assert (home / "profiles.toml").read_text(encoding="utf-8") == text
+
+
+def test_a_dry_run_starts_nothing(suite: Person) -> None:
+    assert suite("sandbox", "start", "--dry-run") == 0
+    assert suite("sandbox", "stop") == 2

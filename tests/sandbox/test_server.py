@@ -1,0 +1,144 @@
+"""A simulated site on a socket: used by the program, and misbehaving where it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from callsheet.errors import UsageError
+from callsheet.sandbox.faults import Faults, fault
+from callsheet.sandbox.server import Server
+from support.simulated import site
+
+TOKEN = "only for tests"
+
+
+@contextlib.contextmanager
+def serving(faults: Faults | None = None, deployment: str = "cloud") -> Iterator[str]:
+    """The address of a site that runs in a thread of its own."""
+    ready, found = threading.Event(), []
+
+    async def serve() -> None:
+        simulated = site(deployment)
+        server = Server(simulated, faults or Faults([]), TOKEN)
+        port = await server.begin(0)
+        simulated.address = f"http://127.0.0.1:{port}"
+        found.append(simulated.address)
+        ready.set()
+        await server.stopped.wait()
+        await server.end()
+        simulated.close()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield found[0]
+    finally:
+        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False)
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_files_are_uploaded_and_come_back_byte_for_byte() -> None:
+    content = bytes(range(256)) * 40 + b"\r\n--x\r\n\r"
+    with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
+        sent = client.post("/rest/api/3/issue/DEMO-2/attachments", files={"file": ("a b.bin", content)})
+        assert sent.status_code == 200
+        (attachment,) = sent.json()
+        assert (attachment["filename"], attachment["size"]) == ("a b.bin", len(content))
+        assert client.get(f"/rest/api/3/attachment/content/{attachment['id']}").content == content
+
+
+def test_pages_follow_one_another() -> None:
+    with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
+        keys: list[str] = []
+        token: str | None = None
+        while True:
+            asked = {
+                "jql": "project = DEMO order by key",
+                "maxResults": "4",
+                **({"nextPageToken": token} if token else {}),
+            }
+            page = client.get("/rest/api/3/search/jql", params=asked).json()
+            keys += [issue["key"] for issue in page["issues"]]
+            token = page.get("nextPageToken")
+            if page["isLast"]:
+                break
+        assert keys == [f"DEMO-{number}" for number in range(1, 11)]
+        assert token is None
+
+
+def test_a_data_center_speaks_its_own_paths_and_names() -> None:
+    with serving(deployment="datacenter") as url, httpx.Client(base_url=url, trust_env=False) as client:
+        me = client.get("/rest/api/2/myself").json()
+        assert (me["name"], me.get("accountId")) == ("robin", None)
+        issue = client.get("/rest/api/2/issue/DEMO-2").json()
+        assert issue["fields"]["description"] == "Guests type their address and pay."
+        assert client.get("/rest/api/3/myself").status_code == 404
+
+
+def test_who_asks_is_who_the_request_says() -> None:
+    with serving() as url, httpx.Client(base_url=url, trust_env=False, auth=("kim@example.org", "x")) as client:
+        assert client.get("/rest/api/3/myself").json()["displayName"] == "Kim Example"
+
+
+def test_only_who_knows_the_token_stops_it() -> None:
+    with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
+        assert client.post("/.sandbox/stop").status_code == 404
+        assert client.post("/.sandbox/stop", headers={"X-Sandbox-Token": "wrong"}).status_code == 404
+        assert client.get("/rest/api/3/myself").status_code == 200
+
+
+def test_a_reset_brings_everything_back() -> None:
+    with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
+        assert client.delete("/rest/api/3/issue/DEMO-1").status_code == 204
+        assert client.post("/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}).status_code == 200
+        assert client.get("/rest/api/3/issue/DEMO-1").status_code == 200
+
+
+@pytest.mark.parametrize("body", [b"{", b'{"a": ' * 5000, b"\xff\xfe", b"[1, 2]", b'"x"', b"null"])
+def test_rubbish_gets_an_answer(body: bytes) -> None:
+    with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
+        told = client.post("/rest/api/3/issue", content=body, headers={"Content-Type": "application/json"})
+        assert told.status_code == 400
+
+
+def test_faults_are_real() -> None:
+    with serving(Faults([fault("503")])) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        told = client.get("/rest/api/3/myself")
+        assert (told.status_code, told.headers["retry-after"]) == (503, "1")
+    with serving(Faults([fault("break")])) as url, pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(f"{url}/rest/api/3/issue/DEMO-2", trust_env=False)
+    with serving(Faults([fault("html")])) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        told = client.get("/rest/api/3/myself")
+        assert (told.status_code, told.headers["content-type"]) == (502, "text/html")
+
+
+def test_more_requests_than_the_limit_get_429() -> None:
+    with serving(Faults([], rate_limit=2)) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        statuses = [client.get("/rest/api/3/myself").status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        told = client.get("/rest/api/3/myself")
+        assert int(told.headers["retry-after"]) > 0
+        assert told.headers["x-ratelimit-remaining"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("99", "expected a status from 400 to 599"),
+        ("503:2", "the rate is a number from 0 to 1"),
+        ("503:x", "the rate is a number"),
+        ("braek", "did you mean 'break'?"),
+    ],
+)
+def test_a_wrong_fault_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        fault(text)
+    assert message in str(caught.value)
