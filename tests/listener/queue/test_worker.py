@@ -220,3 +220,35 @@ def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> Non
         assert worker.free_slots == limit
 
     asyncio.run(play())
+
+
+def test_a_place_that_becomes_free_is_filled_again() -> None:
+    """With all places taken nothing is fetched; the first that is free again is asked for."""
+
+    class Full(Memory):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[int] = []
+
+        async def fetch(self, count: int) -> list[QueuedEvent]:
+            self.asked.append(count)
+            await asyncio.sleep(0.001)
+            return []
+
+    async def work() -> None:
+        queue = Full()
+        worker = worker_of(queue)
+        held = asyncio.Event()
+        for number in range(8):
+            worker._create_task(Lease(number, 1), held.wait())  # type: ignore[arg-type]  # any run
+        await worker.start()
+        await asyncio.sleep(0.01)
+        assert queue.asked == []
+        held.set()
+        await reach(lambda: queue.asked)
+        assert queue.asked[-1] <= 8
+        await reach(lambda: 8 in queue.asked)
+        await worker.shutdown()
+        worker.log.err.close()
+
+    asyncio.run(work())

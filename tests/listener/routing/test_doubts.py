@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from callsheet.listener.handlers import HandlerContext
+from callsheet.listener.handlers.program import Program
+from callsheet.listener.routing.doubts import doubts_of_handlers
 from support.listening import run
 
 DASHES = "put '--' before it"
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs of POSIX")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="programs of POSIX")
+def scripts(folder: Path) -> None:
+    for name, mode in (("there.sh", 0o755), ("text.txt", 0o644)):
+        (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (folder / name).chmod(mode)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -20,8 +32,8 @@ DASHES = "put '--' before it"
         (["cat", "{body.user}.txt", "--", "{body.user}"], DASHES),
         (["cat", "--", "{body.user}"], None),
         (["cat", "--user={body.user}", "user {id}"], None),
-        (["./missing.sh"], "no program './missing.sh'"),
-        (["no-such-program-anywhere"], "no program"),
+        (["./missing.sh"], "there is no program './missing.sh'"),
+        (["no-such-program-anywhere"], "there is no program 'no-such-program-anywhere'"),
         (["./there.sh"], None),
         (["./text.txt"], "cannot be executed"),
     ],
@@ -29,15 +41,28 @@ DASHES = "put '--' before it"
 def test_words_that_could_be_options_and_programs_that_are_not_there(
     words: list[str], said: str | None, tmp_path: Path
 ) -> None:
-    for name, mode in (("there.sh", 0o755), ("text.txt", 0o644)):
-        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
-        (tmp_path / name).chmod(mode)
-    routes = f'[route.r]\ndo = [{{ handler = "exec", run = {words} }}]\n'
+    scripts(tmp_path)
+    context: Any = HandlerContext(str(tmp_path), {"PATH": os.environ["PATH"]}, frozenset(), print, 10.0, lambda *_: 0)
+    quiet, told = SimpleNamespace(doubts=list), Program({"handler": "exec", "run": words}, context)
+    routes = [
+        SimpleNamespace(jobs=[SimpleNamespace(id="a/1", handler=quiet)]),
+        SimpleNamespace(jobs=[SimpleNamespace(id="r/1", handler=quiet), SimpleNamespace(id="r/2", handler=told)]),
+    ]
+    rules: Any = SimpleNamespace(routes=routes)
+    found = doubts_of_handlers(rules)
+    assert len(found) == (said is not None)
+    if said is not None:
+        assert found[0].startswith("handler r/2: run: ")
+        assert said in found[0]
+
+
+@pytest.mark.parametrize("script", ["./there.sh", "./text.txt"])
+def test_the_command_says_them(script: str, tmp_path: Path) -> None:
+    scripts(tmp_path)
+    routes = f'[route.r]\ndo = [{{ handler = "exec", run = ["{script}"] }}]\n'
     (tmp_path / "routes.toml").write_text(routes, encoding="utf-8")
     done = run(tmp_path, "check", "--routes", "routes.toml")
+    is_fine = script == "./there.sh"
     assert done.returncode == 0
-    assert done.stderr.count("warning: ") == (said is not None)
-    if said is not None:
-        assert "handler r/1: run: " in done.stderr
-        assert said in done.stderr
-    assert ("no problems" in done.stdout) is (said is None)
+    assert done.stderr.count("warning: handler r/1: run: ") == (not is_fine)
+    assert ("no problems" in done.stdout) is is_fine

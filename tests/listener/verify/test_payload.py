@@ -120,3 +120,9 @@ def test_numbers_keep_their_digits_as_they_do_elsewhere(
 @pytest.mark.parametrize("text", ["1e400", "1.10", "-0.0", "0.1000000000000000055", "1E5", "12345678901234567890.5"])
 def test_a_number_that_python_writes_otherwise_stays_as_it_was_sent(text: str) -> None:
     assert jsontext.dump(parse_exact(f'{{"a": {text}}}'.encode())) == f'{{"a": {text}}}'
+
+
+def test_what_the_fast_decoder_refuses_is_read_all_the_same() -> None:
+    assert parse_exact(b'{"a": "\\ud800", "b": 1.10}') == {"a": "\ud800", "b": 1.1}
+    with pytest.raises(jsontext.JSONError, match="an integer of more than"):
+        parse_exact(b'{"a": ' + b"9" * 5000 + b"}")

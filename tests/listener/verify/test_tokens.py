@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from callsheet.catalog.catalog import open_catalog
 from callsheet.listener.verify.jws import TokenVerifier
 from callsheet.listener.verify.keys import KeysById, read_keys
+from callsheet.listener.verify.keyset import UnknownKey
 from callsheet.listener.verify.rejection import Rejected, not_genuine
 from callsheet.listener.verify.source import Source
 from support.keysets import encode, jwk, private_key, token
@@ -217,6 +218,28 @@ def test_a_genuine_token_that_is_no_event_is_a_bad_request_with_and_without_a_se
         with pytest.raises(Rejected) as refused:
             source.receive([], b"", token(CLAIMS, "k2", private_key(0)).encode(), 1000)
         assert refused.value.status == 401
+
+
+def test_where_a_token_and_a_signature_may_prove_it_the_key_is_looked_for_before_both_are_refused() -> None:
+    definition: Any = {
+        "path": "/t", "type": "payload.event_type", "jwt": DEFINITION,
+        "hmac": {"header": "X-S", "algorithm": "sha256", "encoding": "hex"},
+    }  # fmt: skip
+
+    def unknown(kid: str | None, algorithm: str) -> Any:
+        raise UnknownKey(kid, algorithm)
+
+    keys: Any = SimpleNamespace(find=unknown)
+    source = Source("t", definition, ["a secret"], keys)
+    with pytest.raises(UnknownKey):
+        source.receive([], b"", token(CLAIMS, "new").encode(), 1000)
+    with pytest.raises(Rejected) as refused:
+        source.receive([], b"", b"no token", 1000)
+    assert refused.value.reason == "signature_missing"
+    assert refused.value.detail == "the body is not a signed token; no X-S header"
+    data = json.dumps(CLAIMS).encode()
+    signed = hmac.digest(b"a secret", data, "sha256").hex().encode()
+    assert source.receive([(b"x-s", signed)], b"", data, 1000).id is None
 
 
 @pytest.mark.parametrize("body", [{}, [], "", 0, False])
