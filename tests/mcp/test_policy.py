@@ -36,7 +36,7 @@ def with_policy(*rules: str) -> Any:
 
 def deleting(toolbox: Toolbox) -> list[tuple[str, dict[str, Any]]]:
     return [
-        ("issues_delete", {"id": "DEMO-1"}),
+        ("issues_delete", {"issue": ["DEMO-1"]}),
         ("issues_comment_delete", {"issue": "DEMO-1", "id": "7"}),
         ("op_call", {"id": "deleteIssue", "param": {"issueIdOrKey": "DEMO-1"}}),
         ("op_call", {"id": "submitBulkDelete", "data": {"selectedIssueIdsOrKeys": ["DEMO-1"]}}),

@@ -69,7 +69,7 @@ def test_tools_are_listed_and_called(make: Make, tracker: Tracker, era: str) -> 
             assert "did you mean 'issue'" in text(wrong)
             for name in ("issues_delete", "auth_login", "nothing"):
                 with pytest.raises(MCPError, match="unknown tool"):
-                    await client.call_tool(name, {"id": "DEMO-1"})
+                    await client.call_tool(name, {"issue": ["DEMO-1"]})
 
     anyio.run(use)
     assert tracker.methods == ["GET"]
@@ -82,23 +82,23 @@ def test_a_person_is_asked_before_something_is_destroyed(make: Make, tracker: Tr
     async def use() -> None:
         async with Client(server(make("issues")), mode=era, elicitation_callback=elicit) as client:
             for _ in range(2):
-                refused = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+                refused = await client.call_tool("issues_delete", {"issue": ["DEMO-1"]})
                 assert refused.is_error
                 assert "did not agree" in text(refused)
             assert tracker.requests == []
-            done = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+            done = await client.call_tool("issues_delete", {"issue": ["DEMO-1"]})
             assert done.structured_content == {"key": "DEMO-1", "done": "deleted"}
 
     anyio.run(use)
     assert tracker.methods == ["DELETE"]
-    assert asked == ['suite: Delete issue DEMO-1?\n\nissues_delete {"id": "DEMO-1"}'] * 3
+    assert asked == ['suite: Delete issue DEMO-1?\n\nissues_delete {"issue": ["DEMO-1"]}'] * 3
 
 
 @era
 def test_a_client_that_cannot_ask_is_refused(make: Make, tracker: Tracker, era: str) -> None:
     async def use() -> None:
         async with Client(server(make("issues")), mode=era) as client:
-            refused = await client.call_tool("issues_delete", {"id": "DEMO-1"})
+            refused = await client.call_tool("issues_delete", {"issue": ["DEMO-1"]})
             assert refused.is_error
             assert "this client cannot ask" in text(refused)
 
@@ -112,12 +112,12 @@ def test_an_answer_for_other_arguments_counts_for_nothing(make: Make, tracker: T
 
     async def use() -> None:
         async with Client(serving, mode="2026-07-28", elicitation_callback=answering(YES, YES, YES)[0]) as client:
-            asked = await client.session.call_tool("issues_delete", {"id": "DEMO-1"}, allow_input_required=True)
+            asked = await client.session.call_tool("issues_delete", {"issue": ["DEMO-1"]}, allow_input_required=True)
             assert asked.request_state
             for state in (asked.request_state, "x.y", asked.request_state[:-6]):
                 refused = await client.session.call_tool(
                     "issues_delete",
-                    {"id": "DEMO-2"},
+                    {"issue": ["DEMO-2"]},
                     input_responses={"confirm": YES},
                     request_state=state,
                     allow_input_required=True,

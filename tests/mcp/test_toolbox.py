@@ -106,10 +106,31 @@ def test_a_write_sends_markdown_as_a_document_and_takes_no_word_for_a_file(make:
     assert "/etc/hostname" in tracker.requests[0].body.decode()
 
 
+def test_a_page_is_edited_as_markdown_and_keeps_what_markdown_cannot_say(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    answer = toolbox.call("pages_get", {"id": "12", "as": "markdown"})
+    text = fits(toolbox, "pages_get", answer)["value"]
+    assert "<!-- callsheet toc" in text
+    done = toolbox.call("pages_edit", {"id": "12", "body": text.replace("Sweep it.", "Sweep it **now**.")})
+    assert fits(toolbox, "pages_edit", done)["version"] == "4"
+    sent = json.loads(tracker.requests[-1].body)["body"]["value"]
+    assert sent == tracker.page.replace("Sweep it.", "Sweep it <strong>now</strong>.")
+
+
+def test_addresses_and_lists_are_taken_as_on_the_command_line(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    assert not toolbox.call("issues_get", {"issue": f"{tracker.url}/browse/DEMO-7"}).is_error
+    assert tracker.requests[-1].path.endswith("/issue/DEMO-7")
+    assert "is not an address of site" in toolbox.call("issues_get", {"issue": "https://evil.example/browse/A-1"}).text
+    call = {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1", "fields": ["a", "b"]}}
+    assert not toolbox.call("op_call", call).is_error
+    assert {"fields=a", "fields=b"} <= set(tracker.requests[-1].query)
+
+
 def test_a_dry_run_sends_nothing_and_shows_no_credential(make: Make, tracker: Tracker) -> None:
     toolbox = make("issues")
     for name in ("issues_comment", "issues_delete"):
-        given = {"issue": "DEMO-1", "body": "x"} if name == "issues_comment" else {"id": "DEMO-1"}
+        given = {"issue": "DEMO-1", "body": "x"} if name == "issues_comment" else {"issue": ["DEMO-1"]}
         answer = toolbox.call(name, {**given, "dry_run": True})
         assert fits(toolbox, name, answer)["dry_run"][0].startswith("curl -X ")
         assert "***" in answer.text
@@ -180,13 +201,13 @@ def test_what_is_not_offered_cannot_be_called(make: Make, tracker: Tracker) -> N
 def test_destroying_needs_consent_to_the_very_question(make: Make, tracker: Tracker) -> None:
     toolbox = make("issues,op")
     with pytest.raises(ConsentNeeded) as asked:
-        toolbox.call("issues_delete", {"id": "DEMO-1"})
+        toolbox.call("issues_delete", {"issue": ["DEMO-1"]})
     with pytest.raises(ConsentNeeded):
-        toolbox.call("issues_delete", {"id": "DEMO-2"}, agreed=frozenset({asked.value.question}))
+        toolbox.call("issues_delete", {"issue": ["DEMO-2"]}, agreed=frozenset({asked.value.question}))
     with pytest.raises(ConsentNeeded):
         toolbox.call("op_call", {"id": "deleteIssue", "param": {"issueIdOrKey": "DEMO-1"}})
     assert tracker.requests == []
-    answer = toolbox.call("issues_delete", {"id": "DEMO-1"}, agreed=frozenset({asked.value.question}))
+    answer = toolbox.call("issues_delete", {"issue": ["DEMO-1"]}, agreed=frozenset({asked.value.question}))
     assert fits(toolbox, "issues_delete", answer) == {"key": "DEMO-1", "done": "deleted"}
     assert tracker.methods == ["DELETE"]
 

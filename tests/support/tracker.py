@@ -44,6 +44,7 @@ class Tracker(Server):
         self.count = 3  # issues of a list
         self.text = "Sweep it **twice**"
         self.delay = 0.0
+        self.page = '<h1>Plan</h1><ac:structured-macro ac:name="toc" /><p>Sweep it.</p>'
 
     @property
     def methods(self) -> list[str]:
@@ -71,6 +72,12 @@ class Tracker(Server):
                 if missing
                 else reply(json=issue(match[1], self.text))
             )
+        if re.fullmatch(r"/wiki/api/v2/pages/\d+", path):
+            sent = json.loads(request.body) if request.method == "PUT" else {}
+            version = {"number": sent.get("version", {}).get("number", 3)}
+            body = {"storage": {"value": self.page, "representation": "storage"}}
+            page = {"id": path.rpartition("/")[2], "title": "Plan", "status": "current"}
+            return reply(json={**page, "version": version, "body": body})
         if path.endswith("/attachment/content/31"):
             return reply(text=f"hello{HIDDEN}")
         if path.endswith("/attachment/content/32"):

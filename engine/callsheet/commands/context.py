@@ -262,6 +262,13 @@ class Context:
         """Whether a word stands for itself, whatever it starts with."""
         return self.literal and not isinstance(word, Typed)
 
+    def is_foreign(self, word: str) -> bool:
+        """Whether a word is not of somebody who acts for the person.
+
+        It then names nothing by an address, mentions nobody, and brings only formatting into rich text.
+        """
+        return self.is_literal(word)
+
     def ask(self, question: str, *, default: str | None = None, hidden: bool = False) -> str:
         """What a person types at the terminal, without echo where it is `hidden`."""
         import click

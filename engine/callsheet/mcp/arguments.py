@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
 from ..integers import whole
-from .schemas import DRY_RUN, FIELDS, Schema, is_json
+from .schemas import DRY_RUN, FIELDS, Schema, is_json, is_table
 
 if TYPE_CHECKING:
     from .tools import Tool
@@ -47,11 +47,27 @@ def checked(tool: Tool, given: dict[str, Any]) -> Arguments:
 
 
 def _of_command(tool: Tool, name: str, value: Any) -> tuple[str, Any]:
-    """By the command's own name for it; a list for a parameter that is one text is that text, with commas."""
+    """By the command's own name for it, as the words that a person would write."""
     param = tool.params.get(name)
     if param is None:
         return name, value
-    return str(param["name"]), ",".join(value) if param.get("split") else value
+    if is_table(param) and isinstance(value, dict):
+        value = [word for key, item in value.items() for word in _words(key, item, joined="assign" in param)]
+    elif param.get("split") and not param.get("multiple"):
+        value = ",".join(item.replace(",", "\\,") for item in value)
+    return str(param["name"]), value
+
+
+def _words(name: str, value: Any, *, joined: bool) -> list[str]:
+    """`NAME=VALUE`, once for each item of a list, or with all of them `joined`."""
+    if value is None:
+        return []
+    items = [_plain(item) for item in value] if isinstance(value, list) else [_plain(value)]
+    return [f"{name}={','.join(items)}"] if joined else [f"{name}={item}" for item in items]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fitted(schema: Schema, value: Any) -> Any:

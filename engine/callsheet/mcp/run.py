@@ -159,6 +159,10 @@ class ToolContext(Context):
             return None
         raise ConsentNeeded(question.text)
 
+    def is_foreign(self, word: str) -> bool:
+        """What an agent writes is written for the person; only files and standard input are nothing to it."""
+        return False
+
     def will_confirm(self, question: str) -> bool:
         return not (self.option("yes") or self.option("dry-run"))
 

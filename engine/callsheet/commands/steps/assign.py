@@ -24,7 +24,7 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
     fields: dict[str, Any] = {}
     for word in words:
         name, is_json, text = _split(word, option)
-        if is_json and lookups.context.is_literal(word):
+        if is_json and lookups.context.is_foreign(word):
             raise UsageError(f"{option}: {name}:= takes JSON, which cannot be set from the outside")
         match = lookups.find(assignment["lookup"], name, scope)
         if is_json:

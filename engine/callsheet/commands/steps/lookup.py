@@ -49,14 +49,14 @@ class Lookups:
     def find(self, id: str, word: str, scope: Mapping[str, Any]) -> Match:
         """Raises `UsageError` naming the candidates when none, or several, match."""
         lookup = self.definition(id)
-        literal = self.context.is_literal(word)
-        word, kind = numbers.Spoken(word) if literal else numbers.spoken(word)
+        foreign = self.context.is_foreign(word)
+        word, kind = numbers.Spoken(word) if foreign else numbers.spoken(word)
         if not word.strip():
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
         if keyword is not None:
             return self._of_keyword(lookup, keyword, word, scope)
-        if is_url(word) and not literal:
+        if is_url(word) and not foreign:
             id = found_in_url(self.context, word, lookup)
             return Match(id, id)
         if kind != "name" and "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):

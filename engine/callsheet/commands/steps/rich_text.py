@@ -41,7 +41,7 @@ def markdown(context: Context, text: str) -> str:
     from ...richtext.rules import Rules
     from ...richtext.tree import Losses
 
-    rules = Rules(context.rich_text, literal=context.is_literal(text))
+    rules = Rules(context.rich_text, literal=context.is_foreign(text))
     read(text, rules, Losses(), beside=getattr(text, "beside", None))
     return text
 
@@ -70,7 +70,7 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
     edit = Editing(source, form, context.rich_text, section)
     if text is None:
         return edit.markdown()
-    literal = context.is_literal(text)
+    literal = context.is_foreign(text)
     if since is None or since == source:
         result = edit.edited(text, literal=literal, beside=beside)
     else:
@@ -117,7 +117,7 @@ def front_matter(text: str) -> dict[str, Any]:
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
     options: Options = {
-        "literal": source == "markdown" and context.is_literal(text),
+        "literal": source == "markdown" and context.is_foreign(text),
         "beside": getattr(text, "beside", None),
     }
     done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)

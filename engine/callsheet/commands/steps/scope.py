@@ -119,7 +119,7 @@ def _resolve(lookups: Lookups, param: Param, name: str, scope: dict[str, Any]) -
 
 def _find_except(lookups: Lookups, lookup: str, word: str, scope: dict[str, Any]) -> Match:
     """A word after `not:` is looked up without it, and has it in front again."""
-    if not word.startswith(EXCEPT) or lookups.context.is_literal(word):
+    if not word.startswith(EXCEPT) or lookups.context.is_foreign(word):
         return lookups.find(lookup, word, scope)
     match = lookups.find(lookup, word.removeprefix(EXCEPT), scope)
     value = match.value if isinstance(match.value, Unknown) else f"{EXCEPT}{'' if match.value is None else match.value}"
