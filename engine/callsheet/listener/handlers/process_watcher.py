@@ -23,7 +23,7 @@ HAS_PIDFD = hasattr(os, "pidfd_open")
 
 
 class ProcessObserver(Protocol):
-    """Who is observer, in the loop's thread."""
+    """Who is told, in the loop's thread; of output also in another one."""
 
     def on_output(self, chunk: bytes) -> None: ...
     def on_output_closed(self) -> None: ...
@@ -32,7 +32,7 @@ class ProcessObserver(Protocol):
 
 class Watcher(Protocol):
     def close(self) -> None:
-        """Nobody wants to stdout more."""
+        """Nobody wants to read more of its output."""
         ...
 
 
