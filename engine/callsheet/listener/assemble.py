@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError
-from .dispatch.claims import Claims, LocalClaims
 from .dispatch.dedup import Deduplicator
+from .dispatch.grants import Grants, LocalGrants
 from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
 from .handlers import HandlerContext, RunCommand
@@ -128,7 +128,7 @@ class Assembly:
             self.metrics.observe_handler,
         )
         dispatcher: Dispatcher
-        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._claims(), runner)
+        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._grants(), runner)
         received = [] if self.options.works else self.sources
         paths = {source.path: source for source in received}
         if len(paths) < len(received):
@@ -136,10 +136,10 @@ class Assembly:
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
 
-    def _claims(self) -> Claims:
+    def _grants(self) -> Grants:
         definition = self.definition
-        local = LocalClaims(Deduplicator(definition["dedup_size"], seconds(definition["dedup_window"])))
-        return local if self.team is None else self.team.claims(local)
+        local = LocalGrants(Deduplicator(definition["dedup_size"], seconds(definition["dedup_window"])))
+        return local if self.team is None else self.team.grants(local)
 
     @property
     def has_queue(self) -> bool:

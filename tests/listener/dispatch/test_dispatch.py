@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.claims import LocalClaims
 from callsheet.listener.dispatch.dedup import Deduplicator
+from callsheet.listener.dispatch.grants import LocalGrants
 from callsheet.listener.dispatch.runner import Runner, RunResult
 from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
 from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, failure
@@ -145,7 +145,7 @@ def test_one_value_keeps_its_order_and_others_do_not_wait() -> None:
 
 
 def dispatcher(remember: int = 10, window: float = 100.0) -> SynchronousDispatcher:
-    return SynchronousDispatcher(LocalClaims(Deduplicator(remember, window)), runner()[0])
+    return SynchronousDispatcher(LocalGrants(Deduplicator(remember, window)), runner()[0])
 
 
 def test_what_was_handled_is_a_duplicate_and_without_jobs_is_handled_at_once() -> None:

@@ -2,7 +2,7 @@
 
 Repetitions of an event may arrive at different processes. What must be known of it (done, under way, which of its
 handlers succeeded already) is in the memory of one process, its owner, which is found from the event's key alone. The
-worker that received an event asks its owner for the claim, runs the event, and tells what became of it. Only events
+worker that received an event asks its owner for the grant, runs the event, and tells what became of it. Only events
 that have handlers are asked for; all else is settled where it arrives.
 """
 
@@ -14,17 +14,17 @@ from collections.abc import Awaitable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
-from ..dispatch.claims import INTERRUPTED, Claim, LocalClaims, verdict_of
+from ..dispatch.grants import INTERRUPTED, Grant, LocalGrants, verdict_of
 from ..dispatch.verdict import Verdict
 from .channel import Unreachable
 
-CLAIM_MESSAGE = "claim"
+ACQUIRE_MESSAGE = "acquire"
 SETTLE_MESSAGE = "settle"
 RETRY_DELAYS = (0.1, 0.4, 1.0)  # a worker that died is there again after about a second
 
 
 class OwnersChannel(Protocol):
-    """The channel, as far as claims need it."""
+    """The channel, as far as grants need it."""
 
     index: int
 
@@ -32,10 +32,10 @@ class OwnersChannel(Protocol):
     def tell(self, index: int, message: dict[str, Any]) -> None: ...
 
 
-class OwnedClaims:
-    """Claims on all events; `local` holds those of the events that this worker owns."""
+class OwnedGrants:
+    """Grants on all events; `local` holds those of the events that this worker owns."""
 
-    def __init__(self, local: LocalClaims, channel: OwnersChannel, count: int) -> None:
+    def __init__(self, local: LocalGrants, channel: OwnersChannel, count: int) -> None:
         self._local = local
         self._channel = channel
         self._count = count
@@ -46,7 +46,7 @@ class OwnedClaims:
 
     @property
     def lends(self) -> bool:
-        """Whether other workers hold claims on events of this one."""
+        """Whether other workers hold grants for events of this one."""
         return bool(self._lent)
 
     def is_done(self, key: str) -> bool:
@@ -55,13 +55,13 @@ class OwnedClaims:
     def mark_done(self, key: str) -> None:
         self._local.mark_done(key)
 
-    async def claim(self, key: str) -> Claim | Verdict:
+    async def acquire(self, key: str) -> Grant | Verdict:
         owner = self.owner(key)
         if owner == self._channel.index:
-            return await self._local.claim(key)
+            return await self._local.acquire(key)
         for delay in (*RETRY_DELAYS, None):
             try:
-                return _decode(*await self._channel.request(owner, {"kind": CLAIM_MESSAGE, "key": key}))
+                return _decode(*await self._channel.request(owner, {"kind": ACQUIRE_MESSAGE, "key": key}))
             except Unreachable as error:
                 if delay is None:
                     return Verdict(503, "saturated", f"worker {owner} cannot be reached: {error}")
@@ -77,15 +77,15 @@ class OwnedClaims:
             self._channel.tell(owner, {"kind": SETTLE_MESSAGE, "key": key, **told})
 
     def lend(self, borrower: object, key: str) -> list[Any] | Awaitable[list[Any]]:
-        """The answer to another worker that asks for a claim. `borrower` is the connection it asks by."""
-        found = self._local.try_claim(key)
-        if isinstance(found, Claim):
+        """The answer to another worker that asks for a grant. `borrower` is the connection it asks by."""
+        found = self._local.try_acquire(key)
+        if isinstance(found, Grant):
             self._lent.setdefault(borrower, set()).add(key)
             return [0, *found.succeeded]
         return _encode(found) if isinstance(found, Verdict) else _encode_later(found)
 
     def give_back(self, borrower: object, key: str, succeeded: Iterable[str], failed: list[Any] | None) -> None:
-        """A claim that ended with its connection was settled by that."""
+        """A grant that ended with its connection was settled by that."""
         keys = self._lent.get(borrower, set())
         if key in keys:
             keys.discard(key)
@@ -94,7 +94,7 @@ class OwnedClaims:
             self._local.settle(key, frozenset(succeeded), None if failed is None else Verdict(*failed))
 
     def on_disconnected(self, borrower: object) -> None:
-        """The worker died, so the events that it ran may be claimed again."""
+        """The worker died, so the events that it ran may be granted again."""
         for key in self._lent.pop(borrower, ()):
             self._local.settle(key, frozenset(), INTERRUPTED)
 
@@ -108,6 +108,6 @@ async def _encode_later(under_way: asyncio.Future[Verdict | None]) -> list[Any]:
     return _encode(await verdict_of(under_way))
 
 
-def _decode(status: int, *rest: str) -> Claim | Verdict:
-    """A status of 0 grants the claim; what follows are the jobs that succeeded."""
-    return Verdict(status, *rest) if status else Claim(frozenset(rest))
+def _decode(status: int, *rest: str) -> Grant | Verdict:
+    """A status of 0 is a grant; what follows are the jobs that succeeded."""
+    return Verdict(status, *rest) if status else Grant(frozenset(rest))

@@ -1,4 +1,4 @@
-"""What one worker has to do with the others: claims on events, and metrics of all."""
+"""What one worker has to do with the others: grants for events, and metrics of all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, Unreachable
-from .ownership import CLAIM_MESSAGE, SETTLE_MESSAGE, OwnedClaims
+from .ownership import ACQUIRE_MESSAGE, SETTLE_MESSAGE, OwnedGrants
 
 if TYPE_CHECKING:
-    from ..dispatch.claims import LocalClaims
+    from ..dispatch.grants import LocalGrants
     from ..telemetry.metrics import Metrics
     from .assignment import Assignment
 
@@ -23,16 +23,16 @@ class Team:
         self.assignment = assignment
         self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
-        self._claims: OwnedClaims | None = None
+        self._grants: OwnedGrants | None = None
 
-    def claims(self, local: LocalClaims) -> OwnedClaims:
-        self._claims = OwnedClaims(local, self.channel, self.assignment.workers)
-        return self._claims
+    def grants(self, local: LocalGrants) -> OwnedGrants:
+        self._grants = OwnedGrants(local, self.channel, self.assignment.workers)
+        return self._grants
 
     @property
     def idle(self) -> bool:
         """Whether no other worker runs an event that this one has to know the end of."""
-        return self._claims is None or not self._claims.lends
+        return self._grants is None or not self._grants.lends
 
     async def start(self) -> None:
         await self.channel.start(self._handle_message, self._on_disconnected)
@@ -41,16 +41,16 @@ class Team:
         kind = message.pop("kind")
         if kind == METRICS_MESSAGE:
             return self._metrics.families()
-        if self._claims is not None and kind == CLAIM_MESSAGE:
-            return self._claims.lend(sender, **message)
-        if self._claims is not None and kind == SETTLE_MESSAGE:
-            self._claims.give_back(sender, **message)
+        if self._grants is not None and kind == ACQUIRE_MESSAGE:
+            return self._grants.lend(sender, **message)
+        if self._grants is not None and kind == SETTLE_MESSAGE:
+            self._grants.give_back(sender, **message)
             return None
         raise ValueError(kind)
 
     def _on_disconnected(self, sender: object) -> None:
-        if self._claims is not None:
-            self._claims.on_disconnected(sender)
+        if self._grants is not None:
+            self._grants.on_disconnected(sender)
 
     async def metrics_page(self, accept: str) -> tuple[bytes, str]:
         """What the whole listener counted, as far as its workers answer now."""

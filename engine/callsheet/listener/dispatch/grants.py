@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .dedup import Deduplicator
 
 
-class Claim(NamedTuple):
+class Grant(NamedTuple):
     """The right to run an event, but not the jobs that succeeded in an earlier run. It ends with `settle`."""
 
     succeeded: AbstractSet[str]
@@ -22,7 +22,7 @@ class Claim(NamedTuple):
 INTERRUPTED = Verdict(500, "failed", "interrupted")
 
 
-class Claims(Protocol):
+class Grants(Protocol):
     """Events go by their keys."""
 
     def is_done(self, key: str) -> bool:
@@ -33,16 +33,16 @@ class Claims(Protocol):
         """Of an event that there is nothing to do with."""
         ...
 
-    async def claim(self, key: str) -> Claim | Verdict:
+    async def acquire(self, key: str) -> Grant | Verdict:
         """The verdict where it need not be run. While another delivery of it is under way, that one's is waited for."""
         ...
 
     def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
-        """What became of a claim: jobs that succeeded now, and why the others did not."""
+        """What became of a grant: jobs that succeeded now, and why the others did not."""
         ...
 
 
-class LocalClaims:
+class LocalGrants:
     """Those of one process."""
 
     def __init__(self, dedup: Deduplicator) -> None:
@@ -54,7 +54,7 @@ class LocalClaims:
     def mark_done(self, key: str) -> None:
         self._dedup.mark_done(key, monotonic())
 
-    def try_claim(self, key: str) -> Claim | Verdict | asyncio.Future[Verdict | None]:
+    def try_acquire(self, key: str) -> Grant | Verdict | asyncio.Future[Verdict | None]:
         """While another delivery of it is under way, the future has its verdict, or nothing where all succeeded.
 
         An event that was under way when it was looked at may be done by now: other work of the loop came in between.
@@ -65,10 +65,10 @@ class LocalClaims:
         if attempt.verdict is not None and not attempt.verdict.done():
             return attempt.verdict
         attempt.verdict = asyncio.get_running_loop().create_future()
-        return Claim(attempt.succeeded)
+        return Grant(attempt.succeeded)
 
-    async def claim(self, key: str) -> Claim | Verdict:
-        found = self.try_claim(key)
+    async def acquire(self, key: str) -> Grant | Verdict:
+        found = self.try_acquire(key)
         return await verdict_of(found) if isinstance(found, asyncio.Future) else found
 
     def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
