@@ -12,7 +12,7 @@ from jmespath import exceptions, functions
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
-from . import queries
+from . import queries, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
 
@@ -108,6 +108,11 @@ class Functions(functions.Functions):
     def _func_picked(self, table: Any, names: Any) -> dict[str, Any]:
         """What a table has under these names, without nulls."""
         return {name: table[name] for name in names or [] if table and table.get(name) is not None}
+
+    @functions.signature(_ANY, _TEXT, _TEXT)
+    def _func_nested(self, items: Any, id: str, parent: str) -> list[Any]:
+        """Items as a tree, each behind what it is below, with an `indent` of two spaces a level."""
+        return list(trees.nested(items or [], id, parent))
 
     @functions.signature({"types": ["array"]})
     def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
