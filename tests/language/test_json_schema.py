@@ -57,7 +57,7 @@ def test_an_overlay_may_say_little_and_remove(validator: Draft202012Validator) -
 
 def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:
     """The rest may stand in another file that is laid under it."""
-    parts: list[Any] = [json_schema()]
+    parts: list[Any] = [{key: part for key, part in json_schema().items() if key != "allOf"}]
     named = 0
     while parts:
         part = parts.pop()
@@ -70,7 +70,7 @@ def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:
 
 
 def test_it_speaks_of_every_kind() -> None:
-    assert set(json_schema()["properties"]) == {*KINDS, "defaults"}
+    assert set(json_schema()["properties"]) == {*KINDS, "defaults", "extend", "language"}
 
 
 def test_where_the_engine_is_named_it_lists_what_there_is() -> None:
@@ -94,6 +94,31 @@ def test_where_the_engine_is_named_it_lists_what_there_is() -> None:
 )
 def test_what_the_check_refuses_an_editor_marks_too(validator: Draft202012Validator, kind: str, table: Any) -> None:
     assert list(validator.iter_errors({kind: {"x": table}}))
+
+
+NEW = {"columns": [{"name": "A", "value": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("file", "is_marked"),
+    [
+        ({"language": 2, "view": {"a": {"id": "id"}}}, True),
+        ({"language": 2, "view": {"a": NEW}}, False),
+        ({"language": 2, "view": {"a": {"like": "b"}}}, False),
+        ({"language": 2, "view": {"a": {"remove": True}}}, False),
+        ({"language": 2, "extend": {"view": {"a": {"id": "id"}}}}, False),
+        ({"language": 2, "extend": {"view": {"a": {"idd": "id"}}}}, True),
+        ({"language": 2, "defaults": {"view": NEW}, "view": {"a": {"id": "id"}}}, False),
+        ({"language": 2, "defaults": {"group": {"help": "x"}}, "view": {"a": {"id": "id"}}}, True),
+        ({"view": {"a": {"id": "id"}}}, False),
+        ({"language": 1, "view": {"a": {"id": "id"}}}, False),
+        ({"language": 3}, True),
+    ],
+)
+def test_a_new_definition_needs_its_keys_where_the_file_tells_it_from_an_overlay(
+    validator: Draft202012Validator, file: Any, is_marked: bool
+) -> None:
+    assert bool(list(validator.iter_errors(file))) == is_marked
 
 
 def test_a_template_for_a_converter_is_none_of_a_schemas_business(validator: Draft202012Validator) -> None:

@@ -44,6 +44,7 @@ class Catalog(Records):
         self._directory = cache_directory(environ)
         self.layers = self._own_layers = self._layers([])
         self._fingerprint = ""
+        self.is_new = False  # it was compiled just now
         self._connection = self._open()
 
     def record(self, kind: str, id: str) -> dict[str, Any] | None:
@@ -54,6 +55,19 @@ class Catalog(Records):
             )
         record: dict[str, Any] | None = json.loads(rows[0][0]) if rows else None
         return record
+
+    def left_out(self) -> list[str]:
+        """What of a person's definitions is not in use, because it needs something that is gone."""
+        return self._told("left out")
+
+    def notes(self) -> list[str]:
+        """What is called differently now in a person's definitions."""
+        return self._told("notes")
+
+    def _told(self, name: str) -> list[str]:
+        rows = self.query("SELECT value FROM meta WHERE name = ?", name)
+        found: list[str] = json.loads(rows[0][0]) if rows else []
+        return found
 
     def canonical(self, kind: str, id: str) -> str:
         """The id that an alias stands for; any other name as it is."""
@@ -168,6 +182,7 @@ class Catalog(Records):
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             with without_collector():
                 compile_catalog(connection, self.layers, self._fingerprint)
+            self.is_new = True
         except BaseException:
             connection.close()
             raise

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import registry
 from ..errors import DefinitionError
-from ..language.check import check
+from ..language.check import problems_in, refuse, stale_among
 from ..language.checks.reach import class_of_command
 from ..language.definition import Definition, Definitions
 from ..language.desugar import complete_commands
@@ -33,9 +33,8 @@ CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 
 def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerprint: str) -> None:
     """Fill an empty database. Raises `DefinitionError` when the definitions are broken."""
-    definitions = load(found)
+    definitions, left_out = sound_definitions(found)
     aliases = qualified_names(definitions)
-    check(definitions, {"operation": aliases}, registry.names())
     for command in _of(definitions, "command"):
         command.table["safety"] = class_of_command(definitions, command, aliases)
     complete_commands(definitions)
@@ -44,6 +43,26 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
         connection.executescript(SCHEMA)
         _write(connection, definitions, aliases)
         connection.execute("INSERT INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
+        connection.execute("INSERT INTO meta VALUES ('left out', ?)", (json.dumps(left_out),))
+        connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
+
+
+def sound_definitions(found: list[Layer]) -> tuple[Definitions, list[str]]:
+    """The definitions that can be used, and what is told of those that need something which is gone.
+
+    Raises `DefinitionError` for anything else that is wrong.
+    """
+    without: set[tuple[str, str, str]] = set()
+    left_out: list[str] = []
+    while True:
+        definitions = load(found, without)
+        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registry.names())
+        stale = [*definitions.stale, *stale_among(problems, definitions, without)]
+        if not stale:
+            refuse(problems, definitions)
+            return definitions, left_out
+        without |= {each[:3] for each in stale}
+        left_out += dict.fromkeys(each.text for each in stale)
 
 
 def _of(definitions: Definitions, kind: str) -> Iterator[Definition]:

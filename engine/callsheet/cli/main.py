@@ -165,11 +165,21 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
             return complete(context, group, variable, asked)
         except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
             return 1
+    _tell_of_definitions(context)
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
     if broken := _definition_error(context):
         raise broken
     return code if isinstance(code, int) else 0
+
+
+def _tell_of_definitions(context: Context) -> None:
+    """What of a person's definitions is left out, each time; what is called differently now, once."""
+    for text in context.catalog.left_out():
+        context.say(f"warning: left out: {text}")
+    if context.catalog.is_new:
+        for text in context.catalog.notes():
+            context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
 
 
 def _check(arguments: list[str]) -> None:

@@ -5,7 +5,7 @@ Raises one `DefinitionError` that names every problem with file, line, key path 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from .checks.operations import operation_problems
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, worded
 from .checks.reach import naming_findings, safety_findings
+from .checks.renames import rename_findings
 from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
@@ -37,8 +38,9 @@ from .checks.tree import (
     program_problems,
     words_by_group,
 )
-from .definition import Definition, Definitions
+from .definition import Definition, Definitions, Stale
 from .locate import Path
+from .renames import gone
 from .shape import COMPLETED, KINDS
 
 
@@ -67,7 +69,31 @@ def problems_in(
             problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
         problems.extend(_removed_problems(definitions))
-    return problems
+    return [_of_what_is_gone(problem, definitions) for problem in problems]
+
+
+def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:
+    """In the words that say what to use instead, where something is missing that there was once."""
+    for kind, id in problem.finding.about:
+        instead = gone(definitions, kind, id)
+        if (kind, id) not in definitions and instead is not None:
+            return problem._replace(finding=problem.finding._replace(text=f"{kind} {id!r} is gone: {instead}"))
+    return problem
+
+
+def stale_among(
+    problems: list[Problem], definitions: Definitions, without: Collection[tuple[str, str, str]] = ()
+) -> list[Stale]:
+    """The definitions of a person's own that need what is gone, or what was left out for that."""
+    left_out = {key[1:] for key in without}
+    found = []
+    for problem in problems:
+        definition, file = problem.definition, problem.definition.files[-1]
+        missing = [key for key in problem.finding.about if key not in definitions]
+        if not file.shipped and any(key in left_out or gone(definitions, *key) is not None for key in missing):
+            id = file.written.get((definition.kind, definition.id), definition.id)
+            found.append(Stale(file.path, definition.kind, id, worded(problem, definitions)))
+    return found
 
 
 def _removed_problems(definitions: Definitions) -> Iterator[Problem]:
@@ -78,9 +104,9 @@ def _removed_problems(definitions: Definitions) -> Iterator[Problem]:
 
 def refuse(problems: list[Problem], definitions: Definitions) -> None:
     """Raise `DefinitionError` with the file and line of each problem, if there is any."""
-    if problems or definitions.idle:
+    if problems or definitions.idle or definitions.stale:
         told = {worded(problem, definitions) for problem in _told_once(problems)}
-        details = sorted({*told, *definitions.idle}, key=_by_line)
+        details = sorted({*told, *definitions.idle, *(each.text for each in definitions.stale)}, key=_by_line)
         count = len(details)
         raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=details)
 
@@ -171,6 +197,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "program": (options, params, program_problems, partial(example_findings, lines=lines)),
         "input": (input_findings,),
         "view": (need_findings,),
+        "renamed": (rename_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (operation_problems, address_problems),
         **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),

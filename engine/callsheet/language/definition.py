@@ -11,10 +11,29 @@ PROGRAM = "program"  # the kind
 
 
 class SourceFile(NamedTuple):
+    """`tables` are by kind and id, whether they define or extend; `extends` are those that extend.
+
+    `language` is the version that the file is written in; `shipped` ones come with the program. `written` has the ids
+    that the file writes for those that have another name now.
+    """
+
     path: str
     layer: int
     depth: int
     tables: dict[str, Any]
+    extends: frozenset[tuple[str, str]] = frozenset()
+    language: int = 1
+    shipped: bool = False
+    written: dict[tuple[str, str], str] = {}  # noqa: RUF012 - made anew for each file that is read
+
+
+class Stale(NamedTuple):
+    """A definition of a person's that is about something which is gone, and what is told of it."""
+
+    path: str
+    kind: str
+    id: str
+    text: str
 
 
 class Definition:
@@ -38,11 +57,13 @@ class Definition:
 class Definitions(dict[tuple[str, str], Definition]):
     """By kind and id. `removed` are those that a later file took away; the last of their files is that one.
 
-    `idle` are removals of what is not there, as an error says them. The first `shipped` layers came with the package.
+    `idle` are removals of what is not there, as an error says them. `stale` are those that are about what is gone, and
+    `notes` tell what is called differently now.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.idle: list[str] = []
-        self.shipped = 0
+        self.stale: list[Stale] = []
+        self.notes: list[str] = []
         self.removed: dict[tuple[str, str], Definition] = {}

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from ..registry import HANDLERS, names, resolve
 from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
+from .source_file import EXTEND, LANGUAGE, NEWEST
 
 HANDLER = "HandlerDefinition"
 NAME = "https://json-schema.org/draft/2020-12/schema"
@@ -17,13 +18,16 @@ NAME = "https://json-schema.org/draft/2020-12/schema"
 def json_schema() -> dict[str, Any]:
     """A schema for a whole definition file.
 
-    Overlays may say less than a whole definition, so nothing is required here; what is missing after all
-    overlays is found by the check.
+    What extends may say less than a whole definition, and so may any table of a file that does not say `language = 2`.
+    In one that does, other tables are new definitions with all that these need; what is missing in the parts of one is
+    found by the check.
     """
     shared: dict[str, Any] = {}
     properties: dict[str, Any] = {}
+    whole: list[dict[str, Any]] = []
     for kind, shape in KINDS.items():
         schema = _with_names(TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}"))
+        whole += _whole(kind, schema)
         shared.update(schema.pop("$defs", {}))
         shared[f"kind.{kind}"] = _removable(schema)
         properties[kind] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/kind.{kind}"}}
@@ -31,8 +35,14 @@ def json_schema() -> dict[str, Any]:
         "$schema": NAME,
         "title": "Callsheet definitions",
         "type": "object",
-        "properties": {**properties, "defaults": _defaults()},
+        "properties": {
+            LANGUAGE: {"enum": list(range(1, NEWEST + 1)), "description": "The version that this file is written in."},
+            **properties,
+            EXTEND: _defaults("What changes definitions that are there."),
+            "defaults": _defaults("Keys that every definition of a kind in this file starts from.", of_one=True),
+        },
         "additionalProperties": False,
+        "allOf": whole,
         "$defs": {name: _together(_partial(schema)) for name, schema in sorted(shared.items())},
     }
 
@@ -73,10 +83,23 @@ def _with_names(schema: Any) -> Any:
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 
-def _defaults() -> dict[str, Any]:
-    tables = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
-    text = "Keys that every definition of a kind in this file starts from."
+def _defaults(text: str, *, of_one: bool = False) -> dict[str, Any]:
+    tables: dict[str, Any] = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
+    if not of_one:
+        tables = {kind: {"type": "object", "additionalProperties": table} for kind, table in tables.items()}
     return {"type": "object", "description": text, "properties": tables, "additionalProperties": False}
+
+
+def _whole(kind: str, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a new definition needs, unless the file's defaults, or what it is like, may give that."""
+    required = schema.get("required")
+    if not required:
+        return []
+    spared = [{"required": [key]} for key in (LIKE, "remove") if key == "remove" or key in schema["properties"]]
+    table = {"anyOf": [{"required": required}, *spared]}
+    with_defaults = {"properties": {"defaults": {"required": [kind]}}, "required": ["defaults"]}
+    newest = {"properties": {LANGUAGE: {"const": NEWEST}}, "required": [LANGUAGE], "not": with_defaults}
+    return [{"if": newest, "then": {"properties": {kind: {"additionalProperties": table}}}}]
 
 
 def _removable(schema: dict[str, Any]) -> dict[str, Any]:

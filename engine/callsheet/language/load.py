@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import DefinitionError, did_you_mean
-from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile
+from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import merge
-from .source_file import place_in, read
+from .renames import gone, present_id, renamed_keys, with_new_keys
+from .source_file import EXTEND, NEWEST, place_in, read
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
 _TAKEN_OVER = ("options", "paging", "id", "text", "synonyms", "aliases", "sections")
 
 
-def load(found: list[Layer]) -> Definitions:
-    """All definitions of a program. Raises `DefinitionError` with one detail per broken file."""
+def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> Definitions:
+    """All definitions of a program. Raises `DefinitionError` with one detail per broken file.
+
+    `without` are tables that are left out, by path of the file, kind and id.
+    """
     definitions = Definitions()
-    definitions.shipped = sum(layer.shipped for layer in found)
     problems: list[str] = []
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):
             try:
-                _overlay(definitions, read(path, number, depth), problems)
+                _overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
             except DefinitionError as error:
                 problems.append(error.message)
     problems += merge_all(definitions)
@@ -51,10 +54,20 @@ def _take_over(definitions: Definitions) -> None:
         del definitions[PROGRAM, id]
 
 
-def _overlay(definitions: Definitions, file: SourceFile, problems: list[str]) -> None:
-    for kind, id, table in _entries(file, problems):
+def _overlay(
+    definitions: Definitions, file: SourceFile, problems: list[str], without: Collection[tuple[str, str, str]]
+) -> None:
+    for kind, written, given in _entries(file, problems):
+        if (file.path, kind, written) in without:
+            continue
+        id, table = _present(definitions, file, kind, written, given)
         known = definitions.get((kind, id))
-        if table.get("remove") is True:
+        if known is None and (instead := gone(definitions, kind, id)) is not None and not file.shipped:
+            text = f'{place_in(file, kind, written)}: {kind} "{id}" is gone: {instead}'
+            definitions.stale.append(Stale(file.path, kind, written, text))
+        elif (fault := _unlike(definitions, file, kind, id)) is not None:
+            problems.append(f'{place_in(file, kind, written)}: {kind} "{id}": {fault}')
+        elif table.get("remove") is True:
             problems += _remove(definitions, Definition(kind, id, {}, file))
         elif known is None:
             definitions[kind, id] = Definition(kind, id, table, file)
@@ -63,6 +76,42 @@ def _overlay(definitions: Definitions, file: SourceFile, problems: list[str]) ->
         else:
             known.laid.append(table)
             known.files.append(file)
+
+
+def _present(
+    definitions: Definitions, file: SourceFile, kind: str, id: str, table: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """What an older file says, in the words of today; each other word is noted."""
+    if file.shipped:
+        return id, table
+    now = present_id(definitions, kind, id)
+    if now != id:
+        definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}" is called "{now}" now')
+        file.tables[kind][now] = table  # where faults of it are looked for
+        file.written[kind, now] = id
+    found = renamed_keys(definitions, kind, table) if file.language < NEWEST else []
+    for path, word in found:
+        at = place_in(file, kind, id, *path)
+        definitions.notes.append(f'{at}: {kind} "{id}": {path[-1]!r} is called {word!r} now')
+    return now, with_new_keys(table, found)
+
+
+def _unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) -> str | None:
+    """Why a table cannot say that it extends a definition, or that it is one."""
+    known = definitions.get((kind, id))
+    is_extending = (kind, file.written.get((kind, id), id)) in file.extends
+    if is_extending and known is None:
+        near = did_you_mean(id, (other for of, other in definitions if of == kind))
+        return f"nothing to extend{near}"
+    if file.shipped or file.language < NEWEST or is_extending or known is None:
+        return None
+    if any(other.path == file.path for other in known.files) or file.tables[kind][id].get("remove") is True:
+        return None
+    return f"it is defined already: write [{EXTEND}.{kind}.{_key(id)}] to change it"
+
+
+def _key(id: str) -> str:
+    return id if id.replace("-", "").replace("_", "").isalnum() and id.isascii() else f'"{id}"'
 
 
 def _remove(definitions: Definitions, removal: Definition) -> list[str]:
@@ -89,7 +138,7 @@ def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, 
             problems.append(f"{place_in(file, kind)}: {kind}: expected tables [{kind}.<id>]")
             continue
         common = defaults.get(kind, {})
-        for id, table in tables.items():
+        for id, table in list(tables.items()):
             if not isinstance(table, dict):
                 problems.append(f"{place_in(file, kind, id)}: {kind}.{id}: expected a table")
             else:

@@ -10,10 +10,12 @@ from ..errors import DefinitionError
 from .definition import SourceFile
 from .locate import Path, line_of
 
+LANGUAGE, EXTEND = "language", "extend"
+NEWEST = 2  # the version of the language that shipped definitions are written in
 DEEPEST = 64  # tables and lists in one another; whatever reads a definition later needs no limit of its own
 
 
-def read(path: str, layer: int = 0, depth: int = 0) -> SourceFile:
+def read(path: str, layer: int = 0, depth: int = 0, *, shipped: bool = False) -> SourceFile:
     """One parsed file; raises `DefinitionError` with the line of a syntax error."""
     text = text_of(path)
     try:
@@ -27,7 +29,29 @@ def read(path: str, layer: int = 0, depth: int = 0) -> SourceFile:
         raise DefinitionError(f"{path}:1: not TOML: {error}") from None
     if deep := _too_deep(tables):
         raise DefinitionError(f"{path}:{line_of(text, deep)}: {'.'.join(map(str, deep[:2]))}: nested too deeply")
-    return SourceFile(path, layer, depth, tables)
+    return _divided(SourceFile(path, layer, depth, tables, shipped=shipped), text)
+
+
+def _divided(file: SourceFile, text: str) -> SourceFile:
+    """With what `extend` holds among the other tables, and the version of the language on its own."""
+    tables = dict(file.tables)
+    language, extending = tables.pop(LANGUAGE, 1), tables.pop(EXTEND, {})
+    if type(language) is not int or not 1 <= language <= NEWEST:
+        newer = type(language) is int and language > NEWEST
+        why = f"it is written for a newer version of the program, which knows {NEWEST}" if newer else "expected 1 or 2"
+        raise DefinitionError(f"{file.path}:{line_of(text, (LANGUAGE,))}: {LANGUAGE} = {language!r}: {why}")
+    if not isinstance(extending, dict) or not all(isinstance(each, dict) for each in extending.values()):
+        raise DefinitionError(
+            f"{file.path}:{line_of(text, (EXTEND,))}: {EXTEND}: expected tables [{EXTEND}.<kind>.<id>]"
+        )
+    for kind, definitions in extending.items():
+        own = tables.get(kind, {})
+        if twice := next((id for id in definitions if isinstance(own, dict) and id in own), None):
+            at = f"{file.path}:{line_of(text, (EXTEND, kind, twice))}"
+            raise DefinitionError(f'{at}: {kind} "{twice}": the same file defines it: change it there')
+        tables[kind] = {**own, **definitions} if isinstance(own, dict) else own
+    extends = frozenset((kind, id) for kind, definitions in extending.items() for id in definitions)
+    return file._replace(tables=tables, extends=extends, language=language, written={})
 
 
 def _last_line(text: str) -> int:
@@ -75,5 +99,11 @@ def _where(message: str) -> tuple[str, str]:
 
 
 def place_in(file: SourceFile, *keys: str | int) -> str:
-    """`path:line` of what a file says at these keys."""
-    return f"{file.path}:{line_of(text_of(file.path), keys)}"
+    """`path:line` of what a file says at these keys; the first two are a kind and an id."""
+    path: Path = keys
+    if len(keys) > 1:
+        key = str(keys[0]), str(keys[1])
+        id = file.written.get(key, key[1])
+        above: Path = (EXTEND,) if (key[0], id) in file.extends else ()
+        path = (*above, key[0], id, *keys[2:])
+    return f"{file.path}:{line_of(text_of(file.path), path)}"

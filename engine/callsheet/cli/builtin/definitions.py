@@ -22,6 +22,8 @@ def check(context: Context, values: dict[str, Any]) -> None:
         found.append(Layer(os.path.abspath(values["path"])))
     definitions = load(found)
     checks.check(definitions, {"operation": qualified_names(definitions)}, names())
+    for text in definitions.notes:
+        context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
     context.streams.out.write(f"{len(definitions)} definitions in {files} files, no problems\n")
 

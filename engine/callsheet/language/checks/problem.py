@@ -55,9 +55,7 @@ def worded(problem: Problem, definitions: Definitions) -> str:
     causes = [(key, cause) for key in about if (cause := _cause(definitions, key)) is not None]
     later = [(key, cause) for key, cause in causes if cause.file.layer > spot.file.layer]
     own = definition.files[-1]
-    if (
-        spot.file.layer < definitions.shipped <= own.layer and not later
-    ):  # what was sound before an overlay of it is not any more
+    if spot.file.shipped and not own.shipped and not later:  # what was sound before an overlay of it is not any more
         return f"{place_in(own, definition.kind, definition.id)}: {said}"
     if later:
         (kind, id), cause = max(later, key=lambda pair: pair[1].file.layer)

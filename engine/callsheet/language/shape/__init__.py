@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, guards, hosts, listener, policy, rest, richtext, sandbox, steps, tools
+from . import access, commands, guards, hosts, listener, policy, renamed, rest, richtext, sandbox, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -43,6 +43,7 @@ KINDS: dict[str, Any] = {
     **richtext.KINDS,
     **sandbox.KINDS,
     **steps.KINDS,
+    **renamed.KINDS,
     **tools.KINDS,
 }
 

@@ -1,0 +1,82 @@
+"""What keys and ids were called in earlier versions, and how older definitions are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .definition import Definitions
+from .locate import Path
+
+KIND = "renamed"
+# Ways down a command that lead to more keys of the same names; a name of a deployment follows the first.
+_ON, _INSIDE = "on", (("step",), ("each", "step"))
+
+
+class Renamed(NamedTuple):
+    """`path` leads to the key as it was written."""
+
+    path: Path
+    now: str
+
+
+def gone(definitions: Definitions, kind: str, id: str) -> str | None:
+    """What to use instead of a definition that there was once."""
+    return _table(definitions, kind, "gone").get(id)
+
+
+def present_id(definitions: Definitions, kind: str, id: str) -> str:
+    """What a built-in definition is called now. One that has the old id comes first."""
+    if (kind, id) in definitions:
+        return id
+    return _table(definitions, kind, "ids").get(id, id)
+
+
+def renamed_keys(definitions: Definitions, kind: str, table: dict[str, Any]) -> list[Renamed]:
+    """The keys of a table that have other names now, the innermost first."""
+    keys = _table(definitions, kind, "keys")
+    return list(_found(keys, table, (), ())) if keys else []
+
+
+def with_new_keys(table: dict[str, Any], found: list[Renamed]) -> dict[str, Any]:
+    """A copy of the table with these keys renamed; each stays in its place."""
+    for path, now in found:
+        table = _changed(table, path, now)
+    return table
+
+
+def _table(definitions: Definitions, kind: str, part: str) -> dict[str, str]:
+    definition = definitions.get((KIND, kind))
+    found = definition.laid[0].get(part) if definition is not None else None
+    return found if isinstance(found, dict) else {}
+
+
+def _found(keys: dict[str, str], value: Any, names: tuple[str, ...], path: Path) -> Iterator[Renamed]:
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _found(keys, item, names, (*path, place))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            here = _without_ways((*names, key))
+            yield from _found(keys, item, here, (*path, key))
+            now = keys.get(".".join(here))
+            if now is not None and now not in value:
+                yield Renamed((*path, key), now)
+
+
+def _without_ways(names: tuple[str, ...]) -> tuple[str, ...]:
+    if names[0] == _ON and len(names) > 2:
+        return _without_ways(names[2:])
+    for way in _INSIDE:
+        if names[: len(way)] == way and len(names) > len(way):
+            return _without_ways(names[len(way) :])
+    return names
+
+
+def _changed(value: Any, path: Path, now: str) -> Any:
+    first, rest = path[0], path[1:]
+    if isinstance(value, list):
+        return [_changed(item, rest, now) if place == first else item for place, item in enumerate(value)]
+    if not rest:
+        return {now if key == first else key: item for key, item in value.items()}
+    return {key: _changed(item, rest, now) if key == first else item for key, item in value.items()}
