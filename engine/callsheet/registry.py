@@ -30,6 +30,7 @@ BUILTINS: dict[str, str] = {
     "definitions path": "callsheet.cli.builtin.definitions:path",
     "definitions schema": "callsheet.cli.builtin.definitions:schema",
     "definitions show": "callsheet.cli.builtin.definitions:show",
+    "definitions upgrade": "callsheet.cli.builtin.definitions:upgrade",
     "doctor": "callsheet.cli.builtin.doctor:doctor",
     "events": "callsheet.cli.builtin.events:events",
     "inbox dead": "callsheet.cli.builtin.inbox:dead",

@@ -27,7 +27,7 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
     for number, layer in enumerate(found):
         for path, depth in files_of(layer):
             try:
-                _overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
+                overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
             except DefinitionError as error:
                 problems.append(error.message)
     problems += merge_all(definitions)
@@ -54,9 +54,10 @@ def _take_over(definitions: Definitions) -> None:
         del definitions[PROGRAM, id]
 
 
-def _overlay(
-    definitions: Definitions, file: SourceFile, problems: list[str], without: Collection[tuple[str, str, str]]
+def overlay(
+    definitions: Definitions, file: SourceFile, problems: list[str], without: Collection[tuple[str, str, str]] = ()
 ) -> None:
+    """Lay a file over what was read before it, and add what is wrong with that to the problems."""
     for kind, written, given in _entries(file, problems):
         if (file.path, kind, written) in without:
             continue

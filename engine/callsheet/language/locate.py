@@ -27,7 +27,7 @@ def line_of(text: str, path: Path) -> int:
     `text` must be valid TOML. Integers in `path` index into arrays.
     """
     best, best_length = 1, 0
-    for found, offset in _keys(text):
+    for found, offset in keys_of(text):
         shared = _shared(found, path)
         if shared == len(found) and shared > best_length:
             best, best_length = text.count("\n", 0, offset) + 1, shared
@@ -77,8 +77,11 @@ def _shared(found: Path, path: Path) -> int:
     return count
 
 
-def _keys(text: str) -> Iterator[tuple[Path, int]]:
-    """Every key of the file with its full path and offset, intermediate tables included."""
+def keys_of(text: str) -> Iterator[tuple[Path, int]]:
+    """Every key of the file with its full path and offset, intermediate tables included.
+
+    All parts of a dotted key, and of a header, have the offset where that begins.
+    """
     table: Path = ()
     counts: dict[Path, int] = {}
     position = _skip(text, 0)
@@ -96,6 +99,20 @@ def _keys(text: str) -> Iterator[tuple[Path, int]]:
             yield from ((table + keys[:length], start) for length in range(1, len(keys) + 1))
             position = yield from _value(text, position + 1, table + keys)
         position = _skip(text, position)
+
+
+def part_of_key(text: str, offset: int, number: int) -> tuple[int, int]:
+    """Where a part of the dotted key or the header that begins at `offset` stands; parts are counted from 0."""
+    position = offset
+    while text[position] == "[":
+        position += 1
+    while True:
+        position = _spaces(text, position)
+        bare = _BARE.match(text, position)
+        end = position + len(_string(text, position) or (bare.group() if bare else ""))
+        if number == 0:
+            return position, end
+        number, position = number - 1, _spaces(text, end) + 1
 
 
 def _header(keys: Path, counts: dict[Path, int], *, double: bool) -> Path:

@@ -1,4 +1,4 @@
-"""`definitions check|show|path|schema`: looking at the language and at what is written in it."""
+"""`definitions check|show|path|upgrade|schema`: looking at the language and at what is written in it."""
 
 from __future__ import annotations
 
@@ -57,6 +57,37 @@ def path(context: Context, values: dict[str, Any]) -> None:
         present = os.path.isdir(layer.directory)
         rows.append({"directory": layer.directory, "files": len(files_of(layer)) if present else None})
     context.output().items(rows)
+
+
+def upgrade(context: Context, values: dict[str, Any]) -> None:
+    """Rewrite a person's files, or those at `path`, in the words of today; a dry run shows what would change."""
+    from difflib import unified_diff
+
+    from ...files import write_atomically
+    from ...language.upgrade import upgrades
+
+    found, wanted = list(context.layers), set[str]()
+    if values.get("path"):
+        layer = Layer(os.path.abspath(values["path"]))
+        wanted = {path for path, _ in files_of(layer)}
+        known = {path for each in found for path, _ in files_of(each)}
+        if not wanted:
+            raise UsageError(f"no definition files at {values['path']}")
+        if wanted.isdisjoint(known):
+            found.append(layer)
+    changed = [each for each in list(upgrades(found, wanted)) if each.before != each.after]
+    for each in changed:
+        if context.option("dry-run"):
+            lines = each.before.splitlines(keepends=True), each.after.splitlines(keepends=True)
+            context.streams.out.writelines(unified_diff(*lines, each.path, each.path))
+        else:
+            with open(each.path, "rb") as file:
+                ends = "\r\n" if b"\r\n" in file.read() else "\n"
+            mode = os.stat(each.path).st_mode & 0o777
+            write_atomically(each.path, each.after.replace("\n", ends).encode(), mode)
+            context.streams.out.write(f"{each.path}: {each.changes} change{'s'[: each.changes > 1]}\n")
+    if not changed:
+        context.note("every file is up to date")
 
 
 def schema(context: Context, values: dict[str, Any]) -> None:

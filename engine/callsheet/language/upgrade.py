@@ -1,0 +1,162 @@
+"""Files of definitions rewritten in the words of today. Only these words change: comments and layout stay."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from ..errors import DefinitionError
+from .definition import DEFAULTS, Definitions, SourceFile
+from .layers import Layer, files_of
+from .load import overlay
+from .locate import Path, keys_of, line_of, part_of_key
+from .renames import present_id, renamed_keys, with_new_keys
+from .source_file import EXTEND, LANGUAGE, NEWEST, read, text_of
+
+
+class Upgrade(NamedTuple):
+    """A file, its text as it is and as it could be; `changes` says how many words are new."""
+
+    path: str
+    before: str
+    after: str
+    changes: int
+
+
+class _Part(NamedTuple):
+    """A part of a key or a header: where it leads, where it stands, and whether it begins a line of the whole file."""
+
+    path: Path
+    start: int
+    end: int
+    is_first: bool
+
+
+Edit = tuple[int, int, str]
+Key = tuple[str, str]
+
+
+def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgrade]:
+    """What could be changed in a person's files, or in those that are `wanted`.
+
+    Raises `DefinitionError` for a file that cannot be read, or that only a person can divide.
+    """
+    definitions = Definitions()
+    for number, layer in enumerate(found):
+        for path, depth in files_of(layer):
+            file = read(path, number, depth, shipped=layer.shipped)
+            if path in wanted or not (wanted or layer.shipped):
+                yield _upgraded(file, definitions)
+            overlay(definitions, file, [])
+
+
+def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
+    text = text_of(file.path)
+    if file.language == NEWEST:
+        return Upgrade(file.path, text, text, 0)
+    parts = list(_parts(text))
+    changing = {
+        (kind, id)
+        for kind, id, _ in _tables(file)
+        if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
+    }
+    edits = [*_words(file, definitions, parts), *_extending(file.path, text, parts, changing)]
+    after = _applied(_applied(text, edits), [_version(text, parts)])  # which stands before all others
+    _check_same(file, definitions, after)
+    return Upgrade(file.path, text, after, len(edits) + 1)
+
+
+def _tables(file: SourceFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for kind, tables in file.tables.items():
+        if kind != DEFAULTS and isinstance(tables, dict):
+            yield from ((kind, id, table) for id, table in tables.items() if isinstance(table, dict))
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    last, number, table = -1, 0, False
+    for path, offset in keys_of(text):
+        if isinstance(path[-1], int):
+            continue
+        if offset != last:
+            last, number, table = offset, 0, len(path) == 1
+        yield _Part(path, *part_of_key(text, offset, number), is_first=table and number == 0)
+        number += 1
+
+
+def _words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> Iterator[Edit]:
+    """Names of keys and ids that are others now."""
+    names: dict[Path, str] = {}
+    for kind, id, table in _tables(file):
+        above: Path = (EXTEND, kind, id) if (kind, id) in file.extends else (kind, id)
+        names |= {(*above, *path): now for path, now in renamed_keys(definitions, kind, table)}
+        now = present_id(definitions, kind, id)
+        if now != id:
+            names[above] = now
+    defaults = file.tables.get(DEFAULTS, {})
+    for kind, table in defaults.items() if isinstance(defaults, dict) else ():
+        names |= {(DEFAULTS, kind, *path): now for path, now in renamed_keys(definitions, kind, table)}
+    for part in parts:
+        if part.path in names:
+            yield part.start, part.end, _quoted(names[part.path])
+
+
+def _quoted(key: str) -> str:
+    return key if key.isascii() and key.replace("-", "").replace("_", "").isalnum() else f'"{key}"'
+
+
+def _extending(path: str, text: str, parts: list[_Part], changing: set[Key]) -> Iterator[Edit]:
+    """`extend.` before each table, and each key of the whole file, that is about a definition which is there."""
+    for place, part in enumerate(parts):
+        if not part.is_first or part.path[0] in (EXTEND, DEFAULTS, LANGUAGE):
+            continue
+        ids = _ids_below(parts, place)
+        if ids and ids <= changing:
+            yield part.start, part.start, f"{EXTEND}."
+        elif ids & changing:
+            at = f"{path}:{text.count(chr(10), 0, part.start) + 1}"
+            text = f"[{part.path[0]}] holds new definitions and changes of others: give each a table of its own"
+            raise DefinitionError(f"{at}: {text}")
+
+
+def _ids_below(parts: list[_Part], place: int) -> set[Key]:
+    """The definitions that a header, or a key of the whole file, is about."""
+    kind = str(parts[place].path[0])
+    found: set[Key] = set()
+    for part in parts[place + 1 :]:
+        if part.is_first:
+            break
+        if len(part.path) > 1 and part.path[0] == kind:
+            found.add((kind, str(part.path[1])))
+    return found
+
+
+def _version(text: str, parts: list[_Part]) -> Edit:
+    """`language = 2` before everything, behind the comment that a file begins with."""
+    said = next((part for part in parts if part.path == (LANGUAGE,)), None)
+    if said is not None:
+        value = text.index("1", said.end)
+        return value, value + 1, str(NEWEST)
+    first = text.rfind("\n", 0, parts[0].start) + 1 if parts else len(text)
+    above = text[:first].splitlines(keepends=True)
+    own = next((place for place, line in reversed(list(enumerate(above))) if not line.startswith("#")), -1) + 1
+    start = first if own == 0 else len("".join(above[:own]))
+    return start, start, f"{LANGUAGE} = {NEWEST}\n\n"
+
+
+def _applied(text: str, edits: list[Edit]) -> str:
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
+    """Raise `DefinitionError` where the new text does not say the same in other words."""
+    said = tomllib.loads(after)
+    extended = said.get(EXTEND, {})
+    for kind, id, table in _tables(file):
+        now = present_id(definitions, kind, id)
+        new = extended.get(kind, {}).get(now, said.get(kind, {}).get(now))
+        if new != with_new_keys(table, renamed_keys(definitions, kind, table)):
+            line = line_of(text_of(file.path), (kind, id))
+            raise DefinitionError(f'{file.path}:{line}: {kind} "{id}": it cannot be rewritten: change it by hand')
