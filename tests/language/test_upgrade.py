@@ -164,7 +164,7 @@ def test_the_command_rewrites_the_files_of_a_person(tmp_path: Path) -> None:
     path = directory / "mine.toml"
     path.write_bytes(b"# mine\r\n[command.version]\r\nmends = true # so\r\n")
     environ = {"CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(tmp_path / "cache")}
-    shown = run_program("shop", ["definitions", "upgrade", "--dry-run"], environ)
+    shown = run_program("shop", ["definitions", "upgrade", "--diff"], environ)
     assert "+[extend.command.version]" in shown.stdout.decode()
     assert path.read_bytes().endswith(b"mends = true # so\r\n")
     done = run_program("shop", ["definitions", "upgrade"], environ)

@@ -60,7 +60,7 @@ def path(context: Context, values: dict[str, Any]) -> None:
 
 
 def upgrade(context: Context, values: dict[str, Any]) -> None:
-    """Rewrite a person's files, or those at `path`, in the words of today; a dry run shows what would change."""
+    """Rewrite a person's files, or those at `path`, in the words of today, or show what would change."""
     from difflib import unified_diff
 
     from ...files import write_atomically
@@ -77,7 +77,7 @@ def upgrade(context: Context, values: dict[str, Any]) -> None:
             found.append(layer)
     changed = [each for each in list(upgrades(found, wanted)) if each.before != each.after]
     for each in changed:
-        if context.option("dry-run"):
+        if values["diff"] or context.option("dry-run"):
             lines = each.before.splitlines(keepends=True), each.after.splitlines(keepends=True)
             context.streams.out.writelines(unified_diff(*lines, each.path, each.path))
         else:
