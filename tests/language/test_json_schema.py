@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
 
 from callsheet import registry
 from callsheet.language.json_schema import json_schema
@@ -124,3 +125,11 @@ def test_a_new_definition_needs_its_keys_where_the_file_tells_it_from_an_overlay
 def test_a_template_for_a_converter_is_none_of_a_schemas_business(validator: Draft202012Validator) -> None:
     table = {"params": [{"name": "note", "convert": "{from}"}]}
     assert list(validator.iter_errors({"command": {"x": table}})) == []
+
+
+def test_no_two_shapes_have_one_name() -> None:
+    """All shapes stand side by side in the schema, by their names."""
+    seen: dict[str, Any] = {}
+    for kind, shape in KINDS.items():
+        for name, part in TypeAdapter(shape).json_schema().get("$defs", {}).items():
+            assert seen.setdefault(name, part) == part, (kind, name)

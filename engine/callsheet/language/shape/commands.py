@@ -12,7 +12,7 @@ from .rules import Rule, Rules
 from .steps import Action, Code, StepDefinition
 
 
-class Refusal(Shape, total=False):
+class InputRule(Shape, total=False):
     """What is refused before anything is sent."""
 
     when: Required[Annotated[Expression, Field(description="True of values that are refused.")]]
@@ -70,7 +70,7 @@ class InputDefinition(Shape, total=False):
     overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
     refuse: Annotated[
-        list[Refusal],
+        list[InputRule],
         Field(description="Rules that go with it; they see the values of the command as they were given."),
     ]
 
