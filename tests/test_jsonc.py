@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from callsheet.jsonc import JsoncError, parse, with_member, without_member
@@ -83,6 +83,7 @@ def comments(text: str) -> list[str]:
     return COMMENT.findall(text)
 
 
+@settings(max_examples=50)
 @given(OBJECTS.flatmap(lambda data: st.tuples(st.just(data), written(data))), st.sampled_from(["", "\ufeff"]))
 def test_a_set_and_a_removal_change_one_member_and_lose_no_comment(drawn: tuple[Any, str], mark: str) -> None:
     data, text = drawn[0], mark + drawn[1]

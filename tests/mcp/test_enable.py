@@ -150,6 +150,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) ->
         (["stream", "--port", "99999"], "--port expects a number from 0 to 65535, not 99999"),
         (["stream", "--token-file", "/no/such/file"], "cannot read the token file"),
         (["tools", "--write", "issues.gte"], "did you mean 'issues.get'?"),
+        (["start", "--site", "nowhere"], "nowhere"),
     ],
 )
 def test_a_server_that_cannot_be_as_it_is_wanted_does_not_start(shell: Shell, words: list[str], said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
@@ -12,7 +13,10 @@ from callsheet.errors import UsageError
 from callsheet.language.safety import CHANGES
 from callsheet.mcp.selection import ALL, Selection
 from callsheet.mcp.tools import Tool
+from support.places import ROOT
 
+ENGINE = ROOT / "engine" / "callsheet"
+LIBRARY = ("mcp", "mcp_types")
 # A token of the common tokenizers is 3.9 bytes of these schemas; benchmarks/agents.py counts exactly.
 MOST_BYTES = 8000 * 3.6
 OBVIOUS = {"text", "label", "fix_version", "summary", "priority", "component", "title", "description"}
@@ -136,3 +140,22 @@ def test_what_is_not_there_is_refused(selection: Selection, tools: str, said: st
 def test_every_command_that_is_offered_belongs_to_a_group_or_a_set(selection: Selection) -> None:
     grouped = {command for commands in selection.sets.values() for command in commands}
     assert set(selection.commands) - grouped == set()
+
+
+def test_what_a_deployment_does_not_have_is_not_offered_there(base: Context, selection: Selection) -> None:
+    there = Selection(base.catalog, "datacenter").commands
+    assert "whiteboards get" in selection.commands
+    assert "whiteboards get" not in there
+    assert "issues get" in there
+
+
+def test_only_the_server_imports_the_library() -> None:
+    """So no other command pays for it, and each works without it."""
+    importing = {
+        path.relative_to(ENGINE).as_posix()
+        for path in ENGINE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(alias.name.split(".")[0] in LIBRARY for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in LIBRARY)
+    }
+    assert importing == {"mcp/serve.py", "mcp/server.py"}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,6 +25,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from support.tracker import Tracker
 
 Make = Callable[..., Toolbox]
+INSPECTOR = os.environ.get("CALLSHEET_INSPECTOR", "")
 ERAS = ["legacy", "2026-07-28"]
 
 era = pytest.mark.parametrize("era", ERAS)
@@ -243,3 +247,15 @@ def test_without_the_library_the_command_to_install_it_is_told(environ: dict[str
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "pip install 'callsheet[mcp]'" in done.stderr
+
+
+@pytest.mark.skipif(not INSPECTOR or not shutil.which("node"), reason="CALLSHEET_INSPECTOR names no inspector")
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_the_inspector_has_nothing_to_complain_of(environ: dict[str, str], protocol: str) -> None:
+    """`npm install @modelcontextprotocol/inspector`; CALLSHEET_INSPECTOR is its clients/launcher/build/index.js."""
+    variables = [word for name, value in environ.items() for word in ("-e", f"{name}={value}") if "TOKEN" not in name]
+    asked = ["--method", "tools/list", "--format", "json", "--strict", "--protocol-era", protocol]
+    command = ["node", INSPECTOR, "--cli", *variables, *COMMAND, "start", "--tools", "all", *asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["result"]["tools"]) > 130

@@ -17,11 +17,14 @@ ALL = "all"
 class Selection:
     """The sets, groups and commands that one can choose from."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, deployment: str | None = None) -> None:
+        """Commands that do not exist on the deployment, where it is known, are left out."""
         self._catalog = catalog
         self.tools = Tools(catalog)
         self.commands = {
-            id: definition["safety"] for id, definition in catalog.all("command").items() if can_be_offered(definition)
+            id: definition["safety"]
+            for id, definition in catalog.all("command").items()
+            if can_be_offered(definition) and "unavailable" not in definition.get("on", {}).get(deployment or "", {})
         }
         self._sets = catalog.all("toolset")
         self._groups = catalog.ids("group")

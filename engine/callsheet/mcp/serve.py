@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import CallsheetError, UsageError
 from ..policy.policy import read_only
 from .selection import Selection
 from .toolbox import Toolbox
@@ -27,12 +27,23 @@ def toolbox_of(context: Context, values: dict[str, Any]) -> Toolbox:
     reads = bool(values["read-only"])
     if reads:  # whatever a tool comes to do
         context.restrictions = (*context.restrictions, read_only("this server", "--read-only"))
-    tools = Selection(context.catalog).chosen(values["tools"], read_only=reads, write=values["write"])
+    selection = Selection(context.catalog, deployment_of(context))
+    tools = selection.chosen(values["tools"], read_only=reads, write=values["write"])
     return Toolbox(context, tools, budget=budget)
+
+
+def deployment_of(context: Context) -> str | None:
+    """That of the site, or None where no site can be used yet: what is missing is told when a tool is called."""
+    try:
+        return context.site().deployment
+    except CallsheetError:
+        return None
 
 
 def server_of(toolbox: Toolbox) -> Any:
     """Raises `UsageError` where the library is not installed."""
+    if toolbox.base.option("site"):  # one that does not exist is told now, not when the first tool is called
+        toolbox.base.site()
     gc.disable()  # the library makes many objects, and all of them stay
     try:
         from .resources import Resources
