@@ -47,7 +47,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 
 
-class Gate:
+class SafeStream:
     """A text stream in front of another; there is no way to its bytes."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -70,7 +70,7 @@ class Gate:
         return getattr(self.stream, name)
 
 
-class _Drawing(Gate):
+class _Drawing(SafeStream):
     def write(self, text: str) -> int:
         self.stream.write(_but(_DRAWING, text))
         return len(text)
@@ -78,9 +78,9 @@ class _Drawing(Gate):
 
 def guarded(stream: TextIO, *, always: bool = False) -> TextIO:
     r"""The gate to a stream that is a terminal, to any stream with `always`; else the stream itself."""
-    if isinstance(stream, Gate) or not (always or is_terminal(stream)):
+    if isinstance(stream, SafeStream) or not (always or is_terminal(stream)):
         return stream
-    return cast("TextIO", Gate(stream))
+    return cast("TextIO", SafeStream(stream))
 
 
 def drawing(stream: TextIO) -> TextIO:
@@ -89,7 +89,7 @@ def drawing(stream: TextIO) -> TextIO:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    return stream.stream if isinstance(stream, Gate) else stream
+    return stream.stream if isinstance(stream, SafeStream) else stream
 
 
 def is_terminal(stream: TextIO | None) -> bool:

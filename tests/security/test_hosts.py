@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from callsheet.client.http.client import Client
 from callsheet.client.http.connect import Connections
-from callsheet.client.http.retry import Policy
+from callsheet.client.http.retry import RetryPolicy
 from callsheet.client.pagination.next_link import next_request
 from callsheet.client.request.arguments import header_text
 from callsheet.client.request.build import Builder
@@ -131,7 +131,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 def client_of(root: str) -> Client:
-    return Client(FakeSite(root), None, environ={}, policy=Policy(retries=0))
+    return Client(FakeSite(root), None, environ={}, policy=RetryPolicy(retries=0))
 
 
 def attempt(client: Client, make: Any) -> bool:
@@ -209,7 +209,7 @@ def test_no_definition_chooses_the_host(bad: str, wire: Recorder) -> None:
     site = FakeSite("https://site.example")
     text = DEFINITIONS.format(base=repr(bad), http=repr(f"GET {bad}"))
     definitions: Any = Definitions(text)
-    with Client(site, definitions, environ={}, policy=Policy(retries=0)) as client:
+    with Client(site, definitions, environ={}, policy=RetryPolicy(retries=0)) as client:
         for operation in ("getItem", "getOther"):
             attempt(client, lambda operation=operation: Builder(definitions, site, "suite").build(operation, {}))
     assert {(each.url.scheme, each.url.host, each.url.port) for each in wire.sent} <= {("https", "site.example", None)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.main import run, run_literally
-from callsheet.client.gate import Question
+from callsheet.client.gate import ApprovalRequest
 from callsheet.client.http.client import Client
 from callsheet.client.request.build import Builder
 from callsheet.errors import NotAllowed
@@ -186,7 +186,7 @@ def test_a_redirect_is_judged_where_it_leads(home: Path) -> None:
 
 
 def test_each_try_is_judged() -> None:
-    asked: list[Question] = []
+    asked: list[ApprovalRequest] = []
     with shop([exchange("PUT", "/items/1", reply(503)), exchange("PUT", "/items/1", reply(json={}))]) as here:
         here.client.gate.policy = Policy([Source("here", class_rules({"write": "ask"}))])
         here.client.gate._ask = lambda question: not asked.append(question)

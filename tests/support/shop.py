@@ -9,7 +9,7 @@ from typing import Any
 
 from callsheet.client.http.client import Client
 from callsheet.client.http.reply import Reply
-from callsheet.client.http.retry import Policy
+from callsheet.client.http.retry import RetryPolicy
 from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError
 
@@ -130,7 +130,7 @@ def shop(
     notes: list[str] = []
     with serve(exchanges, verify=verify, context=context, trusted=True) as server:
         here = kind(**{"root": server.url, **site})
-        policy = Policy(chance=lambda _low, _high: 1.0)
+        policy = RetryPolicy(chance=lambda _low, _high: 1.0)
         client = Client(
             here,
             definitions,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .request.call import Call
 
 
-class Question(NamedTuple):
+class ApprovalRequest(NamedTuple):
     """What a person is asked before a request is sent, and all that is known of it."""
 
     text: str
@@ -31,10 +31,10 @@ class Question(NamedTuple):
 
 
 # True where a person agreed, False where one did not; None where there is nobody to ask.
-Ask = Callable[[Question], bool | None]
+Ask = Callable[[ApprovalRequest], bool | None]
 
 
-def nobody(_question: Question) -> None:
+def nobody(_question: ApprovalRequest) -> None:
     """Where nobody can be asked."""
 
 
@@ -105,7 +105,7 @@ class Gate:
                 return
             what = f"{request.method} {request.path}"
             text = f"{what}?" if request.name == what else f"{request.name}: {what}?"
-            answer = self._ask(Question(f"{text} ({verdict})", request, facts, verdict))
+            answer = self._ask(ApprovalRequest(f"{text} ({verdict})", request, facts, verdict))
             if answer is None:
                 raise unasked(request.name, verdict)
             if not answer:

@@ -14,7 +14,7 @@ from ..language.layers import Layer
 from ..terminal import escape_line, guarded
 
 if TYPE_CHECKING:
-    from ..client.gate import Ask, Question
+    from ..client.gate import ApprovalRequest, Ask
     from ..client.http.client import Client
     from ..client.request.model import Request
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
@@ -245,7 +245,7 @@ class Context:
     def _agreed(self) -> bool:
         return self.streams.input.readline().strip().lower() in ("y", "yes")
 
-    def _ask_at_terminal(self, question: Question) -> bool | None:
+    def _ask_at_terminal(self, question: ApprovalRequest) -> bool | None:
         """`--yes` is no answer here: a policy asks a person, and who runs the program is perhaps none.
 
         Who was asked before this by the command itself, and agreed, is not asked again.

@@ -15,7 +15,7 @@ from .collect import Collected
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..client.gate import Question
+    from ..client.gate import ApprovalRequest
     from ..client.http.client import Client
     from ..client.request.model import Request
     from ..language.shape.commands import ViewDefinition
@@ -148,7 +148,7 @@ class ToolContext(Context):
         self._watch.on_request(request)
         self._changes += request.safety in CHANGES
 
-    def _ask_through_client(self, question: Question) -> bool | None:
+    def _ask_through_client(self, question: ApprovalRequest) -> bool | None:
         """Who agreed to this very call, and saw its arguments, agreed to all that it sends.
 
         The call starts over when a person has answered, so nobody can be asked when something was sent already.

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from callsheet.client.http.retry import Policy, retry_after
+from callsheet.client.http.retry import RetryPolicy, retry_after
 from support.server import Scripted, exchange, reply
 from support.shop import DEFINITIONS, shop
 
@@ -138,9 +138,9 @@ def test_retry_after_reads_seconds_and_dates() -> None:
 
 
 def test_delays_double_up_to_a_cap_within_the_jitter() -> None:
-    policy = Policy(chance=lambda low, high: high)
+    policy = RetryPolicy(chance=lambda low, high: high)
     assert [policy.delay(attempt, None) for attempt in range(1, 6)] == pytest.approx([2.6, 5.2, 10.4, 20.8, 39.0])
-    assert 0.7 * 2 <= Policy().delay(1, None) <= 1.3 * 2
+    assert 0.7 * 2 <= RetryPolicy().delay(1, None) <= 1.3 * 2
     assert policy.delay(1, 0.0) == 1.0
 
 

@@ -14,8 +14,7 @@ import httpx
 from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
-from ...policy.policy import Policy as Rules
-from ...policy.policy import Source
+from ...policy.policy import Policy, Source
 from ...urls import origin
 from ..gate import Ask, Gate, nobody
 from ..request.media import is_json
@@ -26,7 +25,7 @@ from .quota import RateLimiter, read_quota
 from .redact import Redactor
 from .redirect import Sent
 from .reply import Reply
-from .retry import Policy
+from .retry import RetryPolicy
 from .sender import Sender
 from .watch import VerboseLog
 
@@ -60,7 +59,7 @@ class Client:
         catalog: Catalog | None,
         *,
         environ: Mapping[str, str] = os.environ,
-        policy: Policy | None = None,
+        policy: RetryPolicy | None = None,
         ask: Ask = nobody,
         log: Callable[[str], None] | None = None,
         note: Callable[[str], None] = _ignore,
@@ -72,7 +71,7 @@ class Client:
         shared: Client | None = None,
     ) -> None:
         self.site = site
-        rules = Rules((*site.policy, *restrictions))
+        rules = Policy((*site.policy, *restrictions))
         self.gate = Gate(rules, catalog, site=site.name, addresses=site.addresses, ask=ask)
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
@@ -90,7 +89,7 @@ class Client:
             _message_builder(site),
             self.connections,
             self.limiter,
-            policy or Policy(),
+            policy or RetryPolicy(),
             self.gate,
             VerboseLog(self.redactor, log and self._until_closed(log), self._until_closed(note), clock),
             redactor=self.redactor,

@@ -27,7 +27,7 @@ CA_FILES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 SHOW_CERTIFICATE = "callsheet.own"
 
 
-class Route(NamedTuple):
+class PoolKey(NamedTuple):
     """How a message leaves; each way has connections of its own. `certificate` shows the site's."""
 
     secure: bool
@@ -42,7 +42,7 @@ class Connections(httpx.BaseTransport):
         self._site = site
         self._environ = environ
         self._lock = threading.Lock()
-        self._pools: dict[Route, Pool] = {}
+        self._pools: dict[PoolKey, Pool] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -57,13 +57,13 @@ class Connections(httpx.BaseTransport):
     def _pool(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
         secure = url.scheme == "https"
         certificate = secure and show_certificate and self._site.client_cert is not None
-        route = Route(secure, proxy_for(url, self._site.proxy), certificate)
+        route = PoolKey(secure, proxy_for(url, self._site.proxy), certificate)
         with self._lock:
             if route not in self._pools:
                 self._pools[route] = self._open(route)
             return self._pools[route]
 
-    def _open(self, route: Route) -> Pool:
+    def _open(self, route: PoolKey) -> Pool:
         context = (
             self._context(show_certificate=route.certificate)
             if route.secure

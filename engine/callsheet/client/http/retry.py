@@ -13,7 +13,7 @@ FAR = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetryPolicy:
     """Seconds: `base` doubles with each try up to `cap`, times a random factor. `least` is waited in any case."""
 
     retries: int = 4

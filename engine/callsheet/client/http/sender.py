@@ -20,7 +20,7 @@ from .incoming import Incoming, check_coding, read_whole
 from .origins import check_origin
 from .quota import RateLimiter, read_quota, resets_too_late
 from .redact import Redactor
-from .retry import FAR, IDEMPOTENT, STATUSES, Policy
+from .retry import FAR, IDEMPOTENT, STATUSES, RetryPolicy
 from .transport import allow_slow_body
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Sender:
         messages: httpx.Client,
         connections: httpx.BaseTransport,
         rate_limiter: RateLimiter,
-        policy: Policy,
+        policy: RetryPolicy,
         gate: Gate,
         observer: Observer,
         *,

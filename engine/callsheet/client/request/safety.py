@@ -28,7 +28,7 @@ _HOLE = "{}"
 Segments = tuple[str, ...]
 
 
-class Template(NamedTuple):
+class PathTemplate(NamedTuple):
     """The path of an operation, and what a call of it may do."""
 
     segments: Segments
@@ -72,15 +72,15 @@ class Templates:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._by_end: dict[tuple[str, str], list[Template]] | None = None
+        self._by_end: dict[tuple[str, str], list[PathTemplate]] | None = None
 
-    def closest(self, method: str, path: Segments) -> list[Template]:
+    def closest(self, method: str, path: Segments) -> list[PathTemplate]:
         """The templates that fit the path; of several, those with the most that is literal."""
         fitting = [template for template in self._ending(method, path[-1:]) if template.fits(path)]
         most = max((template.literal for template in fitting), default=0)
         return [template for template in fitting if template.literal == most]
 
-    def _ending(self, method: str, end: Segments) -> list[Template]:
+    def _ending(self, method: str, end: Segments) -> list[PathTemplate]:
         """Those of the method that end like the path, so that few have to be compared whole."""
         if self._by_end is None:
             self._by_end = {}
@@ -89,12 +89,12 @@ class Templates:
         ends = {_HOLE, *map(_ending, end)}
         return [template for each in ends for template in self._by_end.get((method, each), ())]
 
-    def _all(self) -> Iterator[tuple[Template, str]]:
+    def _all(self) -> Iterator[tuple[PathTemplate, str]]:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
         for id, operation in self._catalog.all("operation").items():
             for table in (operation, *variants(operation).values()):
                 verb, _, path = table["http"].partition(" ")
-                yield Template(tuple(path.strip("/").split("/")), class_here(table), id), verb
+                yield PathTemplate(tuple(path.strip("/").split("/")), class_here(table), id), verb
 
 
 def with_safety(templates: Templates, request: Request, *, known: Safety | None = None) -> Request:
