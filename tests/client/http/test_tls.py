@@ -147,6 +147,17 @@ def test_a_proxy_given_by_the_site() -> None:
         assert here.send("getItem", {"id": "1"}).status == 200
 
 
+def test_a_client_certificate_is_not_shown_to_a_proxy(authority: Authority) -> None:
+    settings = {"ca_bundle": str(authority.bundle), "client_cert": str(authority.certificate("robin"))}
+    script = [exchange("GET", "http://shop.example/api/3/item/1", reply(json={}))]
+    with (
+        serve(script, trusted=True, verify=False, context=picky(authority)) as proxy,
+        shop(root="http://shop.example", proxy=proxy.url, **settings) as here,
+    ):
+        assert here.fail("getItem", {"id": "1"}).exit_code == 7
+        assert proxy.requests == []
+
+
 def test_a_proxy_given_by_the_environment_and_its_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
     script = [exchange("GET", "http://shop.example/api/3/item/1", reply(json={}))]
     with (
