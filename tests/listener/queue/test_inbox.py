@@ -70,7 +70,10 @@ def test_failures_back_off_then_are_given_up_and_can_be_replayed(tmp_path: Path)
         assert json.loads(shown.stdout)["succeeded"] == ["r/2"]
         assert json.loads(shown.stdout)["payload"]["id"] == "a"
         (tmp_path / "fixed").touch()
-        assert run(tmp_path, "inbox", "replay", "a", "--inbox", "in.db").returncode == 0
+        assert rows(tmp_path, "list", "--type", f"{str(dead['type'])[:3]}*") == [dead]
+        assert rows(tmp_path, "list", "--type", "other") == []
+        assert run(tmp_path, "inbox", "replay", "--inbox", "in.db").returncode == 2
+        assert run(tmp_path, "inbox", "replay", "--state", "dead", "--inbox", "in.db").returncode == 0
         until(lambda: rows(tmp_path, "list", "--state", "done"), "the replay")
     assert ids(tmp_path / "got") == {"a": 2}
     assert run(tmp_path, "inbox", "purge", "--inbox", "in.db").returncode == 2

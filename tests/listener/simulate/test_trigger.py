@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from callsheet.cli.builtin import trigger
 from support.canary import given_file
 from support.listening import SECRET, listening, run, until
 
@@ -34,6 +35,19 @@ TYPES = [
     "conversation_created",
     "conversation_message_created",
 ]
+
+
+@pytest.mark.parametrize(
+    ("to", "url"),
+    [
+        (None, "http://127.0.0.1:8080/webhook"),
+        (":9000", "http://127.0.0.1:9000/webhook"),
+        ("box.example:9000", "http://box.example:9000/webhook"),
+        ("https://box.example/hook", "https://box.example/hook"),
+    ],
+)
+def test_a_listener_is_found_by_what_its_addr_is_called(to: str | None, url: str) -> None:
+    assert trigger.listener_url(to, "/webhook") == url
 
 
 def test_events_are_listed_in_order_in_every_format(tmp_path: Path) -> None:

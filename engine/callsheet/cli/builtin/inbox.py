@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ...listener.queue.port import Inspection
 
 VIEW = "inbox"
+MOST = 100_000  # events that are looked through
 
 
 @contextlib.contextmanager
@@ -51,8 +53,11 @@ def dead(context: Context, values: dict[str, Any]) -> None:
 
 
 def _list(context: Context, values: dict[str, Any], state: str | None) -> None:
+    pattern = values.get("type")
     with _opened(context, values) as inbox:
-        rows = inbox.list_events(state, values["max"])
+        rows = inbox.list_events(state, values["max"] if pattern is None else MOST)
+    if pattern is not None:
+        rows = [row for row in rows if fnmatchcase(row["type"], pattern)][: values["max"]]
     _show(context, rows)
 
 
@@ -85,8 +90,14 @@ def show(context: Context, values: dict[str, Any]) -> None:
 
 
 def replay(context: Context, values: dict[str, Any]) -> None:
+    state = values.get("state")
+    if bool(state) == bool(values["id"]):
+        raise UsageError("which events? give their ids, or --state for all in that state")
     with _opened(context, values, write=True) as inbox:
-        rows = inbox.replay([row["key"] for word in values["id"] for row in _found(inbox, word)])
+        listed = inbox.list_events(state, MOST) if state else []
+        rows = inbox.replay(
+            [row["key"] for row in (*listed, *(row for word in values["id"] for row in _found(inbox, word)))]
+        )
     for row in rows:
         if row["state"] == "running":
             context.note(f"{row['key']} runs just now and was left alone")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "http://127.0.0.1:8080"
 KEYS_OPTION = "--keys-addr"
 TIME_LIMIT = 20.0
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]*:\d{1,5}")
 LEARNING = 12
 _ERRORS: dict[int, type[CallsheetError]] = {
     401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: RateLimited, 503: RateLimited,
@@ -50,12 +52,21 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     body = _body(context, values)
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
-    url = DEFAULT_HOST + definition["path"] if values.get("to") is None else values["to"]
+    url = listener_url(values.get("to"), definition["path"])
     with _maker(context, values, definition, body, url) as make, _client(url) as client:
         for _ in range(values["count"]):
             delivery = make(uuid.uuid4().hex)
             _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
             context.streams.out.write(f"{delivery.id}\n")
+
+
+def listener_url(to: str | None, path: str) -> str:
+    """Where the listener is. `:8080` and `host:8080` are what its `--addr` is called; the path is then the source's."""
+    if to is None:
+        return DEFAULT_HOST + path
+    if not _HOST_AND_PORT.fullmatch(to):
+        return to
+    return f"http://{'127.0.0.1' if to.startswith(':') else ''}{to}{path}"
 
 
 def _body(context: Context, values: dict[str, Any]) -> Any:
