@@ -61,6 +61,21 @@ product = "shop"
 http = "POST /orders/{id}/tell"
 body = {}
 
+[operation.getReceipt]
+product = "shop"
+http = "GET /orders/{id}/receipt"
+reply = "binary"
+
+[command."orders receipts"]
+help = "Save receipts"
+params = [{ name = "id", kind = "argument", multiple = true }, { name = "to", type = "path" }]
+
+[[command."orders receipts".step]]
+[command."orders receipts".step.each]
+items = "id"
+done  = "saved {done} of {total}"
+step  = [{ call = "getReceipt", args = { id = "{item}" }, save = "{to}/receipt.txt" }]
+
 [group.orders]
 help = "Orders"
 
@@ -265,3 +280,13 @@ def test_no_items_are_no_failure(home: Path) -> None:
     exchanges = [exchange("GET", "/orders", reply(json={"orders": []})), put("all")]
     done, _ = run(home, exchanges, "orders", "tell")
     assert done.exit == 0
+
+
+def test_files_of_one_name_get_names_of_their_own(home: Path, tmp_path: Path) -> None:
+    """Were they saved at the same time, two could find the same name free."""
+    texts = {str(n): f"receipt {n}".encode() for n in range(6)}
+    exchanges = [exchange("GET", f"/orders/{n}/receipt", reply(body=text)) for n, text in texts.items()]
+    done, sent = run(home, exchanges, "orders", "receipts", *texts, "--to", str(tmp_path))
+    assert done.exit == 0
+    assert sent == [f"GET /orders/{n}/receipt" for n in texts]
+    assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == sorted(texts.values())

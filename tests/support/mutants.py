@@ -297,7 +297,13 @@ def _across(tables: Tables, kind: str, id: str, table: dict[str, Any]) -> Iterat
         build = partial(_over, tables, {kind: {under: change}})
         return Mutant(kind, "cross-file", f'{kind} "{id}": {what}', build, near)
 
+    def extending(what: str, change: Any, *, under: str = id, near: str = "") -> Mutant:
+        build = partial(_over, tables, {f"extend.{kind}": {under: change}})
+        return Mutant(kind, "extending", f'{kind} "{id}": {what}', build, near)
+
     yield over("removed", {"remove": True})
+    yield extending("a misspelt one extended", {}, under=misspelt(id), near=id)
+    yield extending("extended by an unknown key", {"zzz": 1})
     yield over("a misspelt one removed", {"remove": True}, under=misspelt(id), near=id)
     first = next(iter(table), None)
     if first is not None:

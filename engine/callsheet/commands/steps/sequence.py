@@ -139,7 +139,8 @@ class StepRun:
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
         each = step["each"]
-        parallel = not self.dispatcher.dry and all(map(self.dispatcher.may_repeat, calls_of(step)))
+        saves = any("save" in part for part in each["step"])  # files get free names one after another
+        parallel = not (self.dispatcher.dry or saves) and all(map(self.dispatcher.may_repeat, calls_of(step)))
         answers, failure = run_for_each(
             self.context,
             self._items(each["items"], self.scope),
