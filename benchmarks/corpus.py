@@ -29,6 +29,12 @@ PACKAGES = [
     "adf-bridge==0.1.3",
     "pyadf==0.5.2",
     "atlas-doc-parser==1.0.1",
+    "atlassian-cli==0.12.0",
+    "atlassian-skills==0.4.4",
+    "confpub-cli==1.18.0",
+    "conjira-cli==0.3.0",
+    "docspan==0.8.7",
+    "kb2md==0.3.0",
 ]
 SHORTEST = 20  # characters of a body that is worth anything
 

@@ -28,7 +28,7 @@ NODES = tomllib.loads(
 WORD = re.compile(r"[^\W\d_]{4,}")
 NEW = "Zzyzx"
 OURS = re.compile(r'<!-- /?callsheet[^>]*-->|<span data-callsheet="[^"]*"></span>')
-HIDDEN = ("ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status")
+HIDDEN = ("ac:parameter", "ac:adf-attribute", "ac:adf-parameter", "ac:task-id", "ac:task-uuid", "ac:task-status")
 
 
 def words_of(value: Any) -> list[str]:

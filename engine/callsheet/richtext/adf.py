@@ -41,6 +41,12 @@ def address_pattern(address: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/?#\\s]*)", re.escape(address)))
 
 
+def is_media(url: str, rules: Rules) -> bool:
+    """Whether the address of an image is a media file's, which only the service can show."""
+    forms = rules.forms.get("image", ())
+    return any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
+
+
 def read(document: Any, rules: Rules, losses: Losses) -> Node:
     """The tree of a document; raises UsageError when it is none."""
     if not isinstance(document, dict) or document.get("type") not in {form.type for form in rules.forms["doc"]}:

@@ -124,7 +124,8 @@ def labels(root: Part) -> list[tuple[Part, str]]:
             if token.node is not None and token.node.kind == "inlinereference":
                 name = token.node.attrs["label"]
                 source = token.pieces[0].source
-                source = source[0] if isinstance(source, tuple) else source
+                if isinstance(source, tuple):
+                    source = source[0] if source[1] is None else {**source[0], "text": source[1]}
                 found.append((Part("inlinereference", {}, source, label=name), name))
         pending += part.parts or ()
     return found

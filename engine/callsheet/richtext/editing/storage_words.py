@@ -9,11 +9,12 @@ from typing import Any
 from ..lossless_markers import label
 from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
-from ..storage.xml import Element, Words, escaped
+from ..storage.xml import Element, Words
 from ..tree import Attrs, Mark, Node
 from .parts import FRAMED, Piece, Token, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
+CDATA = "<![CDATA["  # in it, nothing is written as an entity
 RAW = re.compile(r"[ \t\r\n]+|[^\W_]+|&#?\w+;|.", re.DOTALL)
 
 
@@ -50,11 +51,12 @@ class StorageWords:
     def _words(self, words: Words, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
         raw = self.source[words.start : words.end]
         marks = marks_of(stack)
-        if raw.startswith("<![CDATA["):
-            plain = bool(stack) and stack[-1].plain
-            raw = str(words) if plain else escaped(words)
+        cdata = raw.startswith(CDATA)
+        if cdata:
+            raw = raw[len(CDATA) : -len("]]>")]
+            stack = stack if stack and stack[-1].plain else (*stack, Wrapper(None, (CDATA, "]]>"), plain=True))
         for piece in RAW.findall(raw):
-            seen = html.unescape(piece) if piece[0] == "&" and len(piece) > 1 else piece
+            seen = html.unescape(piece) if piece[0] == "&" and len(piece) > 1 and not cdata else piece
             found.append(Token(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
 
     def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
@@ -92,9 +94,9 @@ class StorageWords:
             mark = self.sayable.mark(Mark(form.kind, form.read(element)))
         opening, closing = self.source[element.start : inside.inner], self.source[inside.close : element.end]
         cdata = inside is not element and any(
-            isinstance(child, Words) and self.source.startswith("<![CDATA[", child.start) for child in inside.children
+            isinstance(child, Words) and self.source.startswith(CDATA, child.start) for child in inside.children
         )
-        return Wrapper(mark, (opening + "<![CDATA[", "]]>" + closing) if cdata else (opening, closing), plain=cdata)
+        return Wrapper(mark, (opening + CDATA, "]]>" + closing) if cdata else (opening, closing), plain=cdata)
 
     def _atom(self, element: Element, form: StorageForm | None, whole: Piece) -> list[Token]:
         """A node that Markdown says by a construct or by words, else its place."""
@@ -138,7 +140,7 @@ class StorageWords:
         if body is None:
             return None
         found: list[Token] = []
-        plain = any(isinstance(c, Words) and self.source.startswith("<![CDATA[", c.start) for c in body.children)
+        plain = any(isinstance(c, Words) and self.source.startswith(CDATA, c.start) for c in body.children)
         self._walk(body.children, (Wrapper(None, ("", ""), plain=True),) if plain else (), found)
         return settled(found)[1]
 

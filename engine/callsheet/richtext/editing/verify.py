@@ -81,8 +81,18 @@ def _reduced(part: Part, sayable: Sayable, own: Own) -> None:
         return
     for inner in part.parts or ():
         _reduced(inner, sayable, own)
+    if part.line is not None:
+        _place_odd_spaces(part)
     if not _faithful(part, sayable):
         _seal(part, own)
+
+
+def _place_odd_spaces(part: Part) -> None:
+    """Gives white space that Markdown takes off, such as a vertical tab, places of its own, so that the words stay."""
+    for token in part.line or ():
+        if token.airy and not token.blank:
+            token.node = Node("inlinereference", {"label": label("space", repr(token.text))})
+            token.text, token.marks = "", ()
 
 
 def _seal(part: Part, own: Own) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import lossless_markers
-from ..adf import address_pattern
+from ..adf import is_media
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
@@ -196,9 +196,7 @@ class SpanWriter:
     def _unnamed(self, image: Node) -> str:
         """What stands for an attachment that has no description."""
         url = str(image.attrs.get("url") or "")
-        forms = self.rules.forms.get("image", ())
-        known = any(form.address and address_pattern(form.address).fullmatch(url) for form in forms)
-        return "attachment" if known and not self.lossless else ""
+        return "attachment" if is_media(url, self.rules) and not self.lossless else ""
 
 
 def _is_plain(node: Node) -> bool:

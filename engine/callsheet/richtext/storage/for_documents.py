@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..fields import as_number
@@ -15,6 +16,8 @@ from .xml import Element
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+
 
 def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
     """The tree of a storage body with styles as marks, sizes on the parts they are of, and macros as extensions."""
@@ -25,6 +28,10 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
         elif frames:
             node.content = [_framed(child, rules, frames) for child in node.content]
         _count(node, rules)
+        if node.kind == "image" and not ADDRESS.match(str(node.attrs.get("url", ""))):
+            losses.add(
+                f"the image {node.attrs.get('url')!r} is attached: a document names its media file, not known here"
+            )
         attributes = node.attrs.get("attributes")
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
+from ..adf import is_media
 from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
@@ -230,6 +231,8 @@ class StorageWriter:
         marks = tuple(mark for mark in node.marks if mark.kind == "link")
         onto = self.rules.of(node.kind).get("onto", {})
         own = {outer: str(node.attrs[name]) for name, outer in onto.items() if name in node.attrs}
+        if any(is_media(str(image.attrs.get("url", "")), self.rules) for image in images):
+            self.losses.add("an image is a media file: a page names the attached file, which is not known here")
         if "width" in node.attrs:
             self.losses.add(f"the width of a {node.kind} cannot be said in storage format")
         return "".join(
