@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS item (
   entity TEXT NOT NULL, id TEXT NOT NULL, owner TEXT, data BLOB NOT NULL, position INTEGER PRIMARY KEY
 );
 CREATE UNIQUE INDEX IF NOT EXISTS item_id ON item (entity, id);
-CREATE INDEX IF NOT EXISTS item_owner ON item (entity, owner);
+CREATE INDEX IF NOT EXISTS item_order ON item (entity, position);
+CREATE INDEX IF NOT EXISTS item_owner ON item (entity, owner, position);
 CREATE TABLE IF NOT EXISTS name (entity TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS name_name ON name (entity, name);
 CREATE INDEX IF NOT EXISTS name_id ON name (entity, id);
