@@ -209,9 +209,13 @@ def judged(document: Document, program: Program, verb: str, made: Made) -> str:
     good, bad = 0, []
     chosen = {id: table for id, table in made.commands.items() if id.split()[-1] == verb}
     for id, table in chosen.items():
-        tries = (program.dry(*id.split(), *_values(table, made, word)) for word in WORDS)
+        tries = (
+            program.dry(*id.split(), *size, *_values(table, made, word))
+            for word in WORDS
+            for size in (["--limit", "2"], [])
+        )
         answers = list(_until_sent(tries))
-        sent = answers[-1] if isinstance(answers[-1], Sent) else answers[0]
+        sent = answers[-1] if isinstance(answers[-1], Sent) else answers[1]
         wrong = [sent] if isinstance(sent, str) else faults(document, sent)
         good += not wrong
         bad += [f"{id}: {wrong[0]}"] if wrong else []
@@ -258,7 +262,8 @@ def _values(table: dict[str, Any], made: Made, usual: str) -> Iterator[str]:
     documented = {each["name"]: each for each in made.operations[call].get("params", ())}
     means = {template.strip("{}"): documented.get(name, {}) for name, template in args.items()}
     params = table.get("params", ())
-    words, options = [], ["--limit", "2"] if any(each["name"] == "limit" for each in params) else []
+    words: list[str] = []
+    options: list[str] = []
     for param in params:
         meant = means.get(param["name"].replace("-", "_"), {})
         word = param["choices"][0] if "choices" in param else usual

@@ -1,15 +1,25 @@
-"""Write docs/commands-*.md, the help of every command: `python3 scripts/reference.py [--check]`."""
+"""Write docs/commands-*.md and docs/definitions-reference.md: `python3 scripts/reference.py [--check]`.
+
+The first are the help of every command, the second is every kind of definition with its keys.
+"""
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from callsheet import registry
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.cli.main import run
+from callsheet.language.functions import Functions
+from callsheet.language.json_schema import json_schema
+from callsheet.language.shape import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"
@@ -49,6 +59,75 @@ def reference(program: str, environ: dict[str, str]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+NAMES = (
+    ("Formats of columns", registry.COLUMN_FORMATS),
+    ("Converters", registry.CONVERTERS),
+    ("Handlers of events", registry.HANDLERS),
+)
+
+
+def language() -> str:
+    """Every kind with its keys, the tables that stand in them, and the names of the engine's own functions."""
+    schema = json_schema()
+    tables = schema["$defs"]
+    blocks = [
+        "# Reference of the language of definitions",
+        "Written by `scripts/reference.py`. [The language of definitions](definitions.md) explains how it is used.",
+    ]
+    blocks += [f"## `{kind}`\n\n{keys_of(tables[f'kind.{kind}'])}" for kind in KINDS if f"kind.{kind}" in tables]
+    blocks.append("## Tables inside")
+    inside = sorted(name for name in tables if not name.startswith("kind.") and "properties" in tables[name])
+    blocks += [f"### {name}\n\n{keys_of(tables[name])}" for name in inside]
+    for title, entries in NAMES:
+        rows = [(f"`{name}`", first_line(registry.resolve(entry).__doc__)) for name, entry in sorted(entries.items())]
+        blocks.append(f"## {title}\n\n{table(('name', 'what it does'), rows)}")
+    functions = {name: each for name, each in vars(Functions).items() if name.startswith("_func_")}
+    rows = [(f"`{called(name, each)}`", first_line(each.__doc__)) for name, each in sorted(functions.items())]
+    blocks.append(f"## Functions of expressions\n\nBeside JMESPath's own:\n\n{table(('function', 'value'), rows)}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def called(name: str, function: Callable[..., Any]) -> str:
+    return f"{name.removeprefix('_func_')}({', '.join([*inspect.signature(function).parameters][1:])})"
+
+
+def keys_of(shape: dict[str, Any]) -> str:
+    required = set(shape.get("required", ()))
+    rows = [
+        (f"`{name}`", type_of(node) + (", required" if name in required else ""), first_line(node.get("description")))
+        for name, node in shape.get("properties", {}).items()
+    ]
+    about = f"{' '.join(shape['description'].split())}\n\n" if shape.get("description") else ""
+    return f"{about}{table(('key', 'value', 'meaning'), rows)}" if rows else about.rstrip()
+
+
+def type_of(node: dict[str, Any]) -> str:
+    if "$ref" in node:
+        return str(node["$ref"]).rpartition("/")[2].removeprefix("kind.")
+    if "enum" in node or "const" in node:
+        return ", ".join(f"`{value}`" for value in node.get("enum", [node.get("const")]))
+    if "anyOf" in node:
+        return " or ".join(dict.fromkeys(type_of(each) for each in node["anyOf"]))
+    if node.get("type") == "array":
+        return f"list of {type_of(node.get('items', {}))}"
+    if node.get("type") == "object" and isinstance(node.get("additionalProperties"), dict):
+        return f"table of {type_of(node['additionalProperties'])}"
+    return {"string": "text", "object": "table", "boolean": "true or false"}.get(
+        node.get("type", ""), str(node.get("type", "any"))
+    )
+
+
+def first_line(text: str | None) -> str:
+    return " ".join((text or "").strip().partition("\n\n")[0].split())
+
+
+def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    def line(cells: tuple[str, ...]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return "\n".join([line(heads), "|" + "---|" * len(heads), *map(line, rows)])
+
+
 def main(arguments: list[str]) -> int:
     os.environ[WIDTH] = "100"
     with tempfile.TemporaryDirectory() as home:
@@ -56,6 +135,7 @@ def main(arguments: list[str]) -> int:
         written = {
             ROOT / "docs" / f"commands-{name}.md": reference(name, environ) for name in ("suite", "lms", "callsheet")
         }
+    written[ROOT / "docs" / "definitions-reference.md"] = language()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

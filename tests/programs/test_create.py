@@ -176,9 +176,9 @@ def test_ways_of_signing_in_are_those_of_the_document_or_the_usual_ones(
 def test_who_is_asked_whether_a_credential_works() -> None:
     listed = {"operationId": "all", "responses": reply({"type": "array", "items": {}})}
     who = {"operationId": "me", "responses": reply({"type": "object"})}
-    program = tables(made({"paths": {"/things": {"get": listed}, "/users/me": {"get": who}}}), of="program.toml")
+    program = tables(made({"paths": {"/things": {"get": listed}, "/users/me": {"get": who}}}), of="program/")
     assert program["product"]["pets"]["probe"] == {"call": "me"}
-    program = tables(made({"paths": {"/things": {"get": listed}}}), of="program.toml")
+    program = tables(made({"paths": {"/things": {"get": listed}}}), of="program/")
     assert program["product"]["pets"]["probe"] == {"call": "all"}
 
 

@@ -42,10 +42,12 @@ class Functions(functions.Functions):
 
     @functions.signature(_TEXT)
     def _func_lower(self, text: str) -> str:
+        """The text in lower case."""
         return text.lower()
 
     @functions.signature(_TEXT)
     def _func_upper(self, text: str) -> str:
+        """The text in upper case."""
         return text.upper()
 
     @functions.signature(_ANY, _ANY)

@@ -68,7 +68,8 @@ def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afr
         elif item.get("remove") is not True:
             added.append(item)
     merged = [merge(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
-    gone = {name for name, item in changes.items() if item.get("remove") is True}
+    kept = {item["name"] for item in under if item.get("remove") is True}  # of an `on` table, for what it is laid over
+    gone = {name for name, item in changes.items() if item.get("remove") is True and name not in kept}
     return [item for item in merged if item["name"] not in gone] + added
 
 
@@ -80,12 +81,17 @@ def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple
     for place, key in enumerate(removed_keys(over) or ()):
         if not isinstance(key, str) or key not in under:
             yield ("remove", place), did_you_mean(str(key), under)
+    yield from _idle_items(under, over)
+
+
+def _idle_items(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Of the lists: in a table below the top, a key `remove` is one like the others."""
     for key, value in over.items():
         below = under.get(key)
         if key == "on" or key in _VALUES or key not in under:
             continue
         if isinstance(value, dict) and isinstance(below, dict):
-            yield from (((key, *path), near) for path, near in idle_removals(below, value))
+            yield from (((key, *path), near) for path, near in _idle_items(below, value))
         elif _named(value):
             items = below if isinstance(below, list) else []
             names = [each["name"] for each in items if isinstance(each, dict) and "name" in each]

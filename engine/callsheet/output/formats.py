@@ -166,6 +166,7 @@ def count(value: Any, context: FormatContext) -> str:
 
 
 def first_line(value: Any, context: FormatContext) -> str:
+    """The first line of a text."""
     stripped = plain(value, context).strip()
     return stripped.splitlines()[0] if stripped else ""
 
@@ -181,10 +182,12 @@ def storage(value: Any, context: FormatContext) -> str:
 
 
 def storage_line(value: Any, context: FormatContext) -> str:
+    """The first line of storage XHTML as Markdown."""
     return first_line(storage(value, context), context)
 
 
 def document_line(value: Any, context: FormatContext) -> str:
+    """The first line of a rich-text document as Markdown."""
     return first_line(document(value, context), context)
 
 

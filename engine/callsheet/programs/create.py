@@ -24,6 +24,7 @@ from .everyday import Program as TakenNames
 from .names import prefix_of
 
 _YOURS = "# Made by `callsheet new`, and yours from then on: importing the document again leaves this file alone.\n"
+_FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
 _READABLE = 0o644
 _COMMAND = re.compile(r"^\[command\.(?:\"[^\"]*\"|[\w-]+)\]$", re.MULTILINE)
 _GENERIC: dict[str, dict[str, Any]] = {
@@ -61,7 +62,7 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     below = load([*layers])
     if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
         kinds |= _access(program, {})
-    return Made({"program.toml": f"{_YOURS}\n{layout(kinds)}"}, 0, 0, [])
+    return Made({_FILE: f"{_YOURS}\n{layout(kinds)}"}, 0, 0, [])
 
 
 def create(program: str, source: Source, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
@@ -82,9 +83,7 @@ def create(program: str, source: Source, uses: Sequence[str], layers: Sequence[L
         server=source.base_url,
         with_replies=True,
     )
-    with _written(
-        {"program.toml": layout({**own, **_access(program, imported.introduction.get("auth", {}))})}
-    ) as first:
+    with _written({_FILE: layout({**own, **_access(program, imported.introduction.get("auth", {}))})}) as first:
         result = sound([*layers, first], imported, program)
     notes = list(result.notes)
     made = _commands(program, result, below, paginators)
@@ -138,7 +137,7 @@ def _files(
     }
     if probe := _probe(result):
         first["product"] = {program: {"probe": probe}}
-    texts = {"program.toml": f"{_YOURS}\n{layout(first)}"}
+    texts = {_FILE: f"{_YOURS}\n{layout(first)}"}
     for group, kinds in made.items():
         present = {kind: tables for kind, tables in kinds.items() if tables}
         texts[f"commands/{group}.toml"] = f"{_YOURS}\n{layout(present)}"

@@ -29,7 +29,10 @@ def check(context: Context, values: dict[str, Any]) -> None:
 
 
 def show(context: Context, values: dict[str, Any]) -> None:
-    """One definition as TOML, or in the format asked for. Without an id: the ids; without a kind: the kinds."""
+    """One definition as TOML to change and to keep, or as it is compiled in the format asked for.
+
+    Without an id: the ids; without a kind: the kinds.
+    """
     catalog = context.catalog
     kind, id = values.get("kind"), values.get("id")
     if kind is None:
@@ -44,9 +47,21 @@ def show(context: Context, values: dict[str, Any]) -> None:
     if context.option("output"):
         context.output().one(table)
         return
-    import tomlkit
+    context.streams.out.write(_overlay(context, kind, catalog.canonical(kind, id)))
 
-    context.streams.out.write(tomlkit.dumps({kind: {catalog.canonical(kind, id): table}}))
+
+def _overlay(context: Context, kind: str, id: str) -> str:
+    """A definition as all its files say it together: pasted into a file of one's own it changes nothing yet."""
+    from ...language.load import load
+    from ...openapi.layout import layout
+    from ...paths import own_definitions
+
+    definition = load(context.layers)[kind, id]
+    files = dict.fromkeys(os.path.realpath(file.path) for file in definition.files)
+    said = "".join(f"# {path}\n" for path in files)
+    own = os.path.join(own_definitions(context.environ, context.program), "mine.toml")
+    hint = f"# Said in these files. To change it, keep the lines that you change in a file such as {own}\n"
+    return f"{said}{hint}\n{layout({kind: {id: definition.table}})}"
 
 
 def path(context: Context, values: dict[str, Any]) -> None:

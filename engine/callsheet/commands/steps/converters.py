@@ -43,11 +43,13 @@ def read_text(context: Context, given: str, option: str) -> str:
 
 
 def plain(context: Context, text: str) -> str:
+    """The text as it is; `@file` and `@-` are read."""
     del context
     return text
 
 
 def from_json(context: Context, text: str) -> Any:
+    """The value that a JSON text says."""
     del context
     from ...jsontext import parse
 

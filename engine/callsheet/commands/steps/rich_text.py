@@ -19,14 +19,17 @@ MOST_LINES = 60  # of what somebody else changed
 
 
 def adf(context: Context, text: str) -> Any:
+    """Markdown as a document."""
     return _converted(context, text, "adf")
 
 
 def storage(context: Context, text: str) -> Any:
+    """Markdown as storage XHTML."""
     return _converted(context, text, "storage")
 
 
 def wiki(context: Context, text: str) -> Any:
+    """Markdown as wiki markup."""
     return _converted(context, text, "wiki")
 
 

@@ -48,6 +48,8 @@ _MOST_READ = 65536
 
 
 class Forward(Base):
+    """Sends the event on to an address."""
+
     keys = frozenset({"url", "headers"})
     required_key = "url"
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class Program(Base):
+    """Runs a program; the event is JSON on its standard input."""
+
     keys = frozenset({"run", "input", "dir", "env", "secrets"})
     required_key = "run"
 
