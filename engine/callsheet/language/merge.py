@@ -29,7 +29,8 @@ def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) 
         inside = afresh and key not in _VALUES
         if isinstance(value, dict):
             if key in merged and value.get("remove") is True:
-                del merged[key]
+                if not _removes(below):
+                    del merged[key]
             else:
                 merged[key] = merge(below if isinstance(below, dict) else {}, value, afresh=inside)
         elif _named(value) and _named(below):
@@ -54,6 +55,11 @@ def removed_keys(over: dict[str, Any]) -> list[Any] | None:
     return gone if isinstance(gone, list) else None
 
 
+def _removes(below: Any) -> bool:
+    """A removal in an `on` table stays one for what that is laid over, however often it is said."""
+    return isinstance(below, dict) and below.get("remove") is True
+
+
 def _named(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
 
@@ -68,7 +74,7 @@ def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afr
         elif item.get("remove") is not True:
             added.append(item)
     merged = [merge(item, changes.get(item["name"], {}), afresh=afresh) for item in under]
-    kept = {item["name"] for item in under if item.get("remove") is True}  # of an `on` table, for what it is laid over
+    kept = {item["name"] for item in under if _removes(item)}
     gone = {name for name, item in changes.items() if item.get("remove") is True and name not in kept}
     return [item for item in merged if item["name"] not in gone] + added
 
