@@ -28,10 +28,9 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
         elif frames:
             node.content = [_framed(child, rules, frames) for child in node.content]
         _count(node, rules)
-        if node.kind == "image" and not ADDRESS.match(str(node.attrs.get("url", ""))):
-            losses.add(
-                f"the image {node.attrs.get('url')!r} is attached: a document names its media file, not known here"
-            )
+        url = str(node.attrs.get("url", ""))
+        if node.kind == "image" and not ADDRESS.match(url):
+            losses.add(f"the image {url!r} is attached: a document names its media file, which is not known here")
         attributes = node.attrs.get("attributes")
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
