@@ -196,5 +196,7 @@ def column_format(name: str | None) -> Format:
     return plain if name is None else registry.resolve(registry.COLUMN_FORMATS[name])
 
 
+# What these make is Markdown.
+MARKDOWN = frozenset({"adf", "storage"})
 # Shortened for a reader: csv, which programs read, has the value itself.
 FOR_READERS = frozenset({"age", "bytes", "date", "duration", "time", "yes"})

@@ -88,7 +88,16 @@ class Output:
             self._write_filtered(value, self._filter)
         elif self._sections and self._renderer.for_readers and isinstance(value, dict):
             layout = self._layout
-            self._write(detail(value, layout.columns.all_columns, self._sections, layout.context, layout.width))
+            self._write(
+                detail(
+                    value,
+                    layout.columns.all_columns,
+                    self._sections,
+                    layout.context,
+                    layout.width,
+                    bold=layout.bold,
+                )
+            )
         else:
             self._write(self._renderer.one(value, self._layout))
 
