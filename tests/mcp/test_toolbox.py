@@ -16,6 +16,7 @@ from callsheet.mcp.resources import Resources
 from callsheet.mcp.run import ConsentNeeded, Watch
 from callsheet.mcp.selection import Selection
 from callsheet.mcp.toolbox import Answer, Toolbox
+from support.canary import text_leaks
 from support.shell import Shell
 from support.tracker import Tracker, issue
 
@@ -298,3 +299,16 @@ def test_the_token_of_a_stream_is_made_once_and_replaced_when_asked(shell: Shell
     assert shell("mcp", "token").out.strip() == first
     assert shell("mcp", "token", "--new").out.strip() not in ("", first)
     assert not any(first.encode() in path.read_bytes() for path in shell.files())
+
+
+def test_options_of_whoever_starts_the_server_show_an_agent_no_credential(variables: dict[str, str]) -> None:
+    context = Context("suite", variables)
+    context.options = {"show-token": True, "verbose": True, "columns": "SUMMARY", "jq": ".[0]", "dry-run": True}
+    try:
+        toolbox = Toolbox(context, Selection(context.catalog).chosen("issues"))
+        answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "x"})
+        assert "***" in answer.text
+        assert not text_leaks(answer.text)
+        assert not text_leaks(str(answer.structured))
+    finally:
+        context.close()
