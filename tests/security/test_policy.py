@@ -251,6 +251,24 @@ def test_a_sites_own_policy_holds(tmp_path: Path, home: Path, server: Server) ->
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "policy", "denied"),
+    [
+        (["webhook", "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes"], "destroy=deny", True),
+        (["webhook", "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes"], "destroy=ask", True),
+        (["webhook", "inbox", "replay", "x", "--inbox", "in.db"], "read-only", True),
+        (["webhook", "trigger", "grade_change", "--to", "http://localhost:9/"], "read-only", True),
+        (["webhook", "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes"], "write=deny", False),
+    ],
+)
+def test_what_goes_to_no_site_is_judged_by_its_class(
+    words: list[str], policy: str, denied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_program("lms", words, {**environment(tmp_path / "x" / "home", ""), "LMS_POLICY": policy})
+    assert (done.exit == 3, "LMS_POLICY" in done.stderr) == (denied, denied), done.stderr
+
+
 # Whatever else can reach the network, and why it is no way around: it takes no credential of a site.
 OTHER_SENDERS = {
     "cli/builtin/trigger.py",  # signed events for a listener

@@ -14,7 +14,7 @@ from ..language.layers import Layer
 from ..terminal import escape_line, guarded
 
 if TYPE_CHECKING:
-    from ..client.gate import ApprovalRequest, Ask
+    from ..client.gate import Ask
     from ..client.http.client import Client
     from ..client.request.model import Request
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
@@ -88,7 +88,7 @@ class Context:
         self.program = program
         self.literal = literal
         self.restrictions = restrictions
-        self._ask_person = ask_person or self._ask_at_terminal
+        self._ask_person = ask_person or (lambda request: self.ask_person(request.text))
         self._has_agreed = False  # whether a person answered this run's own question with yes
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.streams = streams or Streams()
@@ -245,16 +245,16 @@ class Context:
     def _agreed(self) -> bool:
         return self.streams.input.readline().strip().lower() in ("y", "yes")
 
-    def _ask_at_terminal(self, question: ApprovalRequest) -> bool | None:
-        """`--yes` is no answer here: a policy asks a person, and who runs the program is perhaps none.
+    def ask_person(self, question: str) -> bool | None:
+        """Whether a person at the terminal agrees; None where there is none. `--yes` is no answer: an agent types it.
 
-        Who was asked before this by the command itself, and agreed, is not asked again.
+        Who was asked before by the command itself, and agreed, is not asked again.
         """
         if self._has_agreed:
             return True
         if not self.streams.input.isatty():
             return None
-        self.streams.err.write(f"{escape_line(question.text)} [y/N] ")
+        self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
         return self._agreed()
 

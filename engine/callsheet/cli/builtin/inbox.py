@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
+from ...commands.without_site import check_change
 from ...errors import NotFound, UsageError
 from ...jsontext import parse
 
@@ -93,6 +94,7 @@ def replay(context: Context, values: dict[str, Any]) -> None:
     state = values.get("state")
     if bool(state) == bool(values["id"]):
         raise UsageError("which events? give their ids, or --state for all in that state")
+    check_change(context, "write", "inbox replay")
     with _opened(context, values, write=True) as inbox:
         listed = inbox.list_events(state, MOST) if state else []
         rows = inbox.replay(
@@ -105,6 +107,7 @@ def replay(context: Context, values: dict[str, Any]) -> None:
 
 
 def purge(context: Context, values: dict[str, Any]) -> None:
+    check_change(context, "destroy", "inbox purge")
     with _opened(context, values, write=True) as inbox:
         context.confirm(f"Delete {values['state']} events that arrived more than {values['older']:g} s ago?")
         count = inbox.purge(values["state"], time.time() - values["older"])

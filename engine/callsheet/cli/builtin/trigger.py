@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...commands.context import Context
+from ...commands.without_site import check_change
 from ...errors import (
     CallsheetError,
     Conflict,
@@ -52,6 +53,7 @@ def trigger(context: Context, values: dict[str, Any]) -> None:
     body = _body(context, values)
     if values["count"] < 1:
         raise UsageError(f"--count: {values['count']} is not a number of events, expected 1 or more")
+    check_change(context, "write", "webhook trigger")
     url = listener_url(values.get("to"), definition["path"])
     with _maker(context, values, definition, body, url) as make, _client(url) as client:
         for _ in range(values["count"]):
