@@ -70,7 +70,7 @@ def detail(
 
     columns = with_names(columns, [thing], context)
     rows = ((one_line(column.name), one_line(column.format(column.value(thing), context))) for column in columns)
-    yield from table(None, ([name, text] for name, text in rows if text), width=width)
+    yield from table(None, ([name, text] for name, text in rows if text), wrapped=[False, True], width=width)
     for section in sections:
         items = section.items(thing)
         named = section._replace(line=with_names(section.line, items, context))
