@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,13 +105,18 @@ def _effect(context: Context, command: CompiledCommand, values: dict[str, Any] |
     safety = command["safety"]
     if safety == "local":
         return Effect("", safety, note="changes what later commands may do" if builtin in _SETTINGS else "")
-    calls = dict.fromkeys(step["call"] for step in _steps(command) if "call" in step)
-    operations = tuple(calls)
+    operations = tuple(dict.fromkeys(call for here in (command, *variants(command).values()) for call in _calls(here)))
     return Effect("", safety, operations=operations, verdict=_verdict(context, safety, operations))
 
 
-def _steps(command: CompiledCommand) -> list[Mapping[str, Any]]:
-    return [step for here in (command, *variants(command).values()) for step in here.get("step", ())]
+def _calls(table: Any) -> Iterator[str]:
+    """What the steps of a command call, also those inside others."""
+    if isinstance(table, Mapping):
+        if isinstance(call := table.get("call"), str):
+            yield call
+        table = table.get("step", [value for key, value in table.items() if key not in ("args", "body", "call")])
+    for item in table if isinstance(table, list) else ():
+        yield from _calls(item)
 
 
 def _of_operation(context: Context, values: Mapping[str, Any]) -> Effect:
