@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError, did_you_mean
+from ..language.deployment import on_deployment
 from ..language.safety import CHANGES
 from .tools import Tool, Tools, can_be_offered, read_more
 
@@ -24,7 +25,7 @@ class Selection:
         self.commands = {
             id: definition["safety"]
             for id, definition in catalog.all("command").items()
-            if can_be_offered(definition) and "unavailable" not in definition.get("on", {}).get(deployment or "", {})
+            if can_be_offered(definition) and "unavailable" not in on_deployment(definition, deployment or "")
         }
         self._sets = catalog.all("toolset")
         self._groups = catalog.ids("group")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .refusal import RefusedError
 
 Mistake = Literal["syntax", "field", "value", "function", "operator"]
+_DAY = "on"
 _LONG_AGO = parsed("0001-01-02")
 
 
@@ -129,6 +130,7 @@ class HistoryCondition:
             return False
         if "after" in asked and not end > asked["after"][0]:
             return False
-        if "on" in asked and not (start < asked["on"][0] + timedelta(days=1) and end >= asked["on"][0]):
+        days = asked.get(_DAY)
+        if days and not (start < days[0] + timedelta(days=1) and end >= days[0]):
             return False
         return "during" not in asked or (start <= asked["during"][-1] and end >= asked["during"][0])
