@@ -356,6 +356,7 @@ DOORS = {
     "commands/progress.py": "draws through the gate",
     "client/http/download.py": "draws through the gate",
     "commands/execute.py": "bytes of a file, refused at a terminal",
+    "mcp/serve.py": "lines of the protocol, in which text is JSON and escaped",
 }
 CLICK = {"echo", "secho", "prompt", "confirm", "progressbar", "echo_via_pager", "pause", "edit", "getchar", "clear"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
