@@ -174,7 +174,7 @@ class CommandHere(Action, total=False):
     """What a command's table may say differently for one deployment."""
 
     params: list[Param]
-    step: list[StepDefinition]
+    step: Annotated[list[StepDefinition], Field(min_length=1, description="What it does, in order.")]
     columns: FieldColumns
     items: Expression
     result: Value
