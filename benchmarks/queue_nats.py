@@ -176,7 +176,7 @@ def kill(count: int) -> None:
 
         async def reap(acknowledged: Callable[[], int]) -> None:
             for number in range(2 * len(victims)):
-                while acknowledged() < count * (number + 1) // (2 * len(victims) + 2):  # noqa: ASYNC110
+                while acknowledged() < count * (number + 1) // (2 * len(victims) + 2):  # noqa: ASYNC110 - another process counts, and no event comes from it
                     await asyncio.sleep(0.05)
                 await asyncio.sleep(chance.random())
                 victim = victims[number % len(victims)]

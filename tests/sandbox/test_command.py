@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,8 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
         (["--rate-limit", "0"], "--rate-limit expects a number above 0"),
         (["--fail", "braek"], "did you mean 'break'?"),
         (["--deployment", "cluod"], "cloud"),
+        (["--webhooks", "nowhere"], "--webhooks"),
+        (["--state", "no-such-folder/site.sqlite"], "the folder does not exist"),
     ],
 )
 def test_wrong_options_start_nothing(suite: Person, words: list[str], message: str) -> None:
@@ -82,3 +86,17 @@ def test_a_site_of_that_name_elsewhere_stays(suite: Person, tmp_path: Path) -> N
 def test_a_dry_run_starts_nothing(suite: Person) -> None:
     assert suite("sandbox", "start", "--dry-run") == 0
     assert suite("sandbox", "stop") == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"some text that is no database at all", None])
+def test_a_file_of_somebody_else_stays_as_it_is(suite: Person, tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "own.sqlite"
+    if content is None:
+        with closing(sqlite3.connect(path)) as own:
+            own.execute("CREATE TABLE item (mine)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    assert suite("sandbox", "start", "--state", str(path)) == 2
+    assert "is not the file of a sandbox" in suite.err
+    assert path.read_bytes() == before

@@ -13,7 +13,7 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.sandbox.faults import Faults, fault
 from callsheet.sandbox.server import Server
-from support.simulated import site
+from support.simulated import ask, site
 
 TOKEN = "only for tests"
 
@@ -91,7 +91,9 @@ def test_who_asks_is_who_the_request_says() -> None:
 def test_only_who_knows_the_token_stops_it() -> None:
     with serving() as url, httpx.Client(base_url=url, trust_env=False) as client:
         assert client.post("/.sandbox/stop").status_code == 404
-        assert client.post("/.sandbox/stop", headers={"X-Sandbox-Token": "wrong"}).status_code == 404
+        for token in ("wrong", "\xe9"):
+            headers = {b"X-Sandbox-Token": token.encode("latin-1")}
+            assert client.post("/.sandbox/stop", headers=headers).status_code == 404
         assert client.get("/rest/api/3/myself").status_code == 200
 
 
@@ -100,6 +102,28 @@ def test_a_reset_brings_everything_back() -> None:
         assert client.delete("/rest/api/3/issue/DEMO-1").status_code == 204
         assert client.post("/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}).status_code == 200
         assert client.get("/rest/api/3/issue/DEMO-1").status_code == 200
+
+
+def test_what_nobody_thought_of_is_answered_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = site()
+    monkeypatch.setattr(simulated.actions, "_answer", lambda *_: 1 / 0)
+    told = ask(simulated, "DELETE /rest/api/3/issue/DEMO-1")
+    monkeypatch.undo()
+    assert (told.status, ask(simulated, "GET /rest/api/3/issue/DEMO-1").status) == (500, 200)
+    assert "ZeroDivisionError" in told.body["errorMessages"][0]
+    simulated.close()
+
+
+def test_a_data_center_keeps_earlier_versions() -> None:
+    simulated = site("datacenter")
+    change = {"version": {"number": 2}, "title": "Refunds", "type": "page", "body": {"storage": {"value": "<p>2</p>"}}}
+    assert ask(simulated, "PUT /rest/api/content/98402", change).status == 200
+    old = ask(simulated, "GET /rest/api/content/98402?version=1&status=historical").body
+    assert (old["version"]["number"], "three" in old["body"]["storage"]["value"]) == (1, True)
+    assert ask(simulated, "PUT /rest/api/content/98402", change).status == 409
+    listed = ask(simulated, "GET /rest/api/content?spaceKey=TEAM").body["results"]
+    assert {each["space"]["key"] for each in listed} == {"TEAM"}
+    simulated.close()
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"a": ' * 5000, b"\xff\xfe", b"[1, 2]", b'"x"', b"null"])

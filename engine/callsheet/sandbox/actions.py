@@ -96,7 +96,7 @@ class Actions:
 
     def _change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
         entries = expression(change["each"])(scope) if "each" in change else [None]
-        for entry in entries or []:
+        for entry in entries if isinstance(entries, list) else []:
             inner: Scope = {**scope, "entry": entry}
             if holds(change.get("when", "`true`"), inner):
                 self._apply(entity, change, inner, asked)
@@ -140,10 +140,7 @@ class Actions:
 
     def _answer(self, entity: Entity, action: ActionHere, scope: Scope, asked: Asked) -> Answer:
         status = action.get("status", 200)
-        headers: tuple[tuple[str, str], ...] = ()
         body: Any = None
-        if "location" in action:
-            headers = (("Location", str(compiled(action["location"])(scope))),)
         if "file" in action:
             item = expression(action["file"])(scope)
             return self._file(item)
@@ -155,7 +152,7 @@ class Actions:
             body = self._shown(entity, action, scope)
         for name, wanted in action.get("only", {}).items():
             _keep_only(body, name, expression(wanted)(scope))
-        return Answer(status, without_null(body), headers, self._event(entity, action, scope))
+        return Answer(status, without_null(body), (), self._event(entity, action, scope))
 
     def _event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         """What listeners are told, in the form of the product."""
@@ -206,15 +203,19 @@ class Actions:
             told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
         else:
             told = facts(paginator, place, shown, total, asked.path, asked.params)
-        envelope = listing.get("envelope") or (paging and self._envelope(entity, paging["using"])) or "{items}"
+        envelope = (
+            listing.get("envelope")
+            or (paging and self._envelope(asked.definition["product"], paging["using"]))
+            or "{items}"
+        )
         body = compiled(envelope)({**scope, **told})
         key = (paging or {}).get("items")
         if isinstance(body, dict) and "@items" in body:
             body[key or "values"] = body.pop("@items")
         return body
 
-    def _envelope(self, entity: Entity, paginator: str) -> Any:
-        return self.simulation(entity.product).get("pages", {}).get(paginator)
+    def _envelope(self, product: str, paginator: str) -> Any:
+        return self.simulation(product).get("pages", {}).get(paginator)
 
     def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]

@@ -74,9 +74,6 @@ class Entities:
     def __getitem__(self, name: str) -> Entity:
         return self._all[name]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._all
-
     def find(self, entity: str, name: Any) -> Item | None:
         """By its id, else by another name."""
         if isinstance(name, bool) or not isinstance(name, str | int):

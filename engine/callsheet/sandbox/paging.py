@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ..language.shape.rest import PaginatorDefinition
 
 _USUAL, _MOST = 50, 5000
-_LEAP = {"offset": "start", "array": "start"}
 
 
 class Window(NamedTuple):
@@ -30,7 +29,7 @@ def window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int 
     kind = paginator["kind"]
     if kind == "page":
         start = (max(_number(params, paginator.get("send"), 1), 1) - 1) * size
-    elif kind in _LEAP:
+    elif kind in ("offset", "array"):
         start = _number(params, paginator.get("send"), 0)
     else:
         start = _position(sent) if sent else 0

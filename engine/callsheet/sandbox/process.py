@@ -38,20 +38,27 @@ def remember(environ: Mapping[str, str], running: Running) -> None:
     write_atomically(where(environ), json.dumps(running._asdict()).encode())
 
 
-def forget(environ: Mapping[str, str]) -> None:
+def forget(environ: Mapping[str, str], running: Running | None = None) -> None:
+    """Take the file away; with `running` only where it still is about that one."""
+    if running is not None and _told(environ) != running:
+        return
     if os.path.exists(where(environ)):
         os.remove(where(environ))
 
 
 def known(environ: Mapping[str, str]) -> Running | None:
     """The sandbox that is running; None where none answers."""
+    running = _told(environ)
+    return running if running and ask(running, "ping") else None
+
+
+def _told(environ: Mapping[str, str]) -> Running | None:
     if not os.path.exists(where(environ)):
         return None
     try:
-        running = Running(**json.loads(read_private(where(environ), "the sandbox's file")))
+        return Running(**json.loads(read_private(where(environ), "the sandbox's file")))
     except (ValueError, TypeError):
         return None
-    return running if ask(running, "ping") else None
 
 
 def ask(running: Running, word: str) -> bool:

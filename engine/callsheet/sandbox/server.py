@@ -51,7 +51,8 @@ class Server:
 
     def control(self, request: Incoming) -> Answer:
         """What `sandbox stop` and `sandbox reset` ask; nobody else knows the token."""
-        if not hmac.compare_digest(request.headers.get(_TOKEN_HEADER, ""), self.token) or request.method != "POST":
+        shown = request.headers.get(_TOKEN_HEADER, "").encode("latin-1")
+        if not hmac.compare_digest(shown, self.token.encode()) or request.method != "POST":
             return Answer(404)
         word = request.target.removeprefix(CONTROL)
         if word == "reset":

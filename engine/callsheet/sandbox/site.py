@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -77,12 +77,14 @@ class Site:
         match = self.routes.find(request.method, path)
         product = match.definition["product"] if match else self.routes.product_of(path)
         try:
-            if match is None:
-                raise self._unknown(path)
+            match = match or self._unknown(path)
             with self.state:
                 answer = self.actions.run(self._asked(request, match, path, query))
         except RefusedError as refusal:
             return self.refused(refusal, product)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger sends is answered, and nothing of it is kept
+            message = f"the sandbox could not do this: {type(error).__name__}: {error}"
+            return self.refused(RefusedError(500, message), product)
         if self.webhooks and answer.event is not None:
             self.webhooks.send(answer.event)
         return answer
@@ -98,11 +100,11 @@ class Site:
         rules = self.actions.simulation(product).get("limited", {})
         return {name: str(compiled(template)(told)) for name, template in rules.items()}
 
-    def _unknown(self, path: str) -> RefusedError:
+    def _unknown(self, path: str) -> NoReturn:
         methods = self.routes.methods(path)
         if methods:
-            return RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)})
-        return RefusedError(404, f"no operation has the path {path}")
+            raise RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)})
+        raise RefusedError(404, f"no operation has the path {path}")
 
     def _asked(self, request: Incoming, match: Match, path: str, query: str) -> Asked:
         params: dict[str, Any] = dict(match.values)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
+
+from ..errors import UsageError
 
 Item = dict[str, Any]
 
@@ -25,33 +29,50 @@ CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NUL
 CREATE TABLE IF NOT EXISTS file (id TEXT PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+_MARK = 0x53414E44  # in the header of the file: it belongs to a sandbox
 _BATCH = 200
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+
+
+def refuse_other_file(path: str) -> None:
+    """Raises `UsageError` for what is there already and is not the file of a sandbox; nothing in it is changed."""
+    if not os.path.lexists(path):
+        if not os.path.isdir(os.path.dirname(path) or "."):
+            raise UsageError(f"{path}: the folder does not exist")
+        return
+    problem = f"{path} is not the file of a sandbox"
+    hint = "name a file that does not exist yet"
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        raise UsageError(problem, hint=hint)
+    try:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+            mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    except sqlite3.Error as error:
+        raise UsageError(f"{problem}: {error}", hint=hint) from None
+    if mark != _MARK:
+        raise UsageError(problem, hint=hint)
 
 
 class State:
     """Items are plain tables with an `id`; `of` is the id of what one belongs to. One thread at a time."""
 
     def __init__(self, path: str | None = None) -> None:
-        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        if path:
+            refuse_other_file(path)
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
         self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
-        self._connection.executescript(_SCHEMA)
-        self.lock = threading.RLock()
+        self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
 
     def close(self) -> None:
         self._connection.close()
 
     def __enter__(self) -> None:
         """A request's changes happen together or not at all."""
-        self.lock.acquire()
         self._connection.execute("BEGIN")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
-        finally:
-            self.lock.release()
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
 
     def put(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
         """Add an item, or put it in the place of the one with its id."""

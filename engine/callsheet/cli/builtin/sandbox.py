@@ -12,7 +12,7 @@ from typing import Any
 from ...commands.context import Context
 from ...errors import CallsheetError, UsageError
 from ...sandbox import process
-from ...urls import is_loopback
+from ...urls import base_url, is_loopback
 
 NAME = "sandbox"
 _METHOD = "none"
@@ -72,9 +72,14 @@ def _deployment(context: Context, values: dict[str, Any]) -> str:
 
 def _check(values: dict[str, Any]) -> None:
     from ...sandbox.faults import fault
+    from ...sandbox.state import refuse_other_file
 
     for text in values.get("fail") or []:
         fault(text)
+    if values.get("state"):
+        refuse_other_file(values["state"])
+    if values.get("webhooks") is not None:
+        base_url(values["webhooks"], "--webhooks")
     port, limit = values.get("port"), values.get("rate-limit")
     if port is not None and not 0 <= port <= 65535:
         raise UsageError(f"--port expects a number from 0 to 65535, not {port}")
@@ -116,9 +121,7 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
     context.note(f"sandbox ({deployment}) at {site.address}; use it with --site {NAME}")
     await server.stopped.wait()
     await server.end()
-    if process.where(context.environ) and (found := process.known(context.environ)) in (None, running):
-        del found
-        process.forget(context.environ)
+    process.forget(context.environ, running)
     site.close()
 
 

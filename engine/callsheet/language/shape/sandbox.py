@@ -92,7 +92,6 @@ class ActionHere(Shape, total=False):
     only: Annotated[dict[str, Expression], Field(description="Of an object in the answer only these members are kept.")]
     status: Annotated[int, Field(ge=200, le=399)]
     event: Annotated[Event, Field(description="The event that webhooks are sent.")]
-    location: Annotated[Template, Field(description="Where the answer sends the client on to.")]
 
 
 class QueryField(Shape, total=False):
@@ -171,7 +170,6 @@ class SimulationDefinition(Shape, total=False):
     """How the operations of a product answer what has nothing to do with one entity."""
 
     error: Required[Annotated[Value, Field(description="The body of an error: sees status, message and fields.")]]
-    headers: Annotated[dict[HeaderName, str], Field(description="Headers of every answer.")]
     limited: Annotated[
         dict[HeaderName, Template], Field(description="Headers of a 429: sees seconds, limit and reset.")
     ]
