@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +14,8 @@ from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.language.programs import layers
 from support.places import ROOT
-from support.walkthrough import walk
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
@@ -53,16 +50,3 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
-@pytest.mark.parametrize("page", ["tutorial-grade-change.md", "tutorial-own-api.md", "tutorial-own-program.md"])
-def test_a_tutorial_works_as_it_is_written(page: str, tmp_path: Path) -> None:
-    scripts = str(Path(sys.executable).parent)
-    launchers = str(tmp_path / "bin")
-    environ = {
-        "PATH": os.pathsep.join([launchers, scripts, os.environ["PATH"]]),
-        "CALLSHEET_HOME": str(tmp_path / "home"),
-        "CALLSHEET_BIN": launchers,
-    }
-    walk(ROOT / "docs" / page, tmp_path, environ)

@@ -1,4 +1,12 @@
-"""Runs a Markdown page as a reader would: saves the files it shows, types its commands, compares what they print."""
+"""Runs a Markdown page as a reader would: saves the files it shows, types its commands, compares what they print.
+
+| block | is |
+|---|---|
+| `console` | run: lines with `$ ` are typed, what stands below is what they print; a line `...` stands for any lines |
+| `console` below `<!-- not run: why -->` | not run; its commands of ours are still checked |
+| `sh` | not run; its commands of ours are checked |
+| any with `file=NAME` | saved under this name |
+"""
 
 from __future__ import annotations
 
@@ -9,10 +17,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-_BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_END = re.compile(r"<<'?(\w+)'?$")
+_BLOCK = re.compile(
+    r"^(?:<!-- not run: (?P<why>.+?) -->\n+)?^```(?P<language>\w+)(?: file=(?P<name>\S+))?[^\n]*\n(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+_END = re.compile(r"<<'?(\w+)'?$", re.MULTILINE)
+_FAILS = re.compile(r"^error: ", re.MULTILINE)
 PORT = "8731"  # the pages name one port; the tests may run twice at once
-_MARK = "--- end of command"
+_PAUSE = "& sleep 1"  # what a reader types to let a server start
+_UNTIL_IT_ANSWERS = f"&\nuntil (: <>/dev/tcp/127.0.0.1/{PORT}) 2>/dev/null; do sleep 0.05; done"
+_MARK = "--- end of command, exit code"
 
 
 class Typed(NamedTuple):
@@ -21,12 +35,16 @@ class Typed(NamedTuple):
 
 
 def commands(block: str) -> Iterator[Typed]:
-    """The `$ ` lines of a console block, here-documents included, each with the output shown below it."""
+    """The `$ ` lines of a console block, here-documents included, each with the output shown below it.
+
+    A line that ends with a backslash goes on in the next one.
+    """
     command, output, end = "", [], ""
     for line in block.splitlines():
-        if end:
+        if end or command.endswith("\\"):
             command += f"\n{line}"
-            end = "" if line == end else end
+            heredoc = _END.search(line)
+            end = ("" if line == end else end) or (heredoc[1] if heredoc else "")
         elif line.startswith("$ "):
             if command:
                 yield Typed(command, "\n".join(output))
@@ -39,9 +57,31 @@ def commands(block: str) -> Iterator[Typed]:
         yield Typed(command, "\n".join(output))
 
 
+def run_on(page: str) -> list[Typed]:
+    """What is typed where a page is followed."""
+    blocks = [found for found in _BLOCK.finditer(page) if found["language"] == "console" and not found["why"]]
+    return [typed for found in blocks for typed in commands(found["text"])]
+
+
+def only_shown_on(page: str) -> list[str]:
+    """The command lines that are shown and not run."""
+    shown = []
+    for found in _BLOCK.finditer(page):
+        if found["language"] == "console" and found["why"]:
+            shown += [typed.command for typed in commands(found["text"])]
+        elif found["language"] == "sh" and not found["name"]:
+            shown.append(found["text"])
+    return shown
+
+
 def agrees(printed: str, expected: str) -> bool:
-    """Equal line by line; a line `...` stands for any lines. Nothing shown means nothing is compared."""
-    pattern = "\n".join(".*" if line == "..." else re.escape(line.rstrip()) for line in expected.splitlines())
+    """Equal line by line; a line `...` stands for any lines. Nothing shown means nothing is compared.
+
+    In a line, ` ...` stands for a word or more, such as the number of a process. Any port of this machine is as good.
+    """
+    lines = (re.escape(line.rstrip()).replace(r"\ \.\.\.", r"\ [^\n]+") for line in expected.splitlines())
+    pattern = "\n".join(".*" if line == r"\.\.\." else line for line in lines)
+    pattern = re.sub(r"(?<=127\\\.0\\\.0\\\.1:)\d+", r"\\d+", pattern)
     text = "\n".join(line.rstrip() for line in printed.splitlines())
     return not expected or re.fullmatch(pattern, text, re.DOTALL) is not None
 
@@ -52,27 +92,45 @@ def _free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-def walk(page: Path, directory: Path, environ: Mapping[str, str]) -> None:
-    """One shell for the whole page; raises `AssertionError` at the first command that prints something else."""
-    steps: list[Typed] = []
-    page_text = page.read_text(encoding="utf-8").replace(PORT, _free_port())
-    for language, name, text in _BLOCK.findall(page_text):
-        if name:
-            (directory / name).write_text(text, encoding="utf-8")
-        elif language == "console":
-            steps.extend(commands(text))
-    script = "".join(f"{step.command}\necho '{_MARK}'\n" for step in steps) + "kill $(jobs -p) 2>/dev/null\n"
+def walk(page: Path, directory: Path, environ: Mapping[str, str], stands_for: Mapping[str, str] | None = None) -> None:
+    """One shell for the whole page; raises `AssertionError` at the first command that fails or prints something else.
+
+    `stands_for` has the addresses of the page, and where they really are. A command may fail where `error:` is shown.
+    """
+    places = {PORT: _free_port(), **(stands_for or {})}
+    text = page.read_text(encoding="utf-8")
+    for found in _BLOCK.finditer(text):
+        if found["name"]:
+            (directory / found["name"]).write_text(_really(found["text"], places), encoding="utf-8")
+    steps = run_on(text)
+    typed = (step.command.replace(_PAUSE, _UNTIL_IT_ANSWERS) for step in steps)
+    script = "".join(f"{_really(command, places)}\necho '{_MARK}' $?\n" for command in typed)
     done = subprocess.run(
-        ["bash", "-c", script],
+        ["bash", "-c", f"{script}kill $(jobs -p) 2>/dev/null\n"],
         cwd=directory,
         env=dict(environ),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=120,
         check=False,
     )
-    printed = done.stdout.split(f"{_MARK}\n")
-    assert len(printed) == len(steps) + 1, done.stdout
-    for step, text in zip(steps, printed, strict=False):
-        assert agrees(text, step.expected), f"$ {step.command}\n{text}\n--- the page shows:\n{step.expected}"
+    printed = re.split(rf"{re.escape(_MARK)} (\d+)\n", _as_shown(done.stdout, places))
+    assert len(printed) == 2 * len(steps) + 1, done.stdout
+    for step, told, code in zip(steps, printed[::2], printed[1::2], strict=False):
+        shown = f"$ {step.command}\n{told}\n--- exit code {code}; the page shows:\n{step.expected}"
+        assert agrees(told, step.expected), shown
+        assert code == "0" or _FAILS.search(step.expected), shown
+
+
+def _really(text: str, places: Mapping[str, str]) -> str:
+    for shown, place in places.items():
+        text = text.replace(shown, place)
+    return text
+
+
+def _as_shown(text: str, places: Mapping[str, str]) -> str:
+    for shown, place in places.items():
+        text = text.replace(place, shown)
+    return text

@@ -1,0 +1,172 @@
+"""Each page is followed as a reader would: its commands run against a sandbox, and print what the page shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from callsheet.agents.shell_words import simple_commands
+from callsheet.cli.tree import root
+from callsheet.commands.context import Context
+from callsheet.errors import CallsheetError
+from support.forked_programs import forked_programs
+from support.places import ROOT
+from support.walkthrough import only_shown_on, run_on, walk
+
+PROGRAMS = ("suite", "lms", "callsheet")
+OWN = "shop"  # the program that the tutorials make
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+ELSEWHERE = {"recipes.md"}  # followed by test_recipes.py, which compares with what happens without a recipe
+FOLLOWED = [page for page in DOCS if page.name not in ELSEWHERE and run_on(page.read_text(encoding="utf-8"))]
+SHOWN = [page for page in [*DOCS, *ROOT.glob("*.md")] if only_shown_on(page.read_text(encoding="utf-8"))]
+SETS_UP = re.compile(r"sandbox start|suite init|SUITE_BASE_URL=")
+NAMES_A_PACKAGE = frozenset({"pip", "pipx", "uv", "uvx", "docker", "podman", "systemctl", "cd", "man", "which"})
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pages are written for a POSIX shell")
+
+
+class Sandbox(NamedTuple):
+    """A site that runs; `home` has it as its site."""
+
+    home: Path
+    address: str
+    environ: dict[str, str]
+
+    def again(self) -> None:
+        """As it is at the start."""
+        self("sandbox", "reset", "--yes")
+
+    def __call__(self, *words: str) -> str:
+        return subprocess.run(
+            ["suite", *words], env=self.environ, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ).stdout
+
+
+@pytest.fixture(scope="module")
+def launchers(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("bin")
+    with forked_programs(directory, [*PROGRAMS, OWN], cache):
+        yield directory
+
+
+@pytest.fixture(scope="module")
+def environ(launchers: Path, cache: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(launchers), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {"PATH": path, "CALLSHEET_CACHE": str(cache), "LANG": "C.UTF-8"}
+
+
+def sandbox(home: Path, environ: dict[str, str], *words: str) -> Iterator[Sandbox]:
+    environ = {**environ, "HOME": str(home), "CALLSHEET_HOME": str(home)}
+    site = Sandbox(home, "", environ)
+    address = ADDRESS.search(site("sandbox", "start", *words))
+    assert address
+    site("config", "use", "sandbox")
+    yield site._replace(address=address[0])
+    site("sandbox", "stop")
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -> Iterator[Sandbox]:
+    yield from sandbox(tmp_path_factory.mktemp("cloud"), environ)
+
+
+@pytest.fixture(scope="module")
+def data_center(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -> Iterator[Sandbox]:
+    yield from sandbox(tmp_path_factory.mktemp("dc"), environ, "--deployment", "datacenter")
+
+
+@pytest.mark.parametrize("page", FOLLOWED, ids=lambda path: path.stem)
+def test_a_page_works_as_it_is_written(
+    page: Path, tmp_path: Path, environ: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    home, folder = tmp_path / "home", tmp_path / "here"
+    (home / "config").mkdir(parents=True)
+    folder.mkdir()
+    places = {}
+    for shown, fixture in (("https://example.atlassian.net", "cloud"), ("https://jira.example.org", "data_center")):
+        if shown in text:
+            places[shown] = request.getfixturevalue(fixture).address
+    if not SETS_UP.search("\n".join(step.command for step in run_on(text))):
+        site: Sandbox = request.getfixturevalue("cloud")
+        site.again()
+        shutil.copy(site.home / "profiles.toml", home / "config")
+    here = {
+        **environ,
+        "HOME": str(home),
+        "CALLSHEET_HOME": str(home / "config"),
+        "CALLSHEET_BIN": str(home / "bin"),
+        "SUITE_KEYRING_PASSWORD": "only for the pages",
+        "SHOP_KEYRING_PASSWORD": "only for the pages",
+    }
+    try:
+        walk(page, folder, here, places)
+    finally:
+        if (home / "config" / "sandbox.json").exists():
+            subprocess.run(["suite", "sandbox", "stop"], env=here, check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda path: path.stem)
+def test_command_lines_that_are_only_shown_are_right(page: Path, cache: Path, tmp_path: Path) -> None:
+    environ = {"CALLSHEET_CACHE": str(cache), "CALLSHEET_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    assert [
+        wrong for line in only_shown_on(page.read_text(encoding="utf-8")) for wrong in problems(line, environ)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("sudo -u robin suite issues lst", "unknown command 'lst'"),
+        ("for k in A-1; do suite issues get $k --colour; done", "No such option '--colour'"),
+        ("echo DEMO-1 | xargs suite issues list --max many", "many"),
+        ("pip install suite", ""),
+    ],
+)
+def test_what_is_wrong_in_a_line_is_found(line: str, problem: str, cache: Path, tmp_path: Path) -> None:
+    environ = {"CALLSHEET_CACHE": str(cache), "CALLSHEET_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    found = problems(line, environ)
+    assert problem in found[0] if problem else not found
+
+
+def problems(line: str, environ: dict[str, str]) -> list[str]:
+    """What is wrong with commands of ours: each exists, and takes these options and values."""
+    found = []
+    for program, words in started(line):
+        context = Context(program, environ)
+        try:
+            tree = root(context, lambda _context, _command, _values: 0)
+            with contextlib.redirect_stdout(io.StringIO()):
+                tree.main(words, prog_name=program, standalone_mode=False, obj=context)
+        except click.exceptions.NoArgsIsHelpError:
+            pass
+        except (click.ClickException, CallsheetError) as error:
+            found.append(f"{program} {' '.join(words)}: {error}")
+        finally:
+            context.close()
+    return found
+
+
+def started(lines: str) -> Iterator[tuple[str, list[str]]]:
+    """Our programs among the commands of a shell, whatever starts them (sudo, xargs, do), with their words."""
+    for simple in simple_commands(lines, 0):
+        words = [word.text for word in simple.words]
+        place = next((place for place, word in enumerate(words) if os.path.basename(word) in PROGRAMS), None)
+        if place is not None and not NAMES_A_PACKAGE.intersection(words[:place]):
+            yield os.path.basename(words[place]), words[place + 1 :]
+
+
+def test_no_page_is_left_out() -> None:
+    assert {page.name for page in FOLLOWED} >= {"tutorial-own-api.md", "tutorial-own-program.md", "agents.md"}
