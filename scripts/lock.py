@@ -11,7 +11,10 @@ import sys
 
 from environment import ready, run
 
-LOCKS = {"requirements.lock": ["--extra", "mcp", "--extra", "nats"], "requirements-dev.lock": ["--extra", "dev"]}
+LOCKS = {
+    "requirements.lock": ["--extra", "mcp", "--extra", "nats", "--extra", "socks"],
+    "requirements-dev.lock": ["--extra", "dev"],
+}
 
 if __name__ == "__main__":
     python = ready("dev")

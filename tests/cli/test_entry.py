@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tomllib
+import zipapp
 from pathlib import Path
 
 import pytest
 
 from callsheet.cli import entry
 from callsheet.cli.main import _called_by
+from callsheet.installation import own_command
 from support.places import ROOT
 
 START = "import sys; from callsheet.cli.entry import {entry}; sys.argv[0] = {name!r}; {entry}()"
@@ -23,6 +26,8 @@ START = "import sys; from callsheet.cli.entry import {entry}; sys.argv[0] = {nam
         ("suite", "main", "suite"),
         ("suite.exe", "main", "suite"),
         ("/opt/suite.pyz", "main", "suite"),
+        ("suite-linux-x86_64.pyz", "main", "suite"),
+        ("lms_0.1.pyz", "main", "lms"),
         ("lms-0.1.pyz", "lms", "lms"),
         ("tracker", "suite", "suite"),
         ("/usr/local/bin/x.cmd", "suite", "suite"),
@@ -50,3 +55,34 @@ def test_every_console_script_names_its_program() -> None:
     assert {"suite", "lms"} <= scripts.keys()
     with pytest.raises(AttributeError):
         entry._nothing  # noqa: B018
+
+
+def test_a_program_in_one_file_starts_itself_again_under_any_name(tmp_path: Path) -> None:
+    """A zip file in which Python finds the program; nothing outside says which engine is to be started again."""
+    (tmp_path / "app").mkdir()
+    where = [str(ROOT / "engine"), *(path for path in sys.path if "site-packages" in path)]
+    again = "import json; from callsheet.installation import own_command; print(json.dumps(own_command('suite')))"
+    main = f"import sys; sys.path[:0] = {where!r}\n{again}\nfrom callsheet.cli.entry import main; main()\n"
+    (tmp_path / "app" / "__main__.py").write_text(main, encoding="utf-8")
+    zipapp.create_archive(tmp_path / "app", tmp_path / "suite-linux-x86_64.pyz")
+    (tmp_path / "callsheet").mkdir()  # what somebody has in the folder that they work in
+    (tmp_path / "callsheet" / "__init__.py").write_text("raise SystemExit('the wrong package')\n", encoding="utf-8")
+    command = [sys.executable, "suite-linux-x86_64.pyz"]
+    for _ in range(2):
+        environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+        words = [*command, "version"]
+        done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        line, said = done.stdout.splitlines()
+        assert said.startswith("suite ")
+        command = json.loads(line)
+    assert command == [sys.executable, str(tmp_path / "suite-linux-x86_64.pyz")]
+
+
+def test_an_installed_program_starts_itself_again(tmp_path: Path) -> None:
+    (tmp_path / "callsheet").mkdir()
+    (tmp_path / "callsheet" / "__init__.py").write_text("raise SystemExit('the wrong package')\n", encoding="utf-8")
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    words = [*own_command("lms"), "version"]
+    done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout[:4], done.stderr) == (0, "lms ", "")

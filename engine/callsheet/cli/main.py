@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -47,10 +48,14 @@ def main(program: str | None = None) -> None:
 
 
 def _called_by(path: str) -> str:
-    """The program that a file is named after, whatever its name ends with; a link to it may have any name."""
+    """The program that a file is named after, whatever its name ends with; a link to it may have any name.
+
+    What follows the name of a program may be a version or a platform: `suite-linux-x86_64.pyz`.
+    """
     shipped, _ = shipped_definitions()
-    names = [os.path.basename(each).partition(".")[0] for each in (path, os.path.realpath(path))]
-    return next((name for name in names if os.path.isdir(os.path.join(shipped, name))), names[0])
+    names = [os.path.basename(each) for each in (path, os.path.realpath(path))]
+    words = [word for name in names for word in (name.partition(".")[0], "".join(takewhile(str.isalpha, name)))]
+    return next((word for word in words if os.path.isdir(os.path.join(shipped, word))), words[0])
 
 
 def _report_broken_start(error: Exception, arguments: list[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from ..errors import UsageError
 from ..hosts.entries import Unreadable, data_of, entry_at, snippet, with_entry, without_entry
 from ..hosts.file import BACKUP, ForeignFile, read
 from ..hosts.places import project_file, user_file
+from ..installation import own_command
 from ..language.template import fill
 from ..terminal import escape_line
 from .serve import toolbox_of
@@ -145,9 +145,10 @@ def _command(context: Context, *, shared: bool) -> tuple[str, list[str]]:
     if shared:
         return context.program, []
     found = shutil.which(context.program, path=context.environ.get("PATH"))
-    return (
-        (os.path.abspath(found), []) if found else (sys.executable, ["-m", __name__.partition(".")[0], context.program])
-    )
+    if found:
+        return os.path.abspath(found), []
+    command, *args = own_command(context.program)
+    return command, args
 
 
 def _is_free(entry: Any) -> bool:

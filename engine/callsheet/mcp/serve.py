@@ -6,6 +6,7 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError, UsageError
+from ..installation import how_to_add
 from ..policy.policy import read_only
 from .selection import Selection
 from .toolbox import Toolbox
@@ -51,8 +52,8 @@ def server_of(toolbox: Toolbox) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        hint = "install it: python -m pip install 'callsheet[mcp]'   or: pipx inject callsheet 'mcp>=2,<3'"
-        raise UsageError("the library for the Model Context Protocol is not installed", hint=hint) from None
+        message = "the library for the Model Context Protocol is not installed"
+        raise UsageError(message, hint=how_to_add(extra="mcp")) from None
     finally:
         gc.enable()
     server = make_server(toolbox, Resources(toolbox))

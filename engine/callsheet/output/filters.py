@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import jsontext
 from ..errors import CallsheetError, UsageError
+from ..installation import how_to_add
 from ..language.template import TemplateError, compile_expression
 
 Filter = Callable[[Any], Iterator[Any]]
@@ -79,7 +80,7 @@ def _compile(program: str) -> Any:
         import jq
     except ImportError:
         message = "--jq needs the Python package jq, which is not installed"
-        raise UsageError(message, hint="pip install jq, or use --query with a JMESPath expression") from None
+        raise UsageError(message, hint=f"{how_to_add('jq')}; or use --query with a JMESPath expression") from None
     try:
         jq.compile(program)  # so that a message is about what was written, not about what follows
         # The binding turns numbers into doubles; inside jq, as text, they keep their digits.

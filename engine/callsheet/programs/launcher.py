@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ..errors import CallsheetError, UsageError
 from ..files import changeable
+from ..installation import start_code
 from ..written import written
 
 BIN = "CALLSHEET_BIN"
@@ -126,19 +127,12 @@ def remove_launcher(program: str, environ: Mapping[str, str]) -> str | None:
     return path
 
 
-def _start(program: str) -> str:
-    """The engine that wrote the launcher, and no package of that name in the directory somebody works in."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    engine = __name__.partition(".")[0]
-    return f"import sys; sys.path.append({package!r}); from {engine}.cli.entry import start; start({program!r})"
-
-
 def _script(program: str) -> str:
-    python, start = shlex.quote(sys.executable), shlex.quote(_start(program))
+    python, start = shlex.quote(sys.executable), shlex.quote(start_code(program))
     return f'#!/bin/sh\n# {_MARK} {program}\nexec {python} -P -c {start} "$@"\n'
 
 
 def _cmd(program: str) -> str:
-    start = _start(program).replace("%", "%%").replace('"', '\\"')
+    start = start_code(program).replace("%", "%%").replace('"', '\\"')
     python = sys.executable.replace("%", "%%")
     return f'@echo off\r\nrem {_MARK} {program}\r\n"{python}" -P -c "{start}" %*\r\n'

@@ -74,15 +74,14 @@ def ask(running: Running, word: str) -> bool:
 
 
 def start_detached(words: Sequence[str], environ: Mapping[str, str]) -> Running:
-    """Start the program with these words in the background, and wait until it answers."""
+    """Start a program, by all the words of its command, in the background, and wait until it answers."""
     forget(environ)
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
-    command = [sys.executable, "-m", "callsheet", *words]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
         )
         return _answering(process, said, environ)
 

@@ -13,6 +13,7 @@ from callsheet.client.http.client import Client
 from callsheet.client.http.streams import Backend
 from callsheet.client.request.model import Request
 from callsheet.errors import NetworkError, UsageError
+from callsheet.installation import how_to_add
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.fakes import Definitions, FakeSite
 from support.server import exchange, reply, serve
@@ -175,7 +176,7 @@ def test_a_socks_proxy_names_the_package_that_is_missing(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "socksio", None)
     with shop(root="http://shop.example", proxy="socks5://127.0.0.1:1") as here:
         error = here.fail("getItem", {"id": "1"})
-    assert (error.exit_code, error.hint) == (2, "install it with: pip install socksio")
+    assert (error.exit_code, error.hint) == (2, how_to_add(extra="socks"))
 
 
 def test_a_connection_is_used_again() -> None:

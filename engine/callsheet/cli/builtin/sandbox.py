@@ -11,6 +11,7 @@ from typing import Any
 
 from ...commands.context import Context
 from ...errors import CallsheetError, UsageError
+from ...installation import own_command
 from ...sandbox import process
 from ...urls import base_url, is_loopback
 
@@ -30,7 +31,7 @@ def start(context: Context, values: dict[str, Any]) -> None:
         return
     if running := process.known(context.environ):
         raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
-    running = process.start_detached([context.program, *_words(values)], context.environ)
+    running = process.start_detached([*own_command(context.program), *_words(values)], context.environ)
     context.note(f"use it with --site {NAME}; stop it with `{context.program} sandbox stop`")
     _report(context, running)
 

@@ -6,7 +6,6 @@ import os
 import ssl
 import threading
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
@@ -14,6 +13,7 @@ import httpx
 
 from ...errors import UsageError
 from ...files import refuse_irregular
+from ...installation import how_to_add
 from ...urls import is_loopback
 from .transport import Pool
 
@@ -77,13 +77,13 @@ class Connections(httpx.BaseTransport):
         through_tls = proxy.lower().startswith("https:")
         try:
             if proxy.lower().startswith("socks"):
-                import_module("socksio")
+                import socksio  # noqa: F401 - what httpx needs for it
             return httpx.Proxy(proxy, ssl_context=self._context(show_certificate=False) if through_tls else None)
         except (ValueError, httpx.InvalidURL) as error:
             raise UsageError(f"the proxy's address is not valid: {error}") from None
         except ImportError:
-            hint = "install it with: pip install socksio"
-            raise UsageError("a SOCKS proxy needs the package socksio, which is not installed", hint=hint) from None
+            message = "a SOCKS proxy needs the package socksio, which is not installed"
+            raise UsageError(message, hint=how_to_add(extra="socks")) from None
 
     def _context(self, *, show_certificate: bool) -> ssl.SSLContext:
         """With the site's client certificate only for its own hosts; a proxy, too, is somebody else."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ....durations import seconds
 from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
+from ....installation import how_to_add
 from ..port import QueueFailed, TooLarge
 from .address import QueueAddress
 
@@ -80,7 +81,7 @@ def _client(*, secure: bool) -> Any:
     try:
         import nats
     except ImportError:
-        raise UsageError("--queue: the client for NATS is not installed", hint="install callsheet[nats]") from None
+        raise UsageError("--queue: the client for NATS is not installed", hint=how_to_add(extra="nats")) from None
     if not secure:
         return nats.NATS()
 

@@ -1,0 +1,91 @@
+"""How this copy was installed: what starts it again, and the command that adds a package to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+# Files that tools leave at the root of the environments that they make.
+_PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
+
+
+def how_to_add(*requirements: str, extra: str | None = None) -> str:
+    """The command that adds packages, or those of an `extra` of this distribution, to this installation.
+
+    It is a line for a shell, quoted so that every usual shell reads it, those of Windows too.
+    """
+    named = requirements or (f"{distribution()}[{extra}]",)
+    if is_single_file():
+        return f"a program in a single file takes no packages; install it with: pipx install {_quoted(named)}"
+    if _left_by(_PIPX):
+        return f"install it with: pipx inject {distribution()} {_quoted(requirements or _requirements_of(extra))}"
+    if _left_by(_UV_TOOL):
+        added = " ".join(f"--with {_quoted([each])}" for each in requirements)
+        target = f"{added} {distribution()}" if requirements else _quoted(named)
+        return f"install it with: uv tool install --force {target}"
+    if _is_managed_by_the_system():
+        return f"install it in an environment of its own: pipx install {_quoted(named)}"
+    if _has_pip():
+        return f'install it with: "{sys.executable}" -m pip install {_quoted(named)}'
+    return f'install it with: uv pip install --python "{sys.executable}" {_quoted(named)}'
+
+
+def own_command(program: str) -> list[str]:
+    """The words that start the running program again, whatever the PATH says and whatever lies in the directory."""
+    if is_single_file():
+        return [sys.executable, os.path.abspath(sys.argv[0])]
+    return [sys.executable, "-P", "-c", start_code(program)]
+
+
+def start_code(program: str) -> str:
+    """Python that starts a program of this engine, and of no other package of its name."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return f"import sys; sys.path.append({package!r}); from {distribution()}.cli.entry import start; start({program!r})"
+
+
+def distribution() -> str:
+    """The name under which this package is installed."""
+    return __name__.partition(".")[0]
+
+
+def is_single_file() -> bool:
+    """Whether the program that runs is one file with everything in it (a zipapp)."""
+    from zipfile import is_zipfile
+
+    return os.path.isfile(sys.argv[0]) and is_zipfile(sys.argv[0])
+
+
+def _requirements_of(extra: str | None) -> list[str]:
+    """What an extra consists of, by the distribution's own metadata; its name where that cannot be read."""
+    from importlib import metadata
+
+    try:
+        listed = metadata.requires(distribution()) or []
+    except metadata.PackageNotFoundError:
+        listed = []
+    found = [each.partition(";")[0].strip() for each in listed if extra in _EXTRA.findall(each)]
+    return found or [f"{distribution()}[{extra}]"]
+
+
+def _left_by(name: str) -> bool:
+    return os.path.isfile(os.path.join(sys.prefix, name))
+
+
+def _is_managed_by_the_system() -> bool:
+    """Whether the system's package manager wants nobody else to install here (PEP 668)."""
+    import sysconfig
+
+    marker = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+    return sys.prefix == sys.base_prefix and os.path.isfile(marker)
+
+
+def _has_pip() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pip") is not None
+
+
+def _quoted(words: tuple[str, ...] | list[str]) -> str:
+    return " ".join(f'"{word}"' if re.search(r"[^\w.-]", word) else word for word in words)
