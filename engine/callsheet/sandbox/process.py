@@ -83,7 +83,11 @@ def start_detached(words: Sequence[str], environ: Mapping[str, str]) -> Running:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
         )
-        return _answering(process, said, environ)
+        try:
+            return _answering(process, said, environ)
+        except BaseException:  # Ctrl-C too: nobody would know of a sandbox that came up later
+            process.terminate()
+            raise
 
 
 def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str]) -> Running:
@@ -95,7 +99,6 @@ def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mappi
             process.returncode = 0  # it goes on without us, and is not waited for
             return running
         time.sleep(_PAUSE)
-    process.terminate()
     raise NetworkError(f"the sandbox did not answer within {_PATIENCE:g} seconds")
 
 
