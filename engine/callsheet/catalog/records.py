@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         RouteDefinition,
         SourceDefinition,
     )
+    from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.policy import ContainerDefinition
     from ..language.shape.renamed import RenamedDefinition
     from ..language.shape.rest import (
-        PaginatorDefinition,
         ParameterDefinition,
         ProductDefinition,
         SchemaDefinition,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
@@ -12,8 +13,10 @@ from .progress import with_progress
 
 if TYPE_CHECKING:
     from ..client.http.reply import Reply
+    from ..client.pagination.fetch import Fetching
     from ..client.pagination.plan import PagePlan
     from ..client.pagination.walk import Page
+    from ..client.request.build import Builder
     from ..client.request.call import Call
     from ..client.request.model import Request
     from ..language.shape.commands import ViewDefinition
@@ -37,7 +40,7 @@ def extent_of(values: Mapping[str, Any]) -> Extent:
     return Extent(bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
 
 
-def builder(context: Context) -> Any:
+def builder(context: Context) -> Builder:
     from ..client.request.build import Builder
 
     return Builder(context.catalog, context.site(), context.program)
@@ -133,13 +136,33 @@ def items(context: Context, request: Request, plan: PagePlan, extent: Extent) ->
     page: Page | None = None
     size = plan.largest if extent.size is None and extent.all else extent.size
     settings: dict[str, Any] = {"size": size, "most": most, "start": extent.start}
-    found = pages(context.client().send, plan, request, **settings)
-    for page in with_progress(context, found, most) if extent.all or most is not None else found:
+    fetching = fetching_of(context, builder(context), request, plan) if extent.size is None else None
+    send = context.client().send
+    found = pages(send, plan, request, **settings, fetching=fetching)
+    total = partial(fetching.count, send) if fetching else None
+    for page in with_progress(context, found, most, total) if extent.all or most is not None else found:
         yield from page.items
         if not extent.all and most is None:
             break
     if page is not None and page.next is not None and not extent.all and most is None:
         context.note_more(page.next, page.total)
+
+
+def fetching_of(context: Context, requests: Builder, request: Request, plan: PagePlan) -> Fetching | None:
+    """How the items of a long list are read by their ids, where the operation says so."""
+    if plan.fetch is None or request.operation is None:
+        return None
+    from ..client.pagination.fetch import Fetching
+
+    call, gate = requests.call(request.operation), context.client().gate
+    return Fetching(
+        requests,
+        call,
+        request,
+        plan.fetch,
+        note=context.note,
+        may_send=lambda each: gate.judge(each).decision == "allow",
+    )
 
 
 def show(context: Context, output: Any, reply: Reply, extent: Extent) -> None:

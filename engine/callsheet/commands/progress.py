@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..terminal import drawing
@@ -15,13 +15,19 @@ Thing = TypeVar("Thing")
 _MANY = 10
 
 
-def with_progress(context: Context, pages: Iterable[Page], most: int | None) -> Iterator[Page]:
-    """The pages, with a bar of their items from the second page on; the total is known, or what is wanted."""
+def with_progress(
+    context: Context, pages: Iterable[Page], most: int | None, count: Callable[[], int | None] | None = None
+) -> Iterator[Page]:
+    """The pages, with a bar of their items from the second page on.
+
+    The total is known, what is wanted, or what `count` finds out where pages do not tell.
+    """
     rest = iter(pages)
     for page in rest:
         yield page
         if page.next is not None and _is_watched(context):
-            yield from _with_bar(context, rest, len(page.items), _length(page.total, most))
+            total = page.total if page.total is not None or count is None else count()
+            yield from _with_bar(context, rest, len(page.items), _length(total, most))
 
 
 def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterator[Thing]:

@@ -19,7 +19,7 @@ from .checks.examples import CommandLines, example_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
 from .checks.needs import need_findings
-from .checks.operations import operation_problems
+from .checks.operations import fetch_findings, operation_problems
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, worded
 from .checks.reach import naming_findings, safety_findings
@@ -199,7 +199,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "view": (need_findings,),
         "renamed": (rename_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),
-        "operation": (operation_problems, address_problems),
+        "operation": (operation_problems, address_problems, partial(fetch_findings, operations=operations)),
         **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),
         "service": (address_problems, companion_findings),
         "schema": (partial(schema_problems, known=schemas),),

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from .refusal import RefusedError
 
 if TYPE_CHECKING:
-    from ..language.shape.rest import PaginatorDefinition
+    from ..language.shape.paging import PaginatorDefinition
 
 _USUAL, _MOST = 50, 5000
 

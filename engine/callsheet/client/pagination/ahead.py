@@ -14,28 +14,34 @@ Result = TypeVar("Result")
 _POLL = 0.2  # a wait without a limit cannot be interrupted on Windows
 
 
-def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Generator[Result]:
+def in_order(
+    function: Callable[[Job], Result], jobs: Iterable[Job], workers: int, *, gently: bool = False
+) -> Generator[Result]:
     """`work(job)` of each job in turn, at most twice as many begun as there are workers.
 
+    `gently` begins two, and one more for each result that was taken: for jobs that may turn out to be needless.
     The threads are daemons: leaving early, by Ctrl-C for one, waits for none of them.
     """
     queue: SimpleQueue[tuple[Future[Result], Job] | None] = SimpleQueue()
     started: deque[Future[Result]] = deque()
-    for _ in range(workers):
-        threading.Thread(target=_run_jobs, args=(function, queue), daemon=True).start()
+    most, taken, threads = 2 * workers, 0, 0
     try:
         for job in jobs:
             future: Future[Result] = Future()
             started.append(future)
+            if threads < workers:
+                threads += 1
+                threading.Thread(target=_run_jobs, args=(function, queue), daemon=True).start()
             queue.put((future, job))
-            if len(started) >= 2 * workers:
+            while len(started) >= (min(most, 2 + taken) if gently else most):
+                taken += 1
                 yield _result(started.popleft())
         while started:
             yield _result(started.popleft())
     finally:
         for future in started:
             future.cancel()
-        for _ in range(workers):
+        for _ in range(threads):
             queue.put(None)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
 
 from ..http.reply import Reply
 from ..request.model import Request
 from .ahead import in_order
+from .fetch import Fetching
 from .plan import PagePlan
 from .walk import Page, Walk
 
 WORKERS = 10
+_LIKELY_LONG = 2  # pages; a list that has more is worth asking ahead for, although that may ask for one too many
 SendRequest = Callable[[Request], Reply]
 
 
@@ -24,18 +27,26 @@ def pages(
     most: int | None = None,
     start: str | None = None,
     workers: int = WORKERS,
+    fetching: Fetching | None = None,
 ) -> Iterator[Page]:
     """Pages as they are asked for; one page is in memory, or a bounded number where they come in parallel.
 
     `size` is the length of a page, `most` the number of items to stop after: no more than that is asked for.
-    `start` is where the first page starts (offset, token or cursor). A page that makes no progress, and a next
+    `start` is where the first page starts (offset, token or cursor). What follows the first page is read by
+    `fetching` where that applies. A page that makes no progress, and a next
     link to another host, is a `CallsheetError`.
     """
     walk = Walk(plan, request, size=size, most=most, start=start)
     while walk.request is not None:
-        yield walk.add_page(send(walk.request))
+        page = walk.add_page(send(walk.request))
+        yield page
+        if walk.request is not None and walk.page == 1 and start is None and fetching and fetching.applies():
+            yield from fetching.rest(send, plan, page.items, most)
+            return
         if workers > 1 and _can_fetch_ahead(walk):
             yield from _fetch_ahead(send, walk, workers)
+        elif workers > 1 and _can_guess(walk):
+            yield from _guess_ahead(send, walk, workers)
 
 
 def _can_fetch_ahead(walk: Walk) -> bool:
@@ -44,6 +55,25 @@ def _can_fetch_ahead(walk: Walk) -> bool:
     if request is None or not plan.kind.ahead or plan.in_body or request.method != "GET" or not plan.size:
         return False
     return walk.received > 0 and _end_offset(walk) - walk.offset > walk.received
+
+
+def _can_guess(walk: Walk) -> bool:
+    """The same where no reply tells the total: from the second page on, when the first two were of one length."""
+    plan, request = walk.plan, walk.request
+    if request is None or not plan.kind.ahead or plan.total or plan.in_body or request.method != "GET" or not plan.size:
+        return False
+    return walk.page >= _LIKELY_LONG and walk.received > 0 and walk.offset == walk.page * walk.received
+
+
+def _guess_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
+    """Pages as long as the last one, more and more at once, until one is the last or shorter."""
+    length, first = walk.received, walk.offset
+    starts = count(first, length) if walk.left is None else range(first, first + walk.left, length)
+    with closing(in_order(send, (walk.at(at, length) for at in starts), workers, gently=True)) as replies:
+        for at, reply in zip(count(first, length), replies, strict=False):
+            if walk.request is None or walk.offset != at:
+                return
+            yield walk.add_page(reply)
 
 
 def _end_offset(walk: Walk) -> int:

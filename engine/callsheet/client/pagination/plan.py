@@ -13,6 +13,7 @@ from ..request.model import Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
+    from ...language.shape.paging import Fetch
     from ...language.shape.rest import OperationParam
     from ..request.call import Call
 
@@ -39,7 +40,7 @@ class PagePlan:
     """`items` and `root` are expressions over a reply's body, `next`, `last` and `total` over body or headers.
 
     `first` is the number of the first page where pages have numbers. Pages are `usual` long where nothing is said, at
-    most `greatest`, and `largest` where many items are wanted; None: as the service likes.
+    most `greatest`, and `largest` where many items are wanted; None: as the service likes. No two items share `unique`.
     """
 
     kind: PageKind
@@ -56,6 +57,8 @@ class PagePlan:
     largest: int | None
     reads_headers: bool
     first: int
+    unique: str | None
+    fetch: Fetch | None
 
 
 def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
@@ -88,6 +91,8 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
         largest=_smaller(merged.get("largest"), greatest) if length else None,
         reads_headers=merged.get("reads") == "headers",
         first=merged.get("first", 1),
+        unique=merged.get("unique"),
+        fetch=merged.get("fetch"),
     )
 
 

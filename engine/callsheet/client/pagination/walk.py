@@ -50,6 +50,7 @@ class Walk:
         self.offset = self._first_offset(start)
         self._first = self.request_at(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._with_size(self._first)
+        self._seen: set[Any] = set()
         self.repeats = Repeats(request.name, self._with_size(self._first).url)
 
     def add_page(self, reply: Reply) -> Page:
@@ -63,6 +64,7 @@ class Walk:
         if self.total is None or not self.plan.kind.counted:
             self.repeats.check_items(items, self.page)
         following, position = self.plan.kind.following(self, reply, told)
+        items = self._unseen(items)
         if self.left is not None:
             items = items[: self.left]
             self.left -= len(items)
@@ -81,6 +83,18 @@ class Walk:
         if not isinstance(found, list):
             where = f"a list under {self.plan.items!r}" if self.plan.items else "a list"
             raise CallsheetError(f"{reply.request.name}: expected {where} in the answer", status=reply.status)
+        return found
+
+    def _unseen(self, items: list[Any]) -> list[Any]:
+        """Without those of earlier pages: what was inserted meanwhile moves others to the next page."""
+        if self.plan.unique is None:
+            return items
+        found = []
+        for item in items:
+            mark = self.value(self.plan.unique, item)
+            if mark is None or mark not in self._seen:
+                found.append(item)
+                self._seen.add(mark)
         return found
 
     def value(self, expression: str | None, body: Any) -> Any:

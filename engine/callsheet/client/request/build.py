@@ -24,9 +24,13 @@ class Builder:
         self.templates = Templates(catalog)
         self.site = site
         self.program = program
+        self._calls: dict[str, Call] = {}
 
     def call(self, operation: str) -> Call:
-        return call_of(self.catalog, operation, self.site.deployment)
+        """Each is read once: the catalog is not asked again for every page of a list."""
+        if operation not in self._calls:
+            self._calls[operation] = call_of(self.catalog, operation, self.site.deployment)
+        return self._calls[operation]
 
     def build(
         self,

@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..execute import Extent, builder, first_page, items, print_curl
+from ..execute import Extent, builder, fetching_of, first_page, items, print_curl
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
@@ -102,8 +102,9 @@ class Dispatcher:
         found: list[Any] = []
         self.left = None
         settings: dict[str, Any] = {"size": extent.size, "most": extent.most, "start": extent.start}
+        fetching = fetching_of(self.context, self.builder, request, plan) if extent.size is None else None
         try:
-            for page in pages(self.context.client().send, plan, request, **settings):
+            for page in pages(self.context.client().send, plan, request, **settings, fetching=fetching):
                 found += page.items
                 self.left = page if page.next is not None else None
                 if not extent.all and extent.most is None:

@@ -11,7 +11,7 @@ from ...registry import PAGINATION, resolve
 from ..definition import Definition, Definitions
 from ..deployment import ON, variants
 from ..locate import Path
-from ..safety import by_method
+from ..safety import by_method, class_of_operation
 from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
@@ -119,6 +119,30 @@ def _paging(definitions: Definitions, table: Mapping[str, Any], at: Path) -> Fin
         names = [param["name"] for param in table.get("params", ())]
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
+
+
+def fetch_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
+    """How a list is read by ids: by calls that only read and take what they are given."""
+    table = definition.table
+    fetch = (table.get("paginate") or {}).get("fetch")
+    if not fetch:
+        return
+    at: Path = ("paginate", "fetch")
+    for name in fetch["list"]:
+        if not _takes(definitions, table, name):
+            names = [param["name"] for param in table.get("params", ())]
+            yield Finding((*at, "list", name), f"this does not take it{did_you_mean(name, names)}")
+    for call, place in ((fetch, at), *(((fetch["count"], (*at, "count")),) if "count" in fetch else ())):
+        id = operations.get(call["call"], call["call"])
+        called = definitions.get(("operation", id))
+        if called is None:
+            continue
+        about = (("operation", id),)
+        if class_of_operation(called.table) != "read":
+            yield Finding((*place, "call"), f"a list is only read: {id} may change something", about)
+        names = [param["name"] for param in called.table.get("params", ())]
+        for name in [name for name in call.get("args", {}) if name not in names]:
+            yield Finding((*place, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
 
 
 def _needs(kind: str) -> tuple[str, ...]:

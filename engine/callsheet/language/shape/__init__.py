@@ -13,9 +13,9 @@ from .commands import (
     ProgramDefinition,
     ViewDefinition,
 )
+from .paging import PaginatorDefinition
 from .rest import (
     OperationDefinition,
-    PaginatorDefinition,
     ParameterDefinition,
     ProductDefinition,
     SchemaDefinition,

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from .access import Fact, FactHere, Probe, ProbeHere
 from .base import Expression, HeaderName, HeaderText, Name, Shape, Template, keyed_by, pattern, reference, seeing
+from .paging import Paging
 from .rules import Rule, Rules
 
 Safety = Annotated[
@@ -110,40 +111,6 @@ class ProductDefinition(Shape, Imported, total=False):
     on: Annotated[dict[str, ProductHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
-class PaginatorDefinition(Shape, total=False):
-    """How the next page is asked for."""
-
-    kind: Required[
-        Annotated[
-            str,
-            reference(
-                "engine:pagination",
-                description="offset: a start index; array: the same over bare arrays, until one is empty; "
-                "token: an opaque word out of the reply; link: the reply names the next page's URL; "
-                "page: a page's number.",
-            ),
-        ]
-    ]
-    send: Annotated[str, Field(description="Parameter (query or body) that says where the page starts.")]
-    size: Annotated[str, Field(description="Parameter (query or body) for the number of items a page.")]
-    largest: Annotated[
-        int, Field(ge=1, description="The length of a page where many are wanted, unless the operation allows less.")
-    ]
-    reads: Annotated[
-        Literal["body", "headers"],
-        Field(
-            description="Where next, last and total are looked for: in the reply's body (default), or in its headers, "
-            "by their lower-case names and, from a Link header, as links.next."
-        ),
-    ]
-    first: Annotated[int, Field(ge=0, description="page: the number of the first page, if not 1.")]
-    items: Annotated[list[str], Field(description="Keys the items usually stand under, likeliest first (importer).")]
-    next: Annotated[Expression, Field(description="The next token or link in a reply; null ends.")]
-    last: Annotated[Expression, Field(description="True in the reply of the last page.")]
-    total: Annotated[Expression, Field(description="Number of all items, where the reply tells.")]
-    root: Annotated[Expression, Field(description="What a relative link is relative to, where the reply tells.")]
-
-
 class ParameterDefinition(Shape, total=False):
     """What the name of a parameter means in operations that do not say it themselves.
 
@@ -214,18 +181,6 @@ class Body(Shape, total=False):
     parts: Annotated[dict[str, BodyPart], Field(description="The parts of a multipart or form body.")]
     optional: Annotated[bool, Field(description="The request may go without a body.")]
     example: Annotated[Any, Field(description="A body that could be meant, for examples.")]
-
-
-class Paging(Shape, total=False):
-    """A paginator, and where this operation differs from it."""
-
-    using: Required[Annotated[str, reference("paginator", description="The way of asking for the next page.")]]
-    items: Annotated[Expression, Field(description="The items of one reply; absent: the reply itself.")]
-    send: str
-    size: str
-    next: Expression
-    last: Expression
-    total: Expression
 
 
 Http = Annotated[

@@ -1,0 +1,163 @@
+"""A long list in two parts: the ids of its items in long pages, then the items themselves, many in a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ...errors import CallsheetError, UsageError
+from ...language.template import evaluate, fill, to_text
+from ..request.model import Json, Request
+from .ahead import in_order
+from .walk import Page, Walk
+
+if TYPE_CHECKING:
+    from ...language.shape.paging import Fetch
+    from ..http.reply import Reply
+    from ..request.call import Call
+    from .plan import PagePlan
+
+WORKERS = 16
+
+
+class Requests(Protocol):
+    """What builds and checks requests, as `Builder` does."""
+
+    def call(self, operation: str) -> Call: ...
+
+    def build(self, operation: str, arguments: dict[str, Any], body: Any = None, *, strict: bool = True) -> Request: ...
+
+
+class _Job(NamedTuple):
+    ids: list[str]
+    request: Request
+
+
+class Fetching:
+    """How one list is read by ids.
+
+    `note` is told what was left out; `may_send` is false of what a policy holds back.
+    """
+
+    def __init__(
+        self,
+        requests: Requests,
+        call: Call,
+        request: Request,
+        definition: Fetch,
+        *,
+        note: Callable[[str], None],
+        may_send: Callable[[Request], bool],
+    ) -> None:
+        self._requests = requests
+        self._request = request
+        self._definition = definition
+        self._scope = {"given": _arguments(call, request)}
+        self._note = note
+        self._may_send = may_send
+
+    def applies(self) -> bool:
+        """False where the deployment lacks the operation, or a policy holds it back: then pages are read in turn."""
+        definition = self._definition
+        if "when" in definition and not evaluate(definition["when"], self._scope):
+            return False
+        try:
+            self._requests.call(definition["call"])
+        except UsageError:
+            return False
+        return self._may_send(self._request_for(["1"])) and self._may_send(self._request_for_ids())
+
+    def count(self, send: Callable[[Request], Reply]) -> int | None:
+        """How many items there are; None where that cannot be asked, since it is only for show."""
+        count = self._definition.get("count")
+        if count is None:
+            return None
+        body = fill(count["body"], self._scope) if "body" in count else None
+        try:
+            request = self._requests.build(count["call"], fill(count.get("args", {}), self._scope) or {}, body)
+            found = evaluate(count["value"], send(request).json()) if self._may_send(request) else None
+        except CallsheetError:
+            return None
+        return found if isinstance(found, int) else None
+
+    def rest(
+        self, send: Callable[[Request], Reply], plan: PagePlan, shown: Sequence[Any], most: int | None
+    ) -> Iterator[Page]:
+        """The items that were not `shown`, in the order of the list; `most` counts those that were."""
+        ids = self._ids(send, plan, {self._id(item) for item in shown}, most)
+        if most is not None:  # what is new meanwhile must not make it more
+            ids = islice(ids, most - len(shown))
+        groups = iter(lambda: list(islice(ids, self._definition["size"])), [])
+        missing = 0
+        jobs = (_Job(group, self._request_for(group)) for group in groups)
+        with closing(in_order(lambda job: self._read(send, job), jobs, WORKERS)) as pages:
+            for page, lacking in pages:
+                missing += lacking
+                yield page
+        if missing:
+            items = "item was" if missing == 1 else "items were"
+            self._note(f"{missing} {items} deleted or hidden while the list was read, and left out")
+
+    def _request_for(self, ids: list[str]) -> Request:
+        scope = {**self._scope, "ids": ids}
+        definition = self._definition
+        body = fill(definition["body"], scope) if "body" in definition else None
+        arguments = fill(definition.get("args", {}), scope) or {}
+        # What a person gave was checked for the list itself; checking thousands of ids again takes longer than sending.
+        return self._requests.build(definition["call"], arguments, body, strict=False)
+
+    def _ids(self, send: Callable[[Request], Reply], plan: PagePlan, seen: set[str], most: int | None) -> Iterator[str]:
+        walk = Walk(plan, self._request_for_ids(), size=None, most=most, start=None)
+        while walk.request is not None:
+            for item in walk.add_page(send(walk.request)).items:
+                id = self._id(item)
+                if id not in seen:
+                    seen.add(id)
+                    yield id
+
+    def _read(self, send: Callable[[Request], Reply], job: _Job) -> tuple[Page, int]:
+        """The items of these ids in their order, and how many of them there no longer are."""
+        reply = send(job.request)
+        items = evaluate(self._definition["items"], reply.json())
+        if not isinstance(items, list):
+            raise CallsheetError(f"{reply.request.name}: expected a list under {self._definition['items']!r}")
+        by_id = {self._id(item): item for item in items}
+        found = [by_id[id] for id in job.ids if id in by_id]
+        return Page(found, reply, None, None), len(job.ids) - len(found)
+
+    def _request_for_ids(self) -> Request:
+        replaced = self._definition["list"]
+        wanted, body = fill(replaced, self._scope) or {}, self._request.body
+        if isinstance(body, Json):
+            kept = {key: value for key, value in body.value.items() if key not in replaced}
+            return replace(self._request, body=replace(body, value={**kept, **wanted}))
+        pairs = [pair for pair in self._request.query if pair[0] not in replaced]
+        more = [(name, to_text(each)) for name, value in wanted.items() for each in _listed(value)]
+        return replace(self._request, query=(*pairs, *more))
+
+    def _id(self, item: Any) -> str:
+        found = evaluate(self._definition["id"], item)
+        if found is None:
+            raise CallsheetError(f"{self._request.name}: an item has no {self._definition['id']!r} to read it by")
+        return to_text(found)
+
+
+def _arguments(call: Call, request: Request) -> dict[str, Any]:
+    """What a request was built from: a list where the operation takes one, else text; or the keys of its body."""
+    if isinstance(request.body, Json):
+        return dict(request.body.value or {})
+    lists = {param["name"] for param in call.params if param.get("type") == "array"}
+    found: dict[str, Any] = {}
+    for name, text in request.query:
+        if name in lists:
+            found.setdefault(name, []).append(text)
+        else:
+            found[name] = text
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,230 @@
+"""Long lists that are read by ids: nothing twice, nothing out of order, whatever changes meanwhile."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callsheet.client.http.reply import Reply
+from callsheet.client.pagination.fetch import WORKERS, Fetching
+from callsheet.client.pagination.pages import pages
+from callsheet.client.pagination.plan import plan_of
+from callsheet.client.request.build import Builder
+from callsheet.client.request.model import Json, Request
+from callsheet.errors import CallsheetError
+from support.fakes import Definitions, FakeSite
+
+TEXT = """
+[product.p]
+title = "P"
+base = "/v1"
+
+[paginator.token]
+kind = "token"
+largest = 4
+send = "token"
+size = "size"
+next = "next"
+
+[paginator.rows]
+kind = "offset"
+largest = 4
+send = "start"
+size = "size"
+last = "last"
+
+
+[operation.search]
+product = "p"
+http = "GET /v1/search"
+params = [
+  { name = "query" },
+  { name = "fields", type = "array" },
+  { name = "token" },
+  { name = "size", type = "integer" },
+]
+
+[operation.search.paginate]
+using = "token"
+items = "items"
+
+[operation.search.paginate.fetch]
+when  = "given.query != 'plain'"
+list  = { fields = ["id"], size = 10 }
+id    = "id"
+call  = "readAll"
+size  = 3
+body  = { ids = "{ids}", fields = "{given.fields}" }
+items = "items"
+count = { call = "count", args = { query = "{given.query}" }, value = "count" }
+
+[operation.readAll]
+product = "p"
+http = "POST /v1/read"
+safety = "read"
+body = {}
+
+[operation.count]
+product = "p"
+http = "GET /v1/count"
+params = [{ name = "query" }]
+
+[operation.rows]
+product = "p"
+http = "GET /v1/rows"
+params = [{ name = "start", type = "integer" }, { name = "size", type = "integer" }]
+paginate = { using = "rows", items = "items", unique = "id" }
+"""
+
+
+@dataclass
+class Site:
+    """A list of ids that `happens` may change before each request is answered."""
+
+    ids: list[int]
+    happens: Any = lambda site: None
+    asked: list[Request] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def send(self, request: Request) -> Reply:
+        with self.lock:
+            self.asked.append(request)
+            self.happens(self)
+            answer = self.answer(request)
+        return Reply(request, 200, {"content-type": "application/json"}, json.dumps(answer).encode(), request.url)
+
+    def answer(self, request: Request) -> Any:
+        query = dict(request.query)
+        if request.operation == "count":
+            return {"count": len(self.ids)}
+        if request.operation == "readAll":
+            assert isinstance(request.body, Json)
+            wanted = [int(id) for id in request.body.value["ids"]]
+            return {"items": [{"id": id, "text": "x"} for id in sorted(set(wanted) & set(self.ids), reverse=True)]}
+        start, size = int(query.get("token", query.get("start", 0))), int(query.get("size", 2))
+        found = [
+            {"id": id} if query.get("fields") == "id" else {"id": id, "text": "x"} for id in self.ids[start:][:size]
+        ]
+        more = start + size < len(self.ids)
+        return {"items": found, "last": not more, **({"next": str(start + size)} if more else {})}
+
+    def read(self, operation: str = "search", may_send: Any = lambda _: True, **options: Any) -> list[int]:
+        definitions: Any = Definitions(TEXT)
+        builder = Builder(definitions, FakeSite(), "demo")
+        call = builder.call(operation)
+        plan = plan_of(definitions, call)
+        assert plan is not None
+        given = {"fields": ["text"], "query": options.pop("query", "q")} if operation == "search" else {}
+        request = builder.build(operation, given)
+        fetching = plan.fetch and Fetching(
+            builder, call, request, plan.fetch, note=self.notes.append, may_send=may_send
+        )
+        found = pages(self.send, plan, request, fetching=fetching, **{"size": plan.largest, **options})
+        items = [item for page in found for item in page.items]
+        assert all(item.get("text") == "x" for item in items)
+        return [item["id"] for item in items]
+
+    @property
+    def operations(self) -> list[str | None]:
+        return [request.operation for request in self.asked]
+
+
+def test_one_page_is_one_request() -> None:
+    site = Site([1, 2, 3, 4])
+    assert site.read() == [1, 2, 3, 4]
+    assert site.operations == ["search"]
+
+
+def test_the_rest_is_read_by_ids_in_the_order_of_the_list() -> None:
+    site = Site(random.Random(5).sample(range(100), 40))
+    assert site.read() == site.ids
+    assert site.operations.count("readAll") == 12
+    assert [dict(each.query)["size"] for each in site.asked if each.operation == "search"] == ["4"] + ["10"] * 4
+    assert site.notes == []
+
+
+@pytest.mark.parametrize("most", [1, 4, 5, 17, 40, 50])
+def test_no_more_than_wanted(most: int) -> None:
+    site = Site(list(range(40)))
+    assert site.read(most=most) == site.ids[:most]
+
+
+def test_it_goes_page_by_page_where_that_is_wanted_or_a_policy_holds_the_other_way_back() -> None:
+    for options in ({"query": "plain"}, {"may_send": lambda request: request.operation != "readAll"}, {"start": "0"}):
+        site = Site(list(range(20)))
+        assert site.read(**options) == site.ids
+        assert set(site.operations) == {"search"}
+
+
+def test_what_is_gone_meanwhile_is_left_out_and_said() -> None:
+    def delete(site: Site) -> None:
+        if site.operations[-1] == "readAll" and 7 in site.ids:
+            site.ids.remove(7)
+
+    site = Site(list(range(10)), happens=delete)
+    assert site.read() == [id for id in range(10) if id != 7]
+    assert site.notes == ["1 item was deleted or hidden while the list was read, and left out"]
+
+
+def test_an_answer_of_another_shape_is_said_with_its_operation() -> None:
+    site = Site(list(range(20)))
+    site.answer = lambda request: {"odd": 1} if request.operation == "readAll" else Site.answer(site, request)  # type: ignore[method-assign]
+    with pytest.raises(CallsheetError, match="readAll: expected a list under 'items'"):
+        site.read()
+
+
+@given(st.integers(0, 60), st.randoms(use_true_random=False), st.sampled_from(["search", "rows"]), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_nothing_comes_twice_and_what_stays_keeps_its_order(
+    length: int, chance: random.Random, operation: str, grows: bool
+) -> None:
+    """Of what was there all the time, only a list by offsets may miss some, when something before it goes."""
+    fresh = iter(range(1000, 2000))
+
+    def change(site: Site) -> None:
+        if chance.random() < 0.3:
+            if grows:
+                site.ids.insert(chance.randint(0, len(site.ids)), next(fresh))
+            elif site.ids:
+                site.ids.pop(chance.randrange(len(site.ids)))
+
+    before = list(range(length))
+    site = Site(list(before), happens=change)
+    found = site.read(operation)
+    assert len(found) == len(set(found))
+    stayed = [id for id in before if id in site.ids]
+    assert [id for id in found if id in stayed] == [id for id in stayed if id in found]
+    if grows:
+        assert set(stayed) <= set(found)
+
+
+def test_pages_by_offset_without_a_total_come_several_at_once_and_few_too_many() -> None:
+    site = Site(list(range(400)))
+    busy, most = 0, 0
+    send = site.send
+
+    def counted(request: Request) -> Reply:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        try:
+            threading.Event().wait(0.001)
+            return send(request)
+        finally:
+            busy -= 1
+
+    site.send = counted  # type: ignore[method-assign]
+    assert site.read("rows") == site.ids
+    assert 2 <= most <= WORKERS
+    assert len(site.asked) <= 100 + 20
+    few = Site(list(range(12)))
+    assert few.read("rows") == few.ids
+    assert len(few.asked) <= 5
