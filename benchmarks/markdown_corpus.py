@@ -35,7 +35,11 @@ from callsheet.richtext.markdown.tags import ELEMENTS
 from support import document_schema
 
 # Each brings a few hundred packages along, whose pages were written by as many people.
-NPM = ["eslint", "webpack", "mocha", "gatsby-cli"]
+NPM = [
+    *("eslint", "webpack", "mocha", "gatsby-cli"),
+    *("react-scripts", "@angular/cli", "jest", "lerna", "ember-cli", "grunt", "gulp", "nuxt", "express-generator"),
+    *("standard", "ava", "karma", "serverless"),
+]
 PYPI = ["mkdocs-material", "jupyterlab", "datasette"]
 WORD = re.compile(r"\w+")
 TAG = re.compile(rf"</?(?:{'|'.join(sorted(ELEMENTS))})(?:\s[^<>]*)?/?>", re.IGNORECASE)
@@ -49,7 +53,7 @@ Seen = Iterator[tuple[str, tuple[str, ...]]]
 def fetch(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
-    command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *NPM]
+    command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps", *NPM]
     subprocess.run(command, cwd=folder, check=True)
     target = str(folder / "python")
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", target, *PYPI], check=True)

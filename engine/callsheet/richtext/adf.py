@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from ..errors import UsageError
 from .rules import NodeForm, Rules
-from .tree import MAX_DEPTH, Attrs, Losses, Mark, Node, text
+from .tree import MAX_DEPTH, NO_ATTRS, Attrs, Losses, Mark, Node, text
 
 SPELLING = "spelling"
 COUNT = "{count}"  # in a default: the number of the node among those of its kind
@@ -61,7 +61,9 @@ class Reader:
         self.rules = rules
         self.losses = losses
         # Types that one form has, whatever the attributes: nearly all of them.
-        self._sole = {key: forms[0] for key, forms in rules.by_type.items() if len(forms) == 1 and not forms[0].fixed}
+        sole = {key: forms[0] for key, forms in rules.by_type.items() if len(forms) == 1 and not forms[0].fixed}
+        self._nodes = {name: form for (mark, name), form in sole.items() if not mark}
+        self._marks = {name: form for (mark, name), form in sole.items() if mark}
         self._bare: dict[str, Mark | None] = {}  # type → the mark that says nothing else
 
     def children(self, raw: Raw, depth: int) -> list[Node]:
@@ -108,7 +110,7 @@ class Reader:
 
     def form(self, raw: Raw, *, mark: bool) -> NodeForm | None:
         name = raw.get("type")
-        if isinstance(name, str) and (sole := self._sole.get((mark, name))):
+        if isinstance(name, str) and (sole := (self._marks if mark else self._nodes).get(name)):
             return sole
         forms = self.rules.by_type.get((mark, name), []) if isinstance(name, str) else []
         attrs = raw.get("attrs")
@@ -152,13 +154,15 @@ class Reader:
         if not isinstance(name, str):
             return None
         if name not in self._bare:
-            form = self._sole.get((True, name))
+            form = self._marks.get(name)
             self._bare[name] = Mark(form.kind, {}) if form and _complete(form, {}) else None
         return self._bare[name]
 
 
 def spelling(raw: Raw, form: NodeForm) -> Attrs:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
+    if "attrs" not in raw and "marks" not in raw and ("content" in raw or form.kind == "text"):
+        return NO_ATTRS
     said = []
     if "attrs" in raw and raw["attrs"] == {} and form.fields:
         said.append("attrs")
@@ -166,7 +170,7 @@ def spelling(raw: Raw, form: NodeForm) -> Attrs:
         said.append("marks")
     if "content" not in raw and form.kind != "text" and form.table.get("holds"):
         said.append("content")
-    return {SPELLING: said} if said else {}
+    return {SPELLING: said} if said else NO_ATTRS
 
 
 def spelt(result: DocumentNode, node: Node, form: NodeForm) -> DocumentNode:

@@ -168,13 +168,13 @@ class Fitter:
             return node.having([text(words)] if words else [])
         content = [self.with_marks(child, node) for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
-        return _holding(node, spaces_out(merged(content)) if changed else merged(content))
+        return _holding(node, spaces_out(content) if changed else merged(content))
 
     def _finished(self, node: Node, *, first: bool) -> Node:
         """A node with the children it must have."""
         form = self.rules.forms[node.kind][0]
         if node.content and node.content[0].kind in self.rules.inline:
-            return node if node.kept else _holding(node, spaces_out(merged(node.content)))
+            return node if node.kept else _holding(node, spaces_out(node.content))
         empty = None if node.kept and form.table.get("hollow") else self.rules.of(node.kind).get("empty")
         missing = form.starts and not (node.content and node.content[0].kind in form.starts) and not node.kept
         if empty and (not node.content or missing) and (first or not node.content or missing):

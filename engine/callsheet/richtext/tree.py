@@ -107,9 +107,10 @@ def _blank(node: Node) -> bool:
 
 
 def spaces_out(nodes: list[Node]) -> list[Node]:
-    """White space at the edges of marked text left out of the marks that start or end there."""
+    """White space at the edges of marked text left out of the marks that start or end there; runs are merged."""
+    nodes = merged(nodes)
     if not any(node.marks and node.kind == "text" and node.text.strip() != node.text for node in nodes):
-        return merged(nodes)
+        return nodes
     result: list[Node] = []
     for index, node in enumerate(nodes):
         if node.kind != "text" or not node.marks or any(mark.kind == "codespan" for mark in node.marks):

@@ -13,7 +13,7 @@ from ..tree import Mark, Node
 # Letters and signs that begin nothing where they stand: `__init__` has underscores at its edges, `:name:` is an emoji.
 WORDS = r"(?:[^\W_]|[ ,.;()?%/'\"+#>–—…‘’“”-]|(?<=[^\W_])_(?=[^\W_])|(?<=\S):(?=\s|$)|[!&](?=\s))"  # noqa: RUF001 -- they are meant
 PLAIN = re.compile(f"{WORDS}*")
-APART = re.compile(rf"[^\W_](?:{WORDS}*[^\W_])?")  # letters at both edges
+TIGHT = re.compile(rf"(?! ){WORDS}+(?<! )")  # no space at the edges
 ADDRESS = re.compile(r"https?://[a-z0-9.-]+(?:/[a-z0-9./-]*)?")
 SIGNED = frozenset({"strong", "em", "strike"})
 CODE = re.compile(r"[^`\s](?:[^`\n]*[^`\s])?")
@@ -53,4 +53,4 @@ def _is_simple(mark: Mark, words: str) -> bool:
             return False
     elif mark.kind not in SIGNED or mark.attrs:
         return False
-    return bool(APART.fullmatch(words))
+    return bool(TIGHT.fullmatch(words))

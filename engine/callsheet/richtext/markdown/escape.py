@@ -27,7 +27,7 @@ EDGE_SPACE = re.compile(r"^\s+|\s+$")
 
 def escape(words: str, patterns: Patterns, *, linked: bool = False) -> str:
     """Text between marks, wherever on its line it stands."""
-    if words.isalnum():
+    if not patterns.suspects.search(words):
         return words
     marks = [match.start() for match in patterns.found(words, linked=linked)]
     marks += [match.start() for match in SPECIAL.finditer(words)]

@@ -11,6 +11,7 @@ from ..tree import Attrs, Mark, Node, text
 URL = r"(?<![\w/])https?://[^\s<>\"\\^`{|}]{1,2000}"
 TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
 COLON = re.compile(":")
+SIGNS = "\\`*_^[]!<&~${\r\n\0\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # all that Markdown may read as something else
 FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
@@ -69,22 +70,24 @@ class Patterns:
             self._groups[number] = template
             number += 1 + len(template.fields)
         self.signs = frozenset({*(template.first for template in self.templates), ":"})
+        self.suspects = re.compile("[" + re.escape(SIGNS + "".join(sorted(self.signs))) + "]")  # none: no escape needed
 
     def nodes(self, words: str, marks: tuple[Mark, ...]) -> Iterator[Node]:
         """A text cut into runs and the constructs in it."""
         end = 0
         linked = any(mark.kind == "link" for mark in marks)
-        for match in self._regex.finditer(words) if not self.signs.isdisjoint(words) else ():
-            if match.start() < end:
-                continue
+        match = None if self.signs.isdisjoint(words) else self._regex.search(words)
+        while match:
             found = self._link(match[0], marks) if match[1] else self._node(match, marks)
             if found is None or (match[1] and linked):
+                match = self._next(words, match)
                 continue
             node, length = found
             if match.start() > end:
                 yield text(words[end : match.start()], marks)
             yield node
             end = match.start() + length
+            match = self._regex.search(words, end)
         if end < len(words):
             yield text(words[end:], marks)
 
@@ -92,11 +95,18 @@ class Patterns:
         """Where plain text would be taken for a construct; an address is told at its colon."""
         if self.signs.isdisjoint(words):
             return
-        for match in self._regex.finditer(words):
+        match = self._regex.search(words)
+        while match:
             if not match[1]:
                 yield match
             elif not linked and (colon := COLON.search(words, match.start())):
                 yield colon
+            match = self._next(words, match)
+
+    def _next(self, words: str, match: re.Match[str]) -> re.Match[str] | None:
+        """What follows a match that may be none: the colon that ends an unknown `:name:` may begin a known one."""
+        after = match.end() if match[1] or self._node(match, ()) else match.end() - 1
+        return self._regex.search(words, max(after, match.start() + 1))
 
     def _node(self, match: re.Match[str], marks: tuple[Mark, ...]) -> tuple[Node, int] | None:
         number = next(number for number in self._groups if match[number] is not None)

@@ -24,6 +24,7 @@ SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
 UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
+LINK_ATTRS = frozenset({"href", "title"})
 LONG = 20_000  # plain text beyond it is not read back
 
 
@@ -46,7 +47,7 @@ class SpanWriter:
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
-        if not self.lossless and certain(nodes):
+        if not self.lossless and (certain(nodes) or not any(map(_has_levels, nodes))):
             return self._lines(self._spans(nodes, SIGN_LEVEL, single=single), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
@@ -79,14 +80,16 @@ class SpanWriter:
                 result.append(node)
             else:
                 result += self._sayable(node)
-        return spaces_out(merged(result))
+        return spaces_out(result)
 
     def _sayable(self, node: Node) -> list[Node]:
+        if node.kind == "text" and not node.attrs and all(map(self._is_said, node.marks)):
+            return [node]
         marks = tuple(mark for mark in node.marks if mark.kind in self.tags or leads_somewhere(mark))
         for mark in node.marks:
             if mark not in marks:
                 self.losses.add(f"{mark.kind} cannot be said in Markdown: the words are kept")
-            elif mark.kind == "link" and set(mark.attrs) - {"href", "title"}:
+            elif mark.kind == "link" and mark.attrs.keys() - LINK_ATTRS:
                 self.losses.add("a link has attributes that Markdown cannot say")
         if node.kind == "inlinereference":
             return [node]
@@ -103,6 +106,12 @@ class SpanWriter:
         if node.kind == "card" and words:
             marks = (*marks, Mark("link", {"href": words}))
         return [text(words, marks)] if words else list(node.content)
+
+    def _is_said(self, mark: Mark) -> bool:
+        """Whether Markdown says a mark whole."""
+        if mark.kind == "link":
+            return leads_somewhere(mark) and mark.attrs.keys() <= LINK_ATTRS
+        return mark.kind in self.tags
 
     def _tell(self, node: Node, said: set[str]) -> None:
         for image in node.content:
@@ -197,6 +206,13 @@ class SpanWriter:
         """What stands for an attachment that has no description."""
         url = str(image.attrs.get("url") or "")
         return "attachment" if is_media(url, self.rules) and not self.lossless else ""
+
+
+def _has_levels(node: Node) -> bool:
+    """Whether a node is written in another way where the first does not read back as it."""
+    return any(mark.kind in SIGNS for mark in node.marks) or (
+        bool(node.marks) and node.marks[-1].attrs == {"href": node.text}
+    )
 
 
 def _is_plain(node: Node) -> bool:

@@ -8,7 +8,7 @@ from ..flatten import FLATTEN
 from ..markdown.patterns import Template
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
+from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text
 from .forms import WikiForms
 from .inline import WikiInline
 
@@ -130,7 +130,7 @@ class WikiWriter:
     # --- inline ---
 
     def inline(self, content: list[Node], *, single: bool = False) -> str:
-        nodes = spaces_out(merged([part for node in content for part in self._sayable(node)]))
+        nodes = spaces_out([part for node in content for part in self._sayable(node)])
         wanted = [(node.kind, node.text, [mark.kind for mark in node.marks]) for node in nodes]
         words = ""
         for hard in (False, True):
