@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import threading
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
 from callsheet.errors import UsageError
 from callsheet.sandbox.faults import Faults, fault
-from callsheet.sandbox.server import Server
-from support.simulated import ask, site
-
-TOKEN = "only for tests"
-
-
-@contextlib.contextmanager
-def serving(faults: Faults | None = None, deployment: str = "cloud") -> Iterator[str]:
-    """The address of a site that runs in a thread of its own."""
-    ready, found = threading.Event(), []
-
-    async def serve() -> None:
-        simulated = site(deployment)
-        server = Server(simulated, faults or Faults([]), TOKEN)
-        port = await server.begin(0)
-        simulated.address = f"http://127.0.0.1:{port}"
-        found.append(simulated.address)
-        ready.set()
-        await server.stopped.wait()
-        await server.end()
-        simulated.close()
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    assert ready.wait(30)
-    try:
-        yield found[0]
-    finally:
-        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False)
-        thread.join(10)
-        assert not thread.is_alive()
+from support.simulated import TOKEN, ask, serving, site
 
 
 def test_files_are_uploaded_and_come_back_byte_for_byte() -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+import httpx
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.client.request.model import Request
+from callsheet.sandbox.actions import Answer
+from callsheet.sandbox.faults import Faults
+from callsheet.sandbox.server import Server
 from callsheet.sandbox.site import Incoming, Site
 from support.published import DOCUMENTS, SPECS, document
+
+TOKEN = "only for tests"
 
 
 class Told(NamedTuple):
@@ -19,8 +29,26 @@ class Told(NamedTuple):
     headers: dict[str, str]
 
 
-def site(deployment: str = "cloud", environ: Mapping[str, str] = os.environ, path: str | None = None) -> Site:
-    found = Site(open_catalog("suite", environ, own=False), deployment, path)
+class Judged(Site):
+    """Collects where its answers depart from the published documents, and what it could not answer at all."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.wrong: set[str] = set()
+
+    def answer(self, request: Incoming) -> Answer:
+        answer = super().answer(request)
+        if isinstance(answer.body, bytes):
+            return answer
+        asked = f"{request.method} {request.target}"
+        told = Told(answer.status, json.loads(json.dumps(answer.body)), {})
+        found = problems(asked, told) if answer.status < 500 else [f"status {answer.status}: {answer.body}"]
+        self.wrong |= {f"{asked}: {problem}" for problem in found}
+        return answer
+
+
+def site(deployment: str = "cloud", environ: Mapping[str, str] = os.environ, path: str | None = None) -> Judged:
+    found = Judged(open_catalog("suite", environ, own=False), deployment, path)
     found.address = "http://127.0.0.1:8800"
     return found
 
@@ -57,3 +85,32 @@ def problems(request: str, told: Told) -> list[str]:
         f"{error.json_path}: {error.message[:200]}"
         for error in judge.validator(content["schema"]).iter_errors(told.body)
     ]
+
+
+@contextlib.contextmanager
+def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[str] | None = None) -> Iterator[str]:
+    """The address of a site that runs in a thread of its own; `wrong` gets what departs from the documents."""
+    ready, found = threading.Event(), []
+
+    async def serve() -> None:
+        simulated = site(deployment)
+        server = Server(simulated, faults or Faults([]), TOKEN)
+        port = await server.begin(0)
+        simulated.address = f"http://127.0.0.1:{port}"
+        found.append(simulated.address)
+        ready.set()
+        await server.stopped.wait()
+        await server.end()
+        simulated.close()
+        if wrong is not None:
+            wrong.update(simulated.wrong)
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield found[0]
+    finally:
+        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False)
+        thread.join(10)
+        assert not thread.is_alive()

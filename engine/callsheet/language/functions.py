@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -121,10 +122,23 @@ class Functions(functions.Functions):
         """An object of pairs of a name and its value."""
         return {str(name): value for name, value in pairs}
 
+    @functions.signature(_ANY, {"types": ["object"]})
+    def _func_measured(self, text: Any, units: dict[str, Any]) -> int | None:
+        """The sum of a measure as people write it (`1h 30m`), by what each unit counts; null where it is none."""
+        parts = re.findall(r"(\d+)\s*([^\d\s]+)", text) if isinstance(text, str) else []
+        if not parts or any(unit not in units for _, unit in parts):
+            return None
+        return sum(int(number) * int(units[unit]) for number, unit in parts)
+
     @functions.signature(_TEXT)
     def _func_filename(self, text: str) -> str:
         """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""
         return file_name(text)
+
+    @functions.signature(_TEXT)
+    def _func_basename(self, path: str) -> str:
+        """The name of a file of this machine, without its folder."""
+        return os.path.basename(path)
 
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..registry import BEHAVIORS, resolve
@@ -10,7 +10,7 @@ from .entities import DEFAULT, Entities, Entity, Scope
 from .paging import Window, facts, window
 from .refusal import RefusedError, refused
 from .rendering import compiled, expression, holds, without_null
-from .search import Searcher
+from .search import Searcher, sortable
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -77,6 +77,10 @@ class Actions:
         }
         for name, search in action.get("find", {}).items():
             scope[name] = self._found(search, scope)
+        for case in action.get("cases", []):
+            if holds(case.get("when", "`true`"), scope):
+                action = {**action, **case}  # type: ignore[typeddict-unknown-key]
+                break
         for check in action.get("check", []):
             if not holds(check["unless"], scope):
                 raise refused(check["fail"], scope)
@@ -84,13 +88,27 @@ class Actions:
             self._change(entity, change, scope, asked)
         return self._answer(entity, action, scope, asked)
 
-    def _found(self, search: Search, scope: Scope) -> Item | None:
-        value = expression(search["by"])(scope)
+    def _found(self, search: Search, scope: Scope) -> Item | list[Item] | None:
+        value = expression(search["by"])(scope) if "by" in search else None
+        if search.get("several"):
+            return self._all_found(search, value, scope)
         given = next((each for each in value if each is not None), None) if isinstance(value, list) else value
         if given is None and search.get("optional"):
             return None
+        return self._one_found(search, given, scope)
+
+    def _all_found(self, search: Search, names: Any, scope: Scope) -> list[Item]:
+        if "by" in search:
+            found = [self._one_found(search, each, scope) for each in names or []]
+            return [each for each in found if each is not None]
+        where = search.get("where", "`true`")
+        return [item for item in self.entities.state.items(search["entity"]) if holds(where, {**scope, "item": item})]
+
+    def _one_found(self, search: Search, given: Any, scope: Scope) -> Item | None:
         item = None if given is None else self.entities.find(search["entity"], given)
         if item is None or not holds(search.get("where", "`true`"), {**scope, "item": item}):
+            if search.get("optional") and "missing" not in search:
+                return None
             raise refused(search.get("missing", {"status": 404}), {**scope, "given": given})
         return item
 
@@ -112,6 +130,7 @@ class Actions:
             cleared = expression(change.get("clear", "`[]`"))(scope) or []
             for kind, item in self._items(entity, change, change["patch"], scope):
                 self.entities.patch(kind, item, members, cleared, scope)
+                self._keep_file(item, scope, asked)
         elif "delete" in change:
             for kind, item in self._items(entity, change, change["delete"], scope):
                 self.entities.delete(kind, item["id"])
@@ -119,7 +138,7 @@ class Actions:
             resolve(BEHAVIORS[change["run"]])(self.entities, members, scope)
 
     def _keep_file(self, made: Item, scope: Scope, asked: Asked) -> None:
-        """The content of an uploaded file, where the item was made for one."""
+        """The content of an uploaded file, where the item is made or changed for one."""
         entry = scope.get("entry")
         for (_, _, content), file in zip(asked.files, scope["files"], strict=True):
             if entry is file:
@@ -220,27 +239,33 @@ class Actions:
     def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]
         text = expression(listing["query"])(scope) if "query" in listing else None
-        owner = expression(listing["of"])(scope) if "of" in listing else None
-        if "only" in listing:
-            ids = [str(each) for each in expression(listing["only"])(scope) or []]
-            found = [item for id in ids if (item := self.entities.find(name, id))]
-        elif "query" in listing:
-            return self.searcher.page(self.entities[name], str(text or ""), scope, place)
-        else:
-            found = list(self.entities.state.items(name, owner))
-        if "where" in listing:
-            found = [item for item in found if holds(listing["where"], {**scope, "item": item})]
+        items = self._eligible(listing, scope)
+        if text is not None or ("query" in listing and "sort" not in listing):
+            return self.searcher.page(self.entities[name], str(text or ""), scope, place, items, listing.get("sort"))
+        found = list(items)
         if "sort" in listing:
             key = expression(listing["sort"])
-            found.sort(key=lambda item: _sortable(key({"item": item})))
+            found.sort(key=lambda item: sortable(key({"item": item})))
         if "descending" in listing and holds(listing["descending"], scope):
             found.reverse()
         return found[place.start : place.start + place.size], len(found)
 
+    def _eligible(self, listing: Listing, scope: Scope) -> Iterator[Item]:
+        """What a list may hold, whatever its query says."""
+        name, where = listing["entity"], listing.get("where")
+        if "only" in listing:
+            ids = [str(each) for each in expression(listing["only"])(scope) or []]
+            items = iter([item for id in ids if (item := self.entities.find(name, id))])
+        else:
+            items = self.entities.state.items(name, expression(listing["of"])(scope) if "of" in listing else None)
+        if where is None:
+            return items
+        return (item for item in items if holds(where, {**scope, "item": item}))
+
 
 def _also(scope: Scope) -> Mapping[str, Any]:
-    """What a view sees of the request."""
-    return {name: scope[name] for name in ("params", "me", "now")}
+    """What a view sees of the request, and of what it found."""
+    return {name: scope[name] for name in ("params", "me", "now", *scope[_FIND])}
 
 
 def _largest(definition: Mapping[str, Any], paginator: Any) -> int | None:
@@ -274,9 +299,3 @@ def _tables(body: Any) -> list[dict[str, Any]]:
         return []
     lists = [value for value in body.values() if isinstance(value, list)]
     return [body, *(each for items in lists for each in items if isinstance(each, dict))]
-
-
-def _sortable(value: Any) -> tuple[int, Any]:
-    if value is None:
-        return (2, "")
-    return (0, value) if isinstance(value, int | float) else (1, str(value).casefold())

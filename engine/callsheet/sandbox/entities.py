@@ -33,6 +33,7 @@ class Entity:
         self.identity = here.get("id", _USUAL)
         self.refs = here.get("refs", {})
         self.children = here.get("children", {})
+        self.takes = here.get("takes", [])
         self.new = compiled(here.get("new", {}))
         self.history = here.get("history", [])
         self.query = here.get("query")
@@ -128,11 +129,19 @@ class Entities:
         self.keep(entity, item)
 
     def delete(self, entity: str, id: str) -> None:
-        """With what belongs to it."""
-        for child in self._all[entity].children.values():
-            for item in list(self.state.items(child["entity"], id)):
+        """With what belongs to it, and what it takes along."""
+        kind, gone = self._all[entity], self.state.get(entity, str(id))
+        if gone is None:
+            return
+        self.state.delete(entity, str(id))
+        for child in kind.children.values():
+            for item in list(self.state.items(child["entity"], str(id))):
                 self.delete(child["entity"], item["id"])
-        self.state.delete(entity, id)
+        for name in kind.takes:
+            given = gone.get(name)
+            for each in given if isinstance(given, list) else [given]:
+                if each is not None:
+                    self.delete(kind.refs[name], str(each))
 
     def show(
         self, entity: str, item: Item, view: str = DEFAULT, also: Mapping[str, Any] | None = None, depth: int = 0

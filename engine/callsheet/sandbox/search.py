@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .conditions import Comparison, OperatorError, comparison, key_parts
 from .history import HistoryCondition, Mistake
-from .moments import edge, parsed
+from .moments import edge, parsed, span
 from .queries.lexer import QuerySyntaxError
 from .queries.model import Clause, Condition, Empty, Function, Joined, Negation, Operand, Query, Values
 from .queries.parser import Grammar
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .state import Item
 
 Test = Callable[[Mapping[str, Any]], bool]
+_DEEPEST = 10
 
 
 class Searcher:
@@ -47,22 +48,24 @@ class Searcher:
         except QuerySyntaxError as error:
             raise self.refusal(entity, "syntax", message=str(error)) from None
 
-    def page(self, entity: Entity, text: str, scope: Scope, place: Window) -> tuple[list[Item], int]:
-        """The items of one page, and how many there are in all."""
+    def page(
+        self, entity: Entity, text: str, scope: Scope, place: Window, items: Iterable[Item], usual: str | None = None
+    ) -> tuple[list[Item], int]:
+        """The items of one page, and how many there are in all; `usual` sorts where the query does not."""
         search = _Search(self, entity, scope)
         query = self.parse(entity, text)
         matches = search.test(query.where) if query.where is not None else None
-        keys = search.sort_keys(query)
+        keys = search.sort_keys(query, usual)
         found: list[tuple[tuple[Any, ...], str]] = []
-        for item in self.entities.state.items(entity.name):
+        for item in items:
             seen = search.scope_of(item)
             if matches is None or matches(seen):
                 found.append((tuple(key(seen) for key in keys), str(item["id"])))
         for place_of_key in reversed(range(len(keys))):
             found.sort(key=lambda entry, at=place_of_key: entry[0][at], reverse=keys[place_of_key].descending)  # type: ignore[misc]
         wanted = [id for _, id in found[place.start : place.start + place.size]]
-        items = [self.entities.state.get(entity.name, id) for id in wanted]
-        return [item for item in items if item is not None], len(found)
+        there = (self.entities.state.get(entity.name, id) for id in wanted)
+        return [item for item in there if item is not None], len(found)
 
     def refusal(self, entity: Entity, kind: Mistake, **told: Any) -> RefusedError:
         language = self.languages[entity.query["language"]] if entity.query else None
@@ -103,6 +106,7 @@ class _Search:
         self.needed: set[str] = set()
         self.people = searcher.people.get(entity.product, "")
         self.refs: Mapping[str, str] = entity.refs
+        self.depth = 0  # of queries in queries
         self._items: dict[tuple[str, str], Item | None] = {}
 
     def test(self, clause: Clause) -> Test:
@@ -119,6 +123,8 @@ class _Search:
         name, field = self.field(clause.field.name)
         if clause.operator.startswith("was") or clause.operator == "changed":
             return HistoryCondition(self, name, field, clause)
+        if field.get("kind") == "query":
+            return self.kept_query(name, field, clause)
         operand = clause.operand
         if isinstance(operand, Empty) or clause.operator in ("is", "is not"):
             wanted: list[str] | None = None
@@ -132,6 +138,22 @@ class _Search:
             raise self.refuse("value", field=name, value=str(error)) from None
         value = self.value_of(field)
         return lambda scope: compare(_flat(value(scope)))
+
+    def kept_query(self, name: str, field: QueryField, clause: Condition) -> Test:
+        """What fits the query that is kept under one of these names."""
+        if clause.operator not in ("=", "!=", "in", "not in"):
+            raise self.refuse("operator", field=name, operator=clause.operator)
+        self.depth += 1
+        kept = [self.entities.find(field["entity"], word) for word in self.operand(name, field, clause.operand)]
+        texts = [str((item or {}).get(field["value"]) or "") for item in kept]
+        if self.depth > _DEEPEST:
+            raise self.refuse("value", field=name, value=", ".join(texts))
+        queries = [self.searcher.parse(self.entity, text).where for text in texts]
+        tests = [self.test(query) for query in queries if query is not None]
+        self.depth -= 1
+        everything = len(tests) < len(queries)  # one of them has no conditions
+        wanted = clause.operator in ("=", "in")
+        return lambda scope: (everything or any(test(scope) for test in tests)) is wanted
 
     def field(self, name: str) -> tuple[str, QueryField]:
         """A field by its name, following other names of it; refused where there is none."""
@@ -177,15 +199,15 @@ class _Search:
         return [str(each) for each in _flat(expression(rules["value"])(known))]
 
     def moment(self, rules: Any, arguments: list[str], name: str) -> str:
-        if rules["edge"] == "now":
-            return self.now.isoformat()
+        shift = arguments[0] if arguments else ""
         try:
-            shift = arguments[0] if arguments else ""
+            if rules["edge"] == "now":
+                return (self.now + span(shift or "0m", "d")).isoformat()
             return edge(rules["unit"], end=rules["edge"] == "end", now=self.now, shift=shift).isoformat()
         except ValueError:
             raise self.refuse("function", function=name) from None
 
-    def sort_keys(self, query: Query) -> list[SortKey]:
+    def sort_keys(self, query: Query, usual_value: str | None = None) -> list[SortKey]:
         found = []
         for sorting in query.order:
             _, field = self.field(sorting.field.name)
@@ -194,6 +216,9 @@ class _Search:
                     self.value_of_sort(field), descending=bool(sorting.descending), numbered=field.get("kind") == "key"
                 )
             )
+        if not found and usual_value is not None:
+            key = expression(usual_value)
+            return [SortKey(lambda item: key({"item": item}), descending=False)]
         if not found and (usual := self.rules.get("sort")):
             word, _, direction = usual.partition(" ")
             found.append(SortKey(self.value_of_sort(self.field(word)[1]), descending=direction == "desc"))
@@ -233,6 +258,13 @@ class _Search:
 
     def refuse(self, kind: Mistake, **told: Any) -> RefusedError:
         return self.searcher.refusal(self.entity, kind, **told)
+
+
+def sortable(value: Any) -> tuple[int, Any]:
+    """Numbers before words before nothing."""
+    if value is None:
+        return (2, "")
+    return (0, value) if isinstance(value, int | float) else (1, str(value).casefold())
 
 
 def _flat(value: Any) -> list[Any]:

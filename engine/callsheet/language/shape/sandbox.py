@@ -24,9 +24,12 @@ class Search(Shape, total=False):
     """Something that a request names: it is there, or the request is refused."""
 
     entity: Required[Entity]
-    by: Required[Annotated[Expression, Field(description="Its id or another name of it; of a list, the first given.")]]
+    by: Annotated[Expression, Field(description="Its id or another name of it; of a list, the first given.")]
+    several: Annotated[bool, Field(description="All that `by` names, as a list; without `by` all that there are.")]
     where: Annotated[Expression, Field(description="True of it, or it counts as not there; sees it as `item`.")]
-    optional: Annotated[bool, Field(description="Null where the request names none.")]
+    optional: Annotated[
+        bool, Field(description="Null where the request names none; without `missing` also where it is not there.")
+    ]
     missing: Annotated[Refusal, Field(description="The answer where it is not there.")]
 
 
@@ -61,7 +64,7 @@ class Listing(Shape, total=False):
     only: Annotated[Expression, Field(description="Only those with these ids, in this order.")]
     sort: Annotated[Expression, Field(description="What they are sorted by; sees each as `item`.")]
     descending: Annotated[Expression, Field(description="True: the last one first.")]
-    query: Annotated[Expression, Field(description="Conditions in the entity's own language.")]
+    query: Annotated[Expression, Field(description="Conditions in the entity's own language; null for none.")]
     view: Annotated[str, Field(description="How each is shown.")]
     whole: Annotated[bool, Field(description="All of them, in no pages.")]
     envelope: Annotated[
@@ -78,11 +81,26 @@ class Event(Shape, total=False):
     ]
 
 
+class Case(Shape, total=False):
+    """What an action does otherwise, under a condition."""
+
+    when: Annotated[Expression, Field(description="The first case of which this is true counts.")]
+    check: list[Check]
+    do: list[Change]
+    list: Listing
+    view: str
+    shown: Expression
+    reply: Value
+    file: Expression
+    status: Annotated[int, Field(ge=200, le=399)]
+
+
 class ActionHere(Shape, total=False):
     """What an operation does to the state, and what it answers."""
 
     find: Annotated[dict[str, Search], Field(description="What the request names, by the name that expressions use.")]
     check: Annotated[list[Check], Field(description="What must be so, before anything changes.")]
+    cases: Annotated[list[Case], Field(description="What it does otherwise, according to what was found.")]
     do: Annotated[list[Change], Field(description="The changes, in order.")]
     list: Annotated[Listing, Field(description="It answers a list.")]
     view: Annotated[str, Field(description="It answers `shown` in this view.")]
@@ -99,7 +117,8 @@ class QueryField(Shape, total=False):
 
     value: Annotated[Expression, Field(description="The item's value or values: ids and names that it answers to.")]
     kind: Annotated[
-        Literal["name", "text", "number", "date", "key"], Field(description="How it compares; by default as a name.")
+        Literal["name", "text", "number", "date", "key", "query"],
+        Field(description="How it compares; by default as a name. A query is kept in the member `value` of `entity`."),
     ]
     sort: Annotated[Expression, Field(description="What it sorts by; by default the first of its values.")]
     entity: Annotated[Entity, Field(description="What its values are: other words are refused.")]
@@ -137,6 +156,7 @@ class EntityHere(Shape, total=False):
     names: list[Expression]
     refs: dict[str, Entity]
     children: dict[str, Child]
+    takes: list[str]
     views: dict[str, Value]
     new: dict[str, Value]
     history: list[str]
@@ -157,6 +177,7 @@ class EntityDefinition(Shape, total=False):
     children: Annotated[
         dict[str, Child], Field(description="What views see under a name: items that belong to it (`of`).")
     ]
+    takes: Annotated[list[str], Field(description="Of `refs`, those whose items go when this one is deleted.")]
     views: Annotated[dict[str, Value], Field(description="How an item is answered; `brief` where it is referred to.")]
     new: Annotated[dict[str, Value], Field(description="What every new item has, unless it says otherwise.")]
     history: Annotated[list[str], Field(description="Members whose changes are kept.")]
