@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.files import locked, write_atomically
+from callsheet.files import locked, shared, write_atomically
 
 # A program that is killed right before one of the steps of a writing.
 KILLED = """
@@ -93,3 +93,24 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code, path], check=False)
     with locked(path, 0.1):
         pass
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.parametrize(
+    ("owner", "group", "mode", "me", "is_shared"),
+    [
+        (0, 0, 0o440, 1000, False),  # by a list of rights, as systemd gives a service its credentials
+        (0, 0, 0o440, 0, True),
+        (0, 0, 0o444, 1000, True),
+        (0, 0, 0o460, 1000, True),
+        (0, 5, 0o440, 1000, True),
+        (1000, 0, 0o440, 1000, True),
+        (1000, 1000, 0o400, 1000, False),
+    ],
+)
+def test_who_else_may_use_a_file_with_a_secret(
+    owner: int, group: int, mode: int, me: int, is_shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: me)
+    status = os.stat_result((mode | stat.S_IFREG, 0, 0, 1, owner, group, 0, 0, 0, 0))
+    assert shared(status) is is_shared

@@ -167,8 +167,15 @@ def _written_to(pipe: int) -> bytes:
 
 
 def shared(status: os.stat_result) -> bool:
-    """Whether people other than the owner may use the file; the platform's own lists of rights are not looked at."""
-    return sys.platform != "win32" and bool(status.st_mode & _OTHERS)
+    """Whether people other than the owner may use the file; the platform's own lists of rights are not looked at.
+
+    A file of root, and of root's own group, that another user can read all the same is given to this one by a list of
+    rights, as systemd gives a service its credentials. The mode then shows a right to read in the place of the group.
+    """
+    if sys.platform == "win32":
+        return False
+    is_given = status.st_uid == status.st_gid == 0 != os.geteuid()
+    return bool(status.st_mode & (_OTHERS & ~stat.S_IRGRP if is_given else _OTHERS))
 
 
 class Doubt(NamedTuple):

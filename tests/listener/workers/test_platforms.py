@@ -17,7 +17,7 @@ from support.listening import SECRET, Listener, environment, event, until
 
 # What the system cannot do is said to every worker too: each is started with the same words.
 INHERITING = (
-    "import sys; import callsheet.listener.server.bind as bind; bind.shares_ports = lambda: False; "
+    "import sys; import callsheet.listener.server.bind as bind; bind.supports_reuse_port = lambda: False; "
     "from callsheet.cli.main import run; sys.exit(run('lms', ['webhook', 'listen', *sys.argv[1:]]))"
 )
 

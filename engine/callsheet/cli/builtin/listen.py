@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
-from ...listener.server.bind import ListenAddress, parse_address, urls
+from ...listener.server.bind import ListenAddress, parse_served_address, urls
 from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
+    from ...listener.server.service_manager import Notifier
     from ...listener.workers.assignment import Assignment
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
-    address = parse_address(values["addr"])
-    in_processes(context, address, values.get("workers"), partial(_listen, context, values, address))
+    in_processes(
+        context, parse_served_address(values["addr"]), values.get("workers"), partial(_listen, context, values)
+    )
 
 
-def _listen(context: Context, values: dict[str, Any], address: ListenAddress, part: Assignment | None) -> None:
+def _listen(
+    context: Context,
+    values: dict[str, Any],
+    address: ListenAddress | None,
+    part: Assignment | None,
+    notifier: Notifier,
+) -> None:
     from ...listener.assemble import Assembly
     from ..main import run_literally
 
@@ -33,12 +41,12 @@ def _listen(context: Context, values: dict[str, Any], address: ListenAddress, pa
         with opened(address, part) as sockets:
             if part is None or part.announces:
                 with unheard():
-                    _announce(context, assembly, address, sockets, load_tls is not None)
+                    _announce(context, assembly, sockets, load_tls is not None)
             withhold(assembly.context.hidden)
-            serve(assembly, sockets, part, load_tls)
+            serve(assembly, sockets, part, notifier, load_tls)
 
 
-def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptions:
+def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> ListenOptions:
     from ...listener.assemble import ListenOptions
     from ...listener.routing.route import split_commas
     from ...listener.routing.route_set import Selection
@@ -65,7 +73,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress) -> ListenOptio
         metrics=bool(values.get("metrics")),
         trusted=values.get("trust-proxy") or (),
         insecure=bool(values.get("insecure")),
-        is_public=address.is_public,
+        is_public=address is not None and address.is_public,
         public_url=public_url(values.get("public-url")),
     )
 
@@ -94,14 +102,13 @@ def _queue(values: Mapping[str, Any]) -> str | None:
     return url
 
 
-def _announce(
-    context: Context, assembly: Assembly, address: ListenAddress, sockets: list[socket.socket], secure: bool
-) -> None:
+def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket], secure: bool) -> None:
     paths = [source.path for source in assembly.sources]
     for url in urls(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
         context.note(f"listening on {where}")
     if assembly.unverified:
-        who = "anyone who can reach this host" if address.is_public else "any program on this host"
+        is_public = assembly.options.is_public
+        who = "anyone who can reach this host" if is_public else "any program on this host"
         text = f"{', '.join(assembly.unverified)}: nothing is verified, {who} can send events"
-        context.say(f"warning: {text}" if address.is_public else f"note: {text}")
+        context.say(f"warning: {text}" if is_public else f"note: {text}")

@@ -17,6 +17,7 @@ from ...errors import UsageError
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly
     from ...listener.server.bind import ListenAddress
+    from ...listener.server.service_manager import Notifier
     from ...listener.telemetry.line_writer import LineWriter
     from ...listener.workers.assignment import Assignment
 
@@ -40,30 +41,43 @@ def workers_of(text: str | None) -> int:
 
 
 def in_processes(
-    context: Context, address: ListenAddress | None, workers: str | None, run: Callable[[Assignment | None], None]
+    context: Context,
+    address: ListenAddress | None,
+    workers: str | None,
+    run: Callable[[ListenAddress | None, Assignment | None, Notifier], None],
 ) -> None:
     """Call `run` here, or let a supervisor start the same command as often as `--workers` says.
 
-    A process that a supervisor started has its part of the work.
+    A process that a supervisor started has its part of the work. `run` gets the address with the sockets that were
+    passed to this process, where that is what was asked for.
     """
+    from ...listener.server.bind import PASSED
+    from ...listener.server.service_manager import Notifier, has_passed, passed_address, take_address
     from ...listener.workers.assignment import pop_assignment
 
     count = workers_of(workers)
-    part = pop_assignment(context.environ) if isinstance(context.environ, MutableMapping) else None
+    environ = context.environ if isinstance(context.environ, MutableMapping) else dict(context.environ)
+    part = pop_assignment(environ)
+    notifier = Notifier(environ)
+    if address is not None and address.is_passed:
+        address = take_address(environ) if part is None else passed_address(part.sockets)
+    elif has_passed(environ):
+        context.say(f"warning: sockets were passed that nothing serves; --addr {PASSED} serves them")
     if part is None and count > 1:
-        _supervise(context, address, count)
+        _supervise(context, address, count, notifier)
     else:
-        run(part)
+        run(address, part, notifier)
 
 
-def _supervise(context: Context, address: ListenAddress | None, count: int) -> None:
+def _supervise(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
     from ...listener.server.bind import bind_for_workers
     from ...listener.workers.supervisor import Supervisor
 
     sockets = bind_for_workers(address) if address is not None else []
     with _closed_at_the_end(sockets, address):
-        code = Supervisor(count, sockets, partial(_say, context)).run()
+        shared = address is not None and address.is_passed
+        code = Supervisor(count, sockets, partial(_say, context), notifier.ready, shared=shared).run()
     if code:
         raise SystemExit(code)  # the first worker has said what is wrong
 
@@ -145,11 +159,22 @@ def withhold(names: Collection[str]) -> None:
 
 
 def serve(
-    assembly: Assembly, sockets: list[socket.socket], part: Assignment | None, load_tls: LoadTls | None = None
+    assembly: Assembly,
+    sockets: list[socket.socket],
+    part: Assignment | None,
+    notifier: Notifier,
+    load_tls: LoadTls | None = None,
 ) -> None:
     """Until told to stop, and what runs has ended."""
     from ...durations import seconds
     from ...listener.server.server import Listener, run
+
+    def ready() -> None:
+        if part is not None:
+            part.signal_ready()
+            return
+        notifier.ready()
+        assembly.log.note("ready")
 
     async def serving() -> None:
         drain_timeout = seconds(assembly.definition["drain_timeout"])
@@ -157,6 +182,6 @@ def serve(
         if part is not None:
             loop = asyncio.get_running_loop()
             part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))
-        await server.serve(assembly.services(), part.signal_ready if part else lambda: assembly.log.note("ready"))
+        await server.serve(assembly.services(), ready)
 
     run(serving())

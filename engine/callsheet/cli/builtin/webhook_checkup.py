@@ -14,7 +14,7 @@ from ...commands.checkup.row import Row, Status, failed, guarded
 from ...commands.context import Context
 from ...errors import CallsheetError, named
 from ...files import open_regular
-from ...listener.server.bind import ListenAddress, bind, parse_address, urls
+from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
 from .listen import options_of
 from .serving import tls_loader, workers_of
 
@@ -54,7 +54,10 @@ def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
 
 
 def _address(values: dict[str, Any]) -> Iterator[Row]:
-    address = parse_address(values.get("addr") or DEFAULT_ADDRESS)
+    address = parse_served_address(values.get("addr") or DEFAULT_ADDRESS)
+    if address.is_passed:
+        yield Row("address", "skip", "the service manager passes it when it starts the listener")
+        return
     sockets = bind(address)
     try:
         found = ", ".join(urls(sockets, "https" if values.get("tls-cert") else "http"))
@@ -136,7 +139,7 @@ def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractCo
     from ..main import run_literally
 
     try:
-        address = parse_address(values.get("addr") or DEFAULT_ADDRESS)
+        address = parse_served_address(values.get("addr") or DEFAULT_ADDRESS)
     except CallsheetError:  # told in a row of its own
         address = ListenAddress()
     options = options_of({**values, "inbox": None}, address)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ...listener.assemble import Assembly
     from ...listener.server.bind import ListenAddress
+    from ...listener.server.service_manager import Notifier
     from ...listener.workers.assignment import Assignment
 
 WORK = ("routes", "handler", "forward-to")
@@ -25,26 +26,30 @@ _NEED_ADDRESS = {
 
 
 def work(context: Context, values: dict[str, Any]) -> None:
-    from ...listener.server.bind import parse_address
+    from ...listener.server.bind import parse_served_address
 
     url = _queue(context, values)
-    address = parse_address(values["addr"]) if values.get("addr") else None
+    address = parse_served_address(values["addr"]) if values.get("addr") else None
     for name, example in _NEED_ADDRESS.items():
         if address is None and values.get(name):
             raise UsageError(f"--{name} needs --addr", hint=f"--addr :9090 {example}")
-    in_processes(context, address, values.get("workers"), partial(_work, context, values, url, address))
+    in_processes(context, address, values.get("workers"), partial(_work, context, values, url))
 
 
 def _work(
-    context: Context, values: dict[str, Any], url: str, address: ListenAddress | None, part: Assignment | None
+    context: Context,
+    values: dict[str, Any],
+    url: str,
+    address: ListenAddress | None,
+    part: Assignment | None,
+    notifier: Notifier,
 ) -> None:
     from ...listener.assemble import Assembly
-    from ...listener.server.bind import ListenAddress
     from ..main import run_literally
     from .listen import options_of
 
     # No event is received here, so there is nothing to prove.
-    asked = options_of({**values, "queue": None, "insecure": True}, address or ListenAddress())
+    asked = options_of({**values, "queue": None, "insecure": True}, address)
     options = asked._replace(queue=url, works=True)
     with writers(context, part) as (err, _):
         load_tls = tls_loader(values)
@@ -54,7 +59,7 @@ def _work(
                 with unheard():
                     _announce(context, assembly, sockets, "https" if load_tls else "http")
             withhold(assembly.context.hidden)
-            serve(assembly, sockets, part, load_tls)
+            serve(assembly, sockets, part, notifier, load_tls)
 
 
 def _queue(context: Context, values: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Where a server listens: `:port`, `host:port`, `[::1]:port`, `unix:PATH`."""
+"""Where a server listens: `:port`, `host:port`, `[::1]:port`, `unix:PATH`, or sockets that it is given."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ from typing import Any, NamedTuple
 from ...errors import CallsheetError, UsageError
 
 BACKLOG = 2048
+PASSED = "systemd"  # instead of an address: the sockets that the service manager opened
 _LOOPBACK = ("127.0.0.1", "::1")
 _MAX_PORT = 65535
 
 
 class ListenAddress(NamedTuple):
-    """`hosts` are bound all; a `path` is a unix socket."""
+    """`hosts` are bound all; a `path` is a unix socket.
+
+    One that `is_passed` consists of `descriptors`, which are bound already, and of the hosts that these are bound to.
+    """
 
     hosts: tuple[str, ...] = ()
     port: int = 0
     path: str = ""
+    descriptors: tuple[int, ...] = ()
+    is_passed: bool = False
 
     @property
     def is_public(self) -> bool:
-        """Whether others than this host can connect."""
+        """Whether others than this host can connect. They count as able to where that is not known yet."""
+        if self.is_passed and not self.descriptors:
+            return True
         return any(host not in _LOOPBACK and not host.startswith("127.") for host in self.hosts)
 
 
@@ -49,8 +57,15 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
     return ListenAddress(_LOOPBACK if host in ("", "localhost") else (host,), int(port))
 
 
+def parse_served_address(text: str) -> ListenAddress:
+    """What `--addr` of a service may be: an address, or the word for sockets that are passed. Raises `UsageError`."""
+    return ListenAddress(is_passed=True) if text == PASSED else parse_address(text)
+
+
 def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
     """Listening sockets. Raises `CallsheetError` that says why the address cannot be had."""
+    if address.is_passed:
+        return [_listening(socket.socket(fileno=descriptor)) for descriptor in address.descriptors]
     try:
         return [_bind_unix(address.path)] if address.path else _bind_tcp(address)
     except socket.gaierror as error:
@@ -106,7 +121,7 @@ def bind_for_workers(address: ListenAddress) -> list[socket.socket]:
     Raises as `bind` does, also where another listener shares the port already.
     """
     sockets = bind(address)
-    if address.path or not supports_reuse_port():
+    if address.path or address.is_passed or not supports_reuse_port():
         return sockets
     names = [(each.family, each.getsockname()) for each in sockets]
     for each in sockets:

@@ -3,7 +3,7 @@
 Workers are the same program with the same words, told by a variable which of them they are. The first one is started
 alone: what is wrong with options or definitions is said once, and nothing else is started. On Linux each binds the port
 for itself and the system spreads connections over them; elsewhere, and for unix sockets, they share the sockets that
-are bound here.
+are bound here or were passed to this process.
 """
 
 from __future__ import annotations
@@ -40,12 +40,25 @@ class _Worker:
 
 
 class Supervisor:
-    """`note` says something to the operator."""
+    """`note` says something to the operator, `ready` that all workers serve.
 
-    def __init__(self, count: int, sockets: Sequence[socket.socket], note: Callable[[str], None]) -> None:
+    Sockets that are `shared` are inherited by the workers; of others, where the system can, each binds its own.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        sockets: Sequence[socket.socket],
+        note: Callable[[str], None],
+        ready: Callable[[], None] = lambda: None,
+        *,
+        shared: bool = False,
+    ) -> None:
         self._workers = [_Worker(index) for index in range(count)]
         self._sockets = sockets
         self._note = note
+        self._ready = ready
+        self._shared = shared
         self._directory = tempfile.mkdtemp(prefix="listener-")
         self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()
@@ -85,6 +98,7 @@ class Supervisor:
             os.read(ready, 1)
             os.close(ready)
         if not self._stopping:
+            self._ready()
             self._note(f"ready: {len(self._workers)} workers")
         while True:
             self._reap()
@@ -129,7 +143,9 @@ class Supervisor:
 
     @property
     def _workers_bind(self) -> bool:
-        return supports_reuse_port() and all(sock.family != socket.AF_UNIX for sock in self._sockets)
+        return (
+            not self._shared and supports_reuse_port() and all(sock.family != socket.AF_UNIX for sock in self._sockets)
+        )
 
     def _reap(self) -> None:
         for worker in self._workers:
