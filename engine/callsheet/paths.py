@@ -55,6 +55,17 @@ def cache_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(environ.get("XDG_CACHE_HOME") or os.path.join(_home(environ), ".cache"), APPLICATION)
 
 
+def state_directory(environ: Mapping[str, str]) -> str:
+    """The directory of what programs remember of what they did; it need not exist."""
+    if environ.get(HOME):
+        return os.path.join(os.path.abspath(environ[HOME]), "state")
+    if sys.platform == "win32":
+        return os.path.join(environ.get("LOCALAPPDATA") or _home(environ), APPLICATION, "state")
+    if sys.platform == "darwin":
+        return os.path.join(_home(environ), "Library", "Application Support", APPLICATION, "state")
+    return os.path.join(environ.get("XDG_STATE_HOME") or os.path.join(_home(environ), ".local", "state"), APPLICATION)
+
+
 def shipped_definitions() -> tuple[str, bool]:
     """The directory of the built-in definitions, and whether it is an installed copy, which nobody edits."""
     package = os.path.dirname(os.path.abspath(__file__))

@@ -53,6 +53,8 @@ BUILTINS: dict[str, str] = {
     "op search": "callsheet.cli.builtin.op:search",
     "op skeleton": "callsheet.cli.builtin.op:skeleton",
     "sandbox reset": "callsheet.cli.builtin.sandbox:reset",
+    "journals list": "callsheet.cli.builtin.journals:list_journals",
+    "journals show": "callsheet.cli.builtin.journals:show_journal",
     "sandbox start": "callsheet.cli.builtin.sandbox:start",
     "sandbox stop": "callsheet.cli.builtin.sandbox:stop",
     "trigger": "callsheet.cli.builtin.trigger:trigger",
@@ -65,6 +67,7 @@ BUILTINS: dict[str, str] = {
     "programs remove": "callsheet.cli.builtin.programs:remove",
     "programs run": "callsheet.cli.builtin.programs:run_program",
     "programs share": "callsheet.cli.builtin.programs_share:share",
+    "undo": "callsheet.cli.builtin.journals:undo_journal",
     "version": "callsheet.cli.builtin.version:version",
     "webhook check": "callsheet.cli.builtin.webhook_check:check",
     "work": "callsheet.cli.builtin.work:work",
@@ -185,6 +188,9 @@ UNSUGGESTED = frozenset({"yes", "force", "show-token", "insecure"})
 # Settings of a site that expressions see as `site.<name>`.
 SITE_SETTINGS = ("project", "board")
 PAGING: dict[str, str] = {"limit": "integer", "max": "integer", "all": "flag", "page-token": "text"}
+
+# Options of commands that change each item of a list: where a journal is written, and one to go on with.
+JOURNAL: dict[str, str] = {"journal": "path", "resume": "path"}
 
 # The names of a registry are what definitions may say there; nothing lists them a second time.
 REGISTRIES: dict[str, dict[str, str]] = {

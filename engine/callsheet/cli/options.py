@@ -133,7 +133,7 @@ def take_positional(params: Sequence[Param], values: dict[str, Any]) -> dict[str
             elif values.get(name) not in (None, []):
                 raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
             values[name] = given or values.get(name)
-        if param.get("required") and values.get(name) in (None, []):
+        if param.get("required") and values.get(name) in (None, []) and not values.get("resume"):
             raise UsageError(f"missing --{name} {param.get('metavar', '')}".strip(), hint=param.get("help"))
     return values
 

@@ -30,7 +30,7 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
     if "builtin" in command:
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, Given(values))
         return
-    from ..commands.steps.run import run_steps
+    from ..commands.steps.start import run_steps
 
     run_steps(context, command, values)
 

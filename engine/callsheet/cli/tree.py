@@ -79,6 +79,13 @@ class DefinedCommand(WithHelp):
         parser.parse_args = self.values.parsing(self.params, ctx.command_path)
         return parser
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With a journal to go on with, all else that is required is in there."""
+        if "journal" in self.definition and any(word.partition("=")[0] == "--resume" for word in args):
+            for param in self.params:
+                param.required = False
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> None:
         own, shared = values_of(self.params, ctx.params)
         if self.values is not None:

@@ -7,12 +7,13 @@ from typing import Any
 from .definition import Definition, Definitions
 from .deployment import on_deployment, variants
 from .merge import ACTION, CALLS
+from .safety import CHANGES, class_of_operation
 
 
 def complete_commands(definitions: Definitions) -> None:
     """Every command that calls something gets `step`s, and `pages` with its options where it prints a list."""
     _name_program(definitions)
-    paging = _paging_params(definitions)
+    paging, journal = _params_of_programs(definitions, "paging"), _params_of_programs(definitions, "journal")
     for definition in definitions.values():
         table = definition.table
         if definition.kind == "command" and "builtin" not in table:
@@ -20,11 +21,11 @@ def complete_commands(definitions: Definitions) -> None:
             table.update(_stepped(table))
             _drop_rules(table)
             if _pages(definitions, table):
-                taken = {
-                    name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))
-                }
                 table["pages"] = True
-                table["params"] = [*table.get("params", ()), *_free(paging, taken)]
+                _add_params(table, paging)
+            if journal and not _taken(table) & _taken({"params": journal}) and _changes_items(definitions, table):
+                table["journal"] = definition.id
+                _add_params(table, journal)
 
 
 def _name_program(definitions: Definitions) -> None:
@@ -43,13 +44,27 @@ def _filled(text: str, words: dict[str, str]) -> str:
     return text
 
 
-def _paging_params(definitions: Definitions) -> list[dict[str, Any]]:
+def _params_of_programs(definitions: Definitions, key: str) -> list[dict[str, Any]]:
     programs = (definition for definition in definitions.values() if definition.kind == "program")
-    return [param for program in programs for param in program.table.get("paging", ())]
+    return [param for program in programs for param in program.table.get(key, ())]
 
 
-def _free(paging: list[dict[str, Any]], taken: set[str]) -> list[dict[str, Any]]:
-    return [param for param in paging if param["name"] not in taken]
+def _add_params(table: dict[str, Any], further: list[dict[str, Any]]) -> None:
+    """But for those whose names the command uses itself."""
+    taken = _taken(table)
+    table["params"] = [*table.get("params", ()), *(param for param in further if param["name"] not in taken)]
+
+
+def _taken(table: dict[str, Any]) -> set[str]:
+    return {name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))}
+
+
+def _changes_items(definitions: Definitions, table: dict[str, Any]) -> bool:
+    """Whether it changes each item of a list, so that it can be written down what became of them."""
+    steps = [step for here in (table, *variants(table).values()) for step in here["step"] if "each" in step]
+    calls = [part["call"] for step in steps for part in step["each"]["step"] if "call" in part]
+    operations = [operation for call in calls if (operation := _operation(definitions, call)) is not None]
+    return any(class_of_operation(operation.table) in CHANGES for operation in operations)
 
 
 def _different(table: dict[str, Any], deployment: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from .source_file import place_in
 LIKE = "like"
 SHARED = "input"  # the kind of shared parameters
 _KINDS = (SHARED, "view", "command")
-_PARAMS = (("command", "params"), ("program", "options"), ("program", "paging"))
+_PARAMS = (("command", "params"), ("program", "options"), ("program", "paging"), ("program", "journal"))
 # What is about the base itself: its names, and how it is called.
 _OWN = frozenset({LIKE, "aliases", "examples", "hidden"})
 # What a command does and what comes of it. One that does something else takes none of this along; one that calls

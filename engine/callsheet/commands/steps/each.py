@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..context import Context
 
 WORKERS = 10
+_GROUP = 100  # what is read of items before and after is read of so many at once
 _UNAUTHENTICATED = 401
 _MOST_TOLD = 100
 
@@ -29,6 +30,35 @@ class StepsOfItem(Protocol):
     def run(self) -> Any: ...
 
 
+class Record(Protocol):
+    """Who writes down what becomes of the items. Raises `CallsheetError` where that cannot be done any more."""
+
+    def before(self, items: Sequence[Numbered]) -> None: ...
+    def started(self, item: Numbered) -> None: ...
+    def ended(self, item: Numbered, error: CallsheetError | None) -> None: ...
+    def after(self, items: Sequence[Numbered]) -> None: ...
+    def interrupted(self) -> None: ...
+
+
+class Numbered(NamedTuple):
+    """An item, and its place in the whole list."""
+
+    number: int
+    item: Any
+
+
+class Work(NamedTuple):
+    """Steps to take for items. `already` is how many of the list were done by an earlier run."""
+
+    items: list[Numbered]
+    make: Callable[[Numbered], StepsOfItem]
+    each: Each
+    scope: dict[str, Any]
+    workers: int
+    record: Record | None = None
+    already: int = 0
+
+
 class _Outcome(NamedTuple):
     """`error` is why there is no answer; where both are None and it was not `tried`, others had ended it all."""
 
@@ -39,52 +69,92 @@ class _Outcome(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def run_for_each(
-    context: Context,
-    items: list[Any],
-    make: Callable[[Any], StepsOfItem],
-    each: Each,
-    scope: dict[str, Any],
-    *,
-    workers: int,
-) -> tuple[list[Any], CallsheetError | None]:
+def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetError | None]:
     """The answers of those that went well, in order, and what is to be told of the others.
 
     Raises the failure itself where there is only one item. What the others would meet too (no connection, a quota that
     is used up, a credential that is refused) ends it: the rest is told as not tried.
     """
     outcomes: list[_Outcome] = []
-    with closing(_outcomes(items, make, workers)) as found:
-        for outcome in with_count(context, found, len(items)):
-            outcomes.append(outcome)
-            for note in outcome.notes:
-                context.note(note)
+    run = _Run(work)
+    try:
+        with closing(run.outcomes()) as found:
+            for outcome in with_count(context, found, len(work.items)):
+                outcomes.append(outcome)
+                for note in outcome.notes:
+                    context.note(note)
+    except KeyboardInterrupt:
+        run.end.set()
+        if work.record is not None:
+            work.record.interrupted()
+        raise
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
-    if failed and len(items) == 1:
-        raise failed[0]
+    if len(work.items) == 1 and not work.already and (failed or run.stopped):
+        raise failed[0] if failed else run.stopped or failed[0]
     answers = [outcome.answer for outcome in outcomes if outcome.tried and outcome.error is None]
-    return answers, _failure(outcomes, each, scope) if failed else None
+    return answers, _failure(outcomes, work, run.stopped) if failed or run.stopped else None
 
 
-def _outcomes(items: list[Any], make: Callable[[Any], StepsOfItem], workers: int) -> Generator[_Outcome]:
-    """One for each item in turn, while at most so many are under way at once."""
-    from ...client.pagination.ahead import in_order
+class _Run:
+    """`end` is set when nothing more is to be begun; `stopped` is why, where it was not the fault of an item."""
 
-    ended = threading.Event()
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.end = threading.Event()
+        self.stopped: CallsheetError | None = None
 
-    def take(item: Any) -> _Outcome:
-        if ended.is_set():
-            return _Outcome(item, tried=False)
-        run = make(item)
+    def outcomes(self) -> Generator[_Outcome]:
+        """One for each item in turn, while at most so many are under way at once."""
+        record = self.work.record
+        for group in self._groups():
+            if record is not None:
+                self._try(record.before, group)
+            done = []
+            for each, outcome in zip(group, self._taken(group), strict=True):
+                if outcome.tried and outcome.error is None:
+                    done.append(each)
+                yield outcome
+            if record is not None and done and not self.end.is_set():
+                self._try(record.after, done)
+
+    def _groups(self) -> Iterator[list[Numbered]]:
+        items = self.work.items
+        size = _GROUP if self.work.record is not None else max(len(items), 1)
+        return (items[start : start + size] for start in range(0, len(items), size))
+
+    def _try(self, act: Callable[[list[Numbered]], None], group: list[Numbered]) -> None:
+        if self.end.is_set():
+            return
         try:
-            return _Outcome(item, answer=run.run(), notes=run.notes)
+            act(group)
+        except CallsheetError as error:
+            self.stopped = error
+            self.end.set()
+
+    def _taken(self, group: list[Numbered]) -> Iterator[_Outcome]:
+        from ...client.pagination.ahead import in_order
+
+        workers = min(self.work.workers, len(group))
+        return in_order(self._take, group, workers) if workers > 1 else map(self._take, group)
+
+    def _take(self, each: Numbered) -> _Outcome:
+        if self.end.is_set():
+            return _Outcome(each.item, tried=False)
+        record = self.work.record
+        run = self.work.make(each)
+        try:
+            if record is not None:
+                record.started(each)
+            answer = run.run()
         except CallsheetError as error:
             if _ends_all(error):
-                ended.set()
-            return _Outcome(item, error=error, notes=run.notes)
-
-    workers = min(workers, len(items))
-    yield from in_order(take, items, workers) if workers > 1 else map(take, items)
+                self.end.set()
+            if record is not None:
+                record.ended(each, error)
+            return _Outcome(each.item, error=error, notes=run.notes)
+        if record is not None:
+            record.ended(each, None)
+        return _Outcome(each.item, answer=answer, notes=run.notes)
 
 
 def _ends_all(error: CallsheetError) -> bool:
@@ -92,20 +162,24 @@ def _ends_all(error: CallsheetError) -> bool:
     return refused or isinstance(error, RateLimited | NetworkError)
 
 
-def _failure(outcomes: list[_Outcome], each: Each, scope: dict[str, Any]) -> CallsheetError:
+def _failure(outcomes: list[_Outcome], work: Work, stopped: CallsheetError | None) -> CallsheetError:
+    each = work.each
     failed = [(outcome.item, outcome.error) for outcome in outcomes if outcome.error is not None]
     untried = [outcome.item for outcome in outcomes if not outcome.tried]
-    done = len(outcomes) - len(failed) - len(untried)
-    message = fill_text(each["done"], {**scope, "done": done, "total": len(outcomes)})
-    details = [f"{_name(each, item)}: {error.message}" for item, error in failed[:_MOST_TOLD]]
+    done = len(outcomes) - len(failed) - len(untried) + work.already
+    message = fill_text(each["done"], {**work.scope, "done": done, "total": len(outcomes) + work.already})
+    details = [f"{name_in(each, item)}: {error.message}" for item, error in failed[:_MOST_TOLD]]
     if len(failed) > _MOST_TOLD:
         details.append(f"... and {len(failed) - _MOST_TOLD} more")
     if untried:
-        details.append(f"not tried: {names_of([_name(each, item) for item in untried])}")
+        details.append(f"not tried: {names_of([name_in(each, item) for item in untried])}")
+    if stopped is not None:
+        return CallsheetError(f"{message}: {stopped.message}", details=details, hint=stopped.hint)
     hints = {error.hint for _, error in failed}
     hint = hints.pop() if len(hints) == 1 else None
     return CallsheetError(f"{message}; {len(failed)} failed", details=details, hint=hint)
 
 
-def _name(each: Each, item: Any) -> str:
+def name_in(each: Each, item: Any) -> str:
+    """How a person knows an item."""
     return name_of(evaluate(each["name"], item) if "name" in each else item)

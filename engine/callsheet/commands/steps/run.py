@@ -1,14 +1,13 @@
-"""A command that is made of steps, from its values to what is printed."""
+"""One run of a command that is made of steps, from its values to what is printed."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
-from ...errors import CallsheetError
-from ...language.deployment import check_available, on_deployment
 from ...language.safety import CHANGES
-from ...language.template import TemplateError, evaluate
+from ...language.template import evaluate
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
@@ -21,19 +20,9 @@ if TYPE_CHECKING:
     from ...client.request.model import Request
     from ...language.shape.commands import Param, ViewDefinition
     from ...language.shape.compiled import CompiledCommand
-    from ...language.shape.steps import ItemStep
+    from ...language.shape.steps import ItemStep, StepDefinition
     from ..context import Context
-
-
-def run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
-    """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
-    try:
-        deployment = context.site().deployment
-        here = on_deployment(command, deployment)
-        check_available(here, "this command", deployment)
-        Run(context, here, values).run()
-    except TemplateError as error:
-        raise CallsheetError(f"an expression of this command does not fit the answer: {error}") from None
+    from .each import Record
 
 
 class Run(StepRun):
@@ -48,8 +37,15 @@ class Run(StepRun):
         self.shown = False
 
     def run(self) -> None:
-        """Everything that can be refused without asking the service is refused first."""
         self._guard()
+        self.begin()
+        if not self.shown and not self.dispatcher.dry:
+            self._show()
+        if self.failures:
+            raise self.failures[0]
+
+    def begin(self) -> None:
+        """Everything that can be refused without asking the service is refused first."""
         convert_values(self.context, self.params, self.scope)
         first = next((place for place, step in enumerate(self.steps) if acts(step)), len(self.steps))
         for step in self.steps[:first]:
@@ -58,15 +54,20 @@ class Run(StepRun):
         if "confirm" in self.command:
             self.context.will_confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
-        self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
-        self.output = self.context.output(self.view, settled=self.changes)
+        self.prepare_output()
         if "confirm" in self.command:  # by the names that were found
             self.context.confirm(str(self.fill(self.command["confirm"])))
         self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
-        if not self.shown and not self.dispatcher.dry:
-            self._show()
-        if self.failures:
-            raise self.failures[0]
+
+    def prepare_output(self) -> None:
+        """Raises what is wrong with format, columns and filters before anything is changed."""
+        self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
+        self.output = self.context.output(self.view, settled=self.changes)
+
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+        from .recording import recording
+
+        return recording(self, step, items) if "journal" in self.command else super().recording(step, items)
 
     def _guard(self) -> None:
         if self.changes and not self.dispatcher.dry:

@@ -45,10 +45,16 @@ def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> d
     for param in params:
         if "setting" in param and plain.get(identifier(param["name"])) is None:
             plain[identifier(param["name"])] = site.setting(param["setting"])
-    about = {"name": site.name, "deployment": site.deployment}
-    about |= {name: site.setting(name) for name in SITE_SETTINGS}
     shown = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in plain.items()}
-    return {**plain, "given": dict(plain), "named": shown, "site": about, "output": context.output_format}
+    return {**plain, "given": dict(plain), "named": shown, **of_the_run(context)}
+
+
+def of_the_run(context: Context) -> dict[str, Any]:
+    """What expressions see of the run itself: the site, and the output's format."""
+    site = context.site()
+    settings = {name: site.setting(name) for name in SITE_SETTINGS}
+    about = {"name": site.name, "deployment": site.deployment, **settings}
+    return {"site": about, "output": context.output_format}
 
 
 def _with_lines(context: Context, words: list[str]) -> Iterator[str]:

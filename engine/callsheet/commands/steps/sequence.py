@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
@@ -12,7 +14,7 @@ from ..execute import Extent
 from .batch import groups, run_in_batches
 from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, Dispatcher
-from .each import WORKERS, run_for_each
+from .each import WORKERS, Numbered, Record, StepsOfItem, Work, run_for_each
 from .lookup import Lookups
 from .overlay import overlaid
 from .rich_text import edited
@@ -115,14 +117,15 @@ class StepRun:
         if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
             scope = dict(self.scope)
             for each in [step, *following]:
-                self._check(each, scope)
+                self.check(each, scope)
 
-    def _check(self, step: StepDefinition, scope: Scope) -> None:
+    def check(self, step: StepDefinition, scope: Scope) -> None:
+        """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
             for item in self._items(step["each"]["items"], scope):
                 inner = {**scope, _item_name(step["each"]): item}
                 for part in step["each"]["step"]:
-                    self._check(cast("StepDefinition", part), inner)
+                    self.check(cast("StepDefinition", part), inner)
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
                 self.dispatcher.check(self.request(step, part_scope))
@@ -138,20 +141,49 @@ class StepRun:
         self.answer = answer
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
+        items = self._items(step["each"]["items"], self.scope)
+        numbered = self.numbered(items)
+        with self.recording(step, items) as record:
+            already = len(items) - len(numbered)
+            return self.take_for_each(step, numbered, record, final=final, already=already)
+
+    def take_for_each(
+        self, step: StepDefinition, items: list[Numbered], record: Record | None, *, final: bool, already: int = 0
+    ) -> Any:
+        """With a record of what becomes of each item several are under way at once, whatever the method."""
         each = step["each"]
         saves = any("save" in part for part in each["step"])  # files get free names one after another
-        parallel = not (self.dispatcher.dry or saves) and all(map(self.dispatcher.may_repeat, calls_of(step)))
-        answers, failure = run_for_each(
-            self.context,
-            self._items(each["items"], self.scope),
-            lambda item: ItemRun(self, each, item, final=final),
-            each,
-            self.scope,
-            workers=WORKERS if parallel else 1,
-        )
+        parallel = not (self.dispatcher.dry or saves) and (record is not None or self.may_repeat(step))
+        workers = WORKERS if parallel else 1
+        make = partial(self.item_run, step, final=final)
+        answers, failure = run_for_each(self.context, Work(items, make, each, self.scope, workers, record, already))
         if failure is not None:
             self.failures.append(failure)
         return _sent(answers)
+
+    def may_repeat(self, step: StepDefinition) -> bool:
+        return all(map(self.dispatcher.may_repeat, calls_of(step)))
+
+    def may_repeat_for(self, step: StepDefinition, item: Any) -> bool:
+        """The same, where only those calls count that are made for this item, as far as that can be known."""
+        scope = {**self.scope, _item_name(step["each"]): item}
+        for part in step["each"]["step"]:
+            if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
+                return False
+            scope.update(_bound(part, HELD if self.wanted(part, scope) else None))
+        return True
+
+    def numbered(self, items: list[Any]) -> list[Numbered]:
+        """Those of a list that are to be done."""
+        return [Numbered(*each) for each in enumerate(items)]
+
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+        """Where it is written down what becomes of the items."""
+        del step, items
+        return nullcontext()
+
+    def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
+        return ItemRun(self, step["each"], item.item, final=final)
 
     def _call(self, step: ItemStep, *, final: bool) -> Any:
         if "batch" not in step:
@@ -225,8 +257,11 @@ class StepRun:
 class ItemRun(StepRun):
     """The steps for one item of a list, beside those for others: what they note is told in the order of the list."""
 
-    def __init__(self, whole: StepRun, each: Each, item: Any, *, final: bool) -> None:
-        scope = {**whole.scope, _item_name(each): item}
+    def __init__(
+        self, whole: StepRun, each: Each, item: Any, *, final: bool, seen: Mapping[str, Any] | None = None
+    ) -> None:
+        """`seen` are further names in the scope of its steps."""
+        scope = {**whole.scope, _item_name(each): item, **(seen or {})}
         self._own = cast("list[StepDefinition]", each["step"])
         super().__init__(whole.context, whole.dispatcher, [*whole.steps, *self._own], scope)
         self.named_files = whole.named_files

@@ -11,7 +11,7 @@ from ..definition import Definition, Definitions
 from ..deployment import ON, variants
 from ..locate import Path
 from ..merge import ACTION
-from ..scopes import names_in
+from ..scopes import names_in, roots
 from ..template import TemplateError, expressions
 from .bodies import body_faults
 from .names import expression_faults, value_faults
@@ -198,7 +198,25 @@ class Checker:
         yield from value_faults(each.get("result"), inner, (*at, "result"))
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
+        yield from self._undo(each, inner - added_by(each["step"]), at)
         self.single, self.choices = single, choices
+
+    def _undo(self, each: dict[str, Any], names: Names, at: Path) -> Problems:
+        """What puts an item back sees what the command named before the item's own steps, and what it was."""
+        if keep := each.get("keep"):
+            yield from value_faults(keep.get("args"), names - {each.get("item", "item")}, (*at, "keep", "args"))
+            snapshot = self._table("snapshot", keep["snapshot"]) or {}
+            given = {*keep.get("args", {}), "site"}
+            for here in (snapshot, *variants(snapshot).values()) if snapshot else ():
+                yield from self._snapshot(here, given, keep["snapshot"], (*at, "keep"))
+        if "undo" in each:
+            yield from self._steps(each["undo"], names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
+
+    def _snapshot(self, snapshot: dict[str, Any], given: Names, id: str, at: Path) -> Problems:
+        used = {*names_in(snapshot.get("args")), *names_in(snapshot.get("body"))} - {"ids"}
+        used |= set(roots(snapshot["state"])) - {"found"}
+        for name in sorted(used - given):
+            yield at, f"the snapshot {id!r} needs {name!r} in args"
 
     def _on_conflict(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
@@ -272,6 +290,12 @@ def _takes(operation: Mapping[str, Any]) -> dict[str, bool]:
         if param.get("in") != "path" and not param.get("remove"):
             known[param["name"]] = bool(param.get("required"))
     return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
+
+
+def added_by(steps: list[dict[str, Any]]) -> Names:
+    """The names that steps give their answers."""
+    named = [step["as"] for step in steps if "as" in step]
+    return {name for names in named for name in (names if isinstance(names, dict) else (names,))}
 
 
 def _is_single(param: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...durations import parsed
 from ...errors import did_you_mean
-from ...registry import OPTIONS, PAGING, REGISTRIES
+from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..definition import Definition, Definitions
 from ..locate import Path
 from .commands import RESERVED, identifier
@@ -21,12 +21,12 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     """`usual` is what `paging_options` gives."""
     del definitions
     table = definition.table
-    for key in ("params", "options", _PAGING):
+    for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
             if "refuse" in param and (key != "params" or "builtin" in table):
                 yield Finding((key, place, "refuse"), "only commands that call something have rules")
-    for key, known in (("options", OPTIONS), (_PAGING, PAGING)):
+    for key, known in (("options", OPTIONS), (_PAGING, PAGING), ("journal", JOURNAL)):
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:
         yield from _names(table)

@@ -107,7 +107,7 @@ def option_problems(definitions: Definitions, definition: Definition, *, shared:
     del definitions
     is_command = definition.kind == "command"
     shared = shared if is_command else {}
-    for key in ("params",) if is_command else ("options", "paging"):
+    for key in ("params",) if is_command else ("options", "paging", "journal"):
         yield from _options(definition.table.get(key, ()), key, shared)
 
 

@@ -1,0 +1,63 @@
+"""`undo` and `journals`: what was done to many things, and putting it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...commands.context import Context
+from ...commands.journal.folder import found_journal, kept_journals
+from ...commands.journal.recorded import DONE, FAILED, LEFT, UNDER_WAY, Recorded, read_journal
+from ...errors import CallsheetError
+
+
+def undo_journal(context: Context, values: dict[str, Any]) -> None:
+    """Rows of what was put back; what could not be is told at the end."""
+    from ...commands.steps.undo import undo
+
+    output = context.output(context.catalog.get("view", "undone"), settled=True)
+    with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
+        rows, failure = undo(context, found, force=bool(values["force"]), path=values["journal"])
+    if rows and not context.option("dry-run"):
+        output.items(rows)
+    if failure is not None:
+        raise failure
+
+
+def list_journals(context: Context, values: dict[str, Any]) -> None:
+    """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
+    del values
+    output = context.output(context.catalog.get("view", "journal"))
+    output.items(list(_rows(context)))
+
+
+def _rows(context: Context) -> Iterator[dict[str, Any]]:
+    for path in kept_journals(context.environ, context.program):
+        try:
+            with read_journal(path) as found:
+                yield _summary(found)
+        except CallsheetError as error:
+            context.note(error.message)
+
+
+def _summary(found: Recorded) -> dict[str, Any]:
+    return {
+        "file": found.path,
+        "command": ("undo of " if found.head["undo"] else "") + found.words,
+        "site": found.head["site"],
+        "started": found.head["started"],
+        "ended": found.ended,
+        "total": len(found.items),
+        "done": found.count(DONE),
+        "failed": found.count(FAILED),
+        "unknown": found.count(*UNDER_WAY),
+        "left": found.count(LEFT),
+    }
+
+
+def show_journal(context: Context, values: dict[str, Any]) -> None:
+    """A row for each item: how far it came, and why not further."""
+    output = context.output(context.catalog.get("view", "journal-item"))
+    with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
+        rows = zip(found.items, found.entries, strict=True)
+        output.items([{"item": item, "state": entry.state, "why": entry.why} for item, entry in rows])

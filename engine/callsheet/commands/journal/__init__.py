@@ -1,0 +1,1 @@
+"""Journals: which of many things were changed, which were not, and what they were before."""

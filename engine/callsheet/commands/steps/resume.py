@@ -1,0 +1,94 @@
+"""Going on with what a journal says is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CallsheetError, UsageError
+from ..journal.folder import found_journal
+from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
+from .each import Numbered, Record, StepsOfItem
+from .recording import RESUME, address_of, resuming
+from .run import Run
+
+if TYPE_CHECKING:
+    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.steps import StepDefinition
+    from ..context import Context
+    from .recording import Recording
+
+
+@contextmanager
+def resumed(context: Context, command: CompiledCommand, values: dict[str, Any]) -> Iterator[Run]:
+    """`values` name the journal, and nothing else: all that was given is in there."""
+    path = found_journal(context.environ, context.program, values[RESUME])
+    defaults = {param["name"]: param.get("default") for param in command.get("params", [])}
+    for name, value in values.items():
+        if name != RESUME and value not in (None, [], False, defaults.get(name)):
+            raise UsageError(f"--{RESUME} takes everything else from the journal: leave out {name}")
+    with read_journal(path) as found:
+        words = f"{context.program} {command['journal']}"
+        if found.words != words:
+            raise UsageError(f"{path} is a journal of `{found.words}`, not of `{words}`")
+        if found.head["undo"]:
+            raise UsageError(
+                f"{path} is a journal of an undo", hint="run the undo again: it skips what is back already"
+            )
+        yield ResumedRun(context, command, found)
+
+
+def step_of(run: Recording, found: Recorded) -> StepDefinition:
+    """The step that a journal is about; raises `UsageError` where it is of another site or of another version."""
+    place: int = found.head["step"]
+    steps = run.command["step"]
+    if place >= len(steps) or "each" not in steps[place]:
+        raise UsageError(f"{found.path}: the definition of `{found.words}` has changed since")
+    here = address_of(run, steps[place])
+    if here != found.head["site"]:
+        raise UsageError(f"{found.path} is of {found.head['site']}, and this site is {here}", hint="--site chooses one")
+    return steps[place]
+
+
+class ResumedRun(Run):
+    """The same run again, from the step that had not come to its end."""
+
+    def __init__(self, context: Context, command: CompiledCommand, found: Recorded) -> None:
+        super().__init__(context, command, {})
+        self.found = found
+        self.scope = {**found.head["values"], "site": self.scope["site"], "output": self.scope["output"]}
+
+    def begin(self) -> None:
+        step_of(self, self.found)
+        self.prepare_output()
+        total = len(self.found.items)
+        left = total - self.found.count(DONE)
+        if self.command["safety"] == "destroy":
+            self.context.confirm(f"Continue `{self.found.words}` with {left} of {total}?")
+        self.context.note(f"{total - left} of {total} are done, {left} are left")
+        self.take_all(self.command["step"][self.found.head["step"] :])
+
+    def numbered(self, items: list[Any]) -> list[Numbered]:
+        del items
+        pairs = enumerate(zip(self.found.items, self.found.entries, strict=True))
+        return [Numbered(number, item) for number, (item, entry) in pairs if entry.state != DONE]
+
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+        del items
+        return resuming(self, step, self.found)
+
+    def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
+        was_begun = self.found.entries[item.number].state in UNDER_WAY
+        is_doubtful = was_begun and not self.may_repeat_for(step, item.item)
+        return _Doubtful() if is_doubtful else super().item_run(step, item, final=final)
+
+
+class _Doubtful:
+    """In the place of steps that may have been taken already, and must not be taken twice."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def run(self) -> Any:
+        raise CallsheetError("it was under way when the run ended and may be done: check it, and repeat it by its name")

@@ -1,0 +1,31 @@
+"""Where a command that is made of steps begins: a new run, or one that goes on with a journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CallsheetError
+from ...language.deployment import check_available, on_deployment
+from ...language.template import TemplateError
+from .run import Run
+
+if TYPE_CHECKING:
+    from ...language.shape.compiled import CompiledCommand
+    from ..context import Context
+
+
+def run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
+    """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
+    try:
+        deployment = context.site().deployment
+        here = on_deployment(command, deployment)
+        check_available(here, "this command", deployment)
+        if "journal" in command and values.get("resume"):
+            from .resume import resumed
+
+            with resumed(context, here, values) as run:
+                run.run()
+        else:
+            Run(context, here, values).run()
+    except TemplateError as error:
+        raise CallsheetError(f"an expression of this command does not fit the answer: {error}") from None

@@ -1,0 +1,160 @@
+"""Putting back what a journal says was changed, from what it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import CallsheetError, Conflict, NotFound, UsageError
+from ...language.deployment import on_deployment
+from ..execute import check_operation, refuse_when_read_only
+from ..journal.folder import fresh_path
+from ..journal.recorded import DONE, UNDER_WAY, Recorded
+from ..journal.writer import held, new_journal
+from .dispatcher import Dispatcher
+from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
+from .lookup import Lookups
+from .record import JournalRecord
+from .recording import followed, head_of, shown_path, tell
+from .resume import step_of
+from .scope import of_the_run
+from .sequence import ItemRun, StepRun, calls_of
+
+if TYPE_CHECKING:
+    from ...language.shape.compiled import CompiledCommand
+    from ...language.shape.steps import Each, StepDefinition
+    from ..context import Context
+
+_FORCE = "--force puts it back all the same"
+Rows = list[dict[str, Any]]
+
+
+def undo(context: Context, found: Recorded, *, force: bool, path: str | None) -> tuple[Rows, CallsheetError | None]:
+    """Put back what was changed: a row for each item that is as it was, and what is to be told of the others.
+
+    What was changed since then is left as it is, unless `force` is given. `path` is where the journal of this goes.
+    """
+    words = found.head["command"]
+    command = context.catalog.find("command", words)
+    if found.head["program"] != context.program or command is None:
+        raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
+    with held(found.path):
+        run = UndoRun(context, on_deployment(command, context.site().deployment), found, force=force, path=path)
+        return run.run()
+
+
+class UndoRun(StepRun):
+    """All that the run before saw is seen again, and of each item what it `was`."""
+
+    def __init__(
+        self, context: Context, command: CompiledCommand, found: Recorded, *, force: bool, path: str | None
+    ) -> None:
+        self.command = command
+        self.found = found
+        self.force = force
+        scope = {**found.head["values"], **of_the_run(context)}
+        super().__init__(context, Dispatcher(context), command["step"], scope)
+        self.lookups = Lookups(context, self.dispatcher, exact=True)
+        self.step = step_of(self, found)
+        if "undo" not in self.step["each"]:
+            raise UsageError(f"`{found.words}` cannot be undone")
+        self.back: Each = {**self.step["each"], "step": self.step["each"]["undo"], "done": "restored {done} of {total}"}
+        self.path = path or fresh_path(context.environ, context.program, f"undo {found.head['command']}")
+
+    def run(self) -> tuple[Rows, CallsheetError | None]:
+        items = self._items_changed()
+        self._guard()
+        total = len(items)
+        what = "1 item" if total == 1 else f"{total} items"
+        self.context.confirm(f"Put back {what} as before `{self.found.words}` of {self.found.head['started']}?")
+        self._check_requests(items)
+        if self.dispatcher.dry:
+            return [], self._restore(items, None)[1]
+        with new_journal(self.path) as journal:
+            head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
+            journal.head(head, self.found.items)
+            tell(self.context, self.path, has_undo=True)
+            again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
+            with followed(self, journal, self.step["each"], again) as record:
+                return self._restore(items, record)
+
+    def _items_changed(self) -> list[Numbered]:
+        pairs = list(enumerate(zip(self.found.items, self.found.entries, strict=True)))
+        changed = [(number, item, entry) for number, (item, entry) in pairs if entry.state in (DONE, *UNDER_WAY)]
+        unknown = [item for _, item, entry in changed if entry.was_at < 0]
+        if unknown:
+            self.context.note(f"{len(unknown)} cannot be put back: what they were is not in the journal")
+        found = [Numbered(number, item) for number, item, entry in changed if entry.was_at >= 0]
+        if not found:
+            raise UsageError(f"nothing to undo: {self.found.path} has no item that was changed")
+        return found[::-1]
+
+    def _guard(self) -> None:
+        if not self.dispatcher.dry:
+            refuse_when_read_only(self.context)
+            for step in self.back["step"]:
+                if "when" not in step:
+                    for call in calls_of(cast("StepDefinition", step), certain=True):
+                        check_operation(self.context, self.dispatcher.builder.call(call))
+
+    def _check_requests(self, items: Sequence[Numbered]) -> None:
+        """All that is to be sent is built, and judged by the policy, before anything is."""
+        for each in items:
+            scope = self._scope_of(each)
+            for step in self.back["step"]:
+                self.check(cast("StepDefinition", step), scope)
+
+    def _scope_of(self, item: Numbered) -> dict[str, Any]:
+        name = self.back.get("item", "item")
+        return {**self.scope, name: item.item, "was": self.found.was(item.number)}
+
+    def _restore(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
+        def make(item: Numbered) -> StepsOfItem:
+            steps = ItemRun(self, self.back, item.item, final=True, seen={"was": self.found.was(item.number)})
+            return _Restoring(self, item, steps, record)
+
+        workers = 1 if self.dispatcher.dry else WORKERS
+        return run_for_each(self.context, Work(items, make, self.back, self.scope, workers, record))
+
+
+class _Restoring:
+    """One item: left alone where it is what it was already, or where somebody changed it since."""
+
+    def __init__(self, whole: UndoRun, item: Numbered, steps: ItemRun, record: JournalRecord | None) -> None:
+        self.notes = steps.notes
+        self._whole = whole
+        self._item = item
+        self._steps = steps
+        self._record = record
+
+    def run(self) -> dict[str, Any]:
+        row = {"id": name_in(self._whole.back, self._item.item), "done": "put back"}
+        if self._record is not None and self._is_back(self._record):
+            return {**row, "done": "was back already"}
+        self._steps.run()
+        return row
+
+    def _is_back(self, record: JournalRecord) -> bool:
+        """Raises `Conflict` for what was changed since."""
+        number, found = self._item.number, self._whole.found
+        if number not in record.was:
+            raise NotFound("it could not be read")
+        current = record.was[number]
+        if current == found.was(number):
+            return True
+        if not self._whole.force:
+            if found.entries[number].now_at < 0:
+                raise Conflict("it is not known whether it was changed since", hint=_FORCE)
+            left = found.now(number)
+            if current != left:
+                raise Conflict(f"changed since: {', '.join(differences(left, current))}", hint=_FORCE)
+        return False
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """Where two values differ, by the keys that lead there."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    elif old != new:
+        yield path or "its value"

@@ -1,0 +1,166 @@
+"""Many things changed with a journal, and put back, on a simulated site."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from support.cases import Done, nobody, run_program
+from support.simulated import TOKEN, serving
+
+WAS = {"DEMO-1": ["shop"], "DEMO-2": ["checkout"], "DEMO-3": ["checkout", "regression"]}
+
+
+class Desk:
+    """A simulated site, and the program used on it."""
+
+    def __init__(self, url: str, environ: dict[str, str], folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.environ = {
+            **environ,
+            "SUITE_BASE_URL": url,
+            "SUITE_EMAIL": "robin@example.org",
+            "SUITE_TOKEN": "only here",
+        }
+
+    def run(self, *words: str, stdin: str = "") -> Done:
+        return run_program("suite", list(words), self.environ, stdin)
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def fields(self, key: str, *names: str) -> Any:
+        asked = httpx.get(f"{self.url}/rest/api/3/issue/{key}", params={"fields": ",".join(names)}, trust_env=False)
+        found = asked.json()["fields"]
+        return found.get(names[0]) if len(names) == 1 else found
+
+    def put(self, key: str, **fields: Any) -> None:
+        sent = httpx.put(f"{self.url}/rest/api/3/issue/{key}", json={"fields": fields}, trust_env=False)
+        assert sent.status_code == 204, sent.text
+
+    def labels(self) -> dict[str, Any]:
+        return {key: self.fields(key, "labels") for key in WAS}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    """One site for all tests, and who has nothing yet."""
+    with serving() as url:
+        yield url, nobody(tmp_path_factory)
+
+
+@pytest.fixture
+def desk(served: tuple[str, dict[str, str]], tmp_path: Path) -> Desk:
+    url, environ = served
+    httpx.post(f"{url}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    return Desk(url, environ, tmp_path)
+
+
+def relabelled(desk: Desk, name: str = "j.jsonl") -> str:
+    """Three issues with one more label, and the journal of it."""
+    done = desk.run("issues", "edit", *WAS, "--add-label", "urgent", "--journal", desk.path(name))
+    assert done.exit == 0, done.stderr
+    assert desk.labels() == {key: [*labels, "urgent"] for key, labels in WAS.items()}
+    return desk.path(name)
+
+
+def lines(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_change_of_many_is_undone_and_the_undo_too(desk: Desk) -> None:
+    path = relabelled(desk)
+    done = desk.run("undo", path, "--yes", "--journal", desk.path("back.jsonl"), "-o", "json")
+    assert done.exit == 0, done.stderr
+    assert {row["id"]: row["done"] for row in json.loads(done.stdout)} == dict.fromkeys(WAS, "put back")
+    assert desk.labels() == WAS
+    assert desk.run("undo", desk.path("back.jsonl"), "--yes").exit == 0
+    assert desk.labels() == {key: [*labels, "urgent"] for key, labels in WAS.items()}
+
+
+def test_what_is_back_already_is_not_sent_again(desk: Desk) -> None:
+    path = relabelled(desk)
+    assert desk.run("undo", path, "--yes").exit == 0
+    done = desk.run("undo", path, "--yes", "-o", "json")
+    assert {row["done"] for row in json.loads(done.stdout)} == {"was back already"}
+
+
+def test_what_was_changed_since_is_left_alone_unless_it_is_forced(desk: Desk) -> None:
+    path = relabelled(desk)
+    desk.put("DEMO-2", labels=["theirs"])
+    done = desk.run("undo", path, "--yes")
+    assert done.exit == 1
+    assert "DEMO-2: changed since: fields.labels" in done.stderr
+    assert "restored 2 of 3; 1 failed" in done.stderr
+    assert desk.labels() == {**WAS, "DEMO-2": ["theirs"]}
+    assert desk.run("undo", path, "--yes", "--force").exit == 0
+    assert desk.labels() == WAS
+
+
+def test_each_item_is_written_down_before_and_after(desk: Desk) -> None:
+    path = relabelled(desk)
+    head, items, *rest = lines(path)
+    assert (head["command"], head["site"], items["items"]) == ("issues edit", desk.url, [*WAS])
+    of_one = [line for line in rest if line.get("n") == 1]
+    assert [line.get("state", "now") for line in of_one] == ["started", "done", "now"]
+    assert of_one[0]["was"]["fields"] == {"labels": ["checkout"]}
+    assert of_one[2]["now"]["fields"] == {"labels": ["checkout", "urgent"]}
+    assert rest[-1].keys() == {"ended", "done", "failed"}
+    if os.name != "nt":
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert "only here" not in Path(path).read_text(encoding="utf-8")
+
+
+def test_a_journal_never_replaces_a_file(desk: Desk) -> None:
+    path = relabelled(desk)
+    done = desk.run("issues", "edit", "DEMO-1", "--summary", "New", "--journal", path)
+    assert (done.exit, "is there already" in done.stderr) == (2, True)
+
+
+def test_what_is_not_done_is_done_when_it_is_resumed(desk: Desk) -> None:
+    """The file ends as that of a killed process: in the middle of a line, with one item done and one under way."""
+    path = relabelled(desk)
+    desk.run("undo", path, "--yes")
+    whole = Path(path).read_bytes().splitlines(keepends=True)
+    places = [number for number, line in enumerate(whole) if json.loads(line).get("state") == "done"]
+    cut = b"".join(whole[: places[0] + 1]) + b'{"n": 1, "item": "DEM'
+    Path(path).write_bytes(cut)
+    first = json.loads(whole[places[0]])["item"]
+    done = desk.run("issues", "edit", "--resume", path)
+    assert done.exit == 0, done.stderr
+    assert "1 of 3 are done, 2 are left" in done.stderr
+    assert desk.labels() == {key: labels if key == first else [*labels, "urgent"] for key, labels in WAS.items()}
+    assert "0 are left" in desk.run("issues", "edit", "--resume", path).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["issues", "assign", "--resume", "{path}"],
+            "is a journal of `suite issues edit`, not of `suite issues assign`",
+        ),
+        (["issues", "edit", "DEMO-1", "--resume", "{path}"], "takes everything else from the journal: leave out issue"),
+        (["undo", "nothing.jsonl"], "cannot read nothing.jsonl"),
+    ],
+)
+def test_another_command_is_refused(desk: Desk, words: list[str], told: str) -> None:
+    path = relabelled(desk)
+    done = desk.run(*(word.replace("{path}", path) for word in words))
+    assert (done.exit, told in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("words", [["issues", "edit", "--resume"], ["undo", "--yes"]])
+def test_another_site_is_refused(desk: Desk, words: list[str]) -> None:
+    path = relabelled(desk)
+    desk.environ["SUITE_BASE_URL"] = "http://127.0.0.1:9"
+    done = desk.run(*words, path)
+    assert (done.exit, f"is of {desk.url}, and this site is http://127.0.0.1:9" in done.stderr) == (2, True)
