@@ -9,6 +9,7 @@ the result as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, TextIO, cast
 
 from .patterns import pattern
@@ -18,9 +19,17 @@ from .patterns import pattern
 _ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
 _IN_LINE = pattern(f"[\x00-\x1f{_ACTIVE}]")
 _IN_TEXT = pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
-# What the program itself says to a terminal: bold and its end, and how a progress bar draws over itself.
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
-_STYLES = pattern(r"(\x1b\[[01]m)")
+# What the program itself says to a terminal: styles and their end, and how a progress bar draws over itself. Only the
+# base colors: every terminal's own palette makes them readable on its background.
+STYLES = {
+    name: f"\x1b[{code}m"
+    for name, code in (
+        *(("bold", 1), ("dim", 2), ("italic", 3), ("underline", 4)),
+        *(("red", 31), ("green", 32), ("yellow", 33), ("blue", 34), ("magenta", 35), ("cyan", 36)),
+    )
+}
+PLAIN = "\x1b[0m"
+_STYLES = pattern(r"(\x1b\[(?:[0-4]|3[1-6])m)")
 _DRAWING = pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
 
 
@@ -35,8 +44,27 @@ def escape(text: str) -> str:
 
 
 def styled(text: str) -> str:
-    """The same, with bold kept: for text whose parts have been cleaned before they were made bold."""
+    """The same, with styles kept: for text whose parts have been cleaned before they got theirs."""
     return _but(_STYLES, text)
+
+
+def painted(text: str, style: str) -> str:
+    """The text in a style of `STYLES`; as it is where that is empty."""
+    return f"{STYLES[style]}{text}{PLAIN}" if style and text else text
+
+
+def wants_color(chosen: str | None, environ: Mapping[str, str]) -> bool | None:
+    """Whether styles are shown, by an option (always, never, auto) and the environment; None: on a terminal.
+
+    Follows no-color.org and bixense.com/clicolors; the option wins.
+    """
+    if chosen in ("always", "never"):
+        return chosen == "always"
+    if chosen is None and environ.get("NO_COLOR"):
+        return False
+    if environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return False if environ.get("CLICOLOR") == "0" else None
 
 
 def _but(own: re.Pattern[str], text: str) -> str:

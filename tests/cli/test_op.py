@@ -34,7 +34,8 @@ def test_every_operation_can_be_described(tmp_path: Path) -> None:
     import io
 
     from callsheet.cli.describe import describe
-    from callsheet.commands.context import Context, Streams
+    from callsheet.commands.context import Context
+    from callsheet.commands.streams import Streams
 
     streams = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     context = Context("suite", environment(tmp_path / "home", ""), streams)
@@ -58,7 +59,8 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     import shlex
 
     from callsheet.cli.describe import example
-    from callsheet.commands.context import Context, Streams
+    from callsheet.commands.context import Context
+    from callsheet.commands.streams import Streams
 
     monkeypatch.chdir(tmp_path)
     for name in ("example.txt", "example.bin", "example.png"):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from callsheet.catalog.catalog import open_catalog
-from callsheet.commands.context import Context, Streams
+from callsheet.commands.context import Context
+from callsheet.commands.streams import Streams
 from callsheet.errors import UsageError
 from callsheet.hosts.entries import data_of
 from callsheet.hosts.file import read

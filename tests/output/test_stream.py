@@ -98,7 +98,7 @@ def test_a_terminal_gets_a_bold_header_and_cut_columns(monkeypatch: pytest.Monke
     monkeypatch.setenv("TERM", "xterm")
     items = [{"a": "x" * 30, "b": "y" * 30}]
     header, row = on_terminal("table", items, view=VIEW).splitlines()
-    assert header == "\x1b[1mA       B\x1b[0m"
+    assert header == "\x1b[1mA\x1b[0m       \x1b[1mB\x1b[0m"
     assert row == "xxxxx…  yyyyyyyyyyy…"
     assert on_terminal("table", items, view=VIEW, color=False).splitlines()[0] == "A       B"
     monkeypatch.setenv("TERM", "dumb")

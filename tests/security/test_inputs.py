@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from callsheet.cli.main import run
-from callsheet.commands import context
+from callsheet.commands import streams
 from support.cases import environment, run_program
 from support.server import serve
 
@@ -42,7 +42,7 @@ class Endless(io.RawIOBase):
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "MOST_INPUT", 1 << 20)
+    monkeypatch.setattr(streams, "MOST_INPUT", 1 << 20)
 
 
 STDIN = [

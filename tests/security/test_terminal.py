@@ -350,7 +350,8 @@ def test_the_gate_changes_no_value_of_json(text: str) -> None:
 # Where the engine may reach a stream itself: the gate, and those who stand before or behind it.
 DOORS = {
     "terminal.py": "the gate",
-    "commands/context.py": "puts the gate before a run's streams, and asks questions",
+    "commands/context.py": "asks questions",
+    "commands/streams.py": "puts the gate before the streams of a run",
     "cli/main.py": "puts the gate before the process's streams",
     "output/stream.py": "behind the gate: cleans all it writes, and pages it",
     "commands/progress.py": "draws through the gate",

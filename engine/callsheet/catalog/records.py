@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         AddressDefinition,
         GroupDefinition,
         InputDefinition,
+        PaletteDefinition,
         ProgramDefinition,
         ViewDefinition,
     )
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
 
         @overload
         def get(self, kind: Literal["address"], id: str) -> AddressDefinition: ...
+        @overload
+        def get(self, kind: Literal["palette"], id: str) -> PaletteDefinition: ...
         @overload
         def get(self, kind: Literal["auth"], id: str) -> AuthDefinition: ...
         @overload
@@ -155,6 +158,8 @@ if TYPE_CHECKING:
         @overload
         def find(self, kind: Literal["address"], id: str) -> AddressDefinition | None: ...
         @overload
+        def find(self, kind: Literal["palette"], id: str) -> PaletteDefinition | None: ...
+        @overload
         def find(self, kind: Literal["auth"], id: str) -> AuthDefinition | None: ...
         @overload
         def find(self, kind: Literal["deployment"], id: str) -> DeploymentDefinition | None: ...
@@ -224,6 +229,8 @@ if TYPE_CHECKING:
 
         @overload
         def all(self, kind: Literal["address"]) -> dict[str, AddressDefinition]: ...
+        @overload
+        def all(self, kind: Literal["palette"]) -> dict[str, PaletteDefinition]: ...
         @overload
         def all(self, kind: Literal["auth"]) -> dict[str, AuthDefinition]: ...
         @overload

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..commands.context import Context, Streams
+from ..commands.context import Context
+from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, named
 from ..paths import shipped_definitions
 from ..terminal import guarded

@@ -11,7 +11,8 @@ import click
 
 from ..agents.effect import Effect
 from ..agents.shell_words import Unclear
-from ..commands.context import Context, Streams
+from ..commands.context import Context
+from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES, Safety, class_of_operation

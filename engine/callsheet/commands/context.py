@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
 from ..language.layers import Layer
-from ..terminal import escape_line, guarded
+from ..terminal import escape_line, wants_color
+from .streams import Streams, lines, read_all, read_file
 
 if TYPE_CHECKING:
     from ..client.gate import Ask
@@ -27,39 +27,9 @@ if TYPE_CHECKING:
     KeepFile = Callable[[Request, str], dict[str, Any]]
 
 
-# What is read whole takes several times its size in memory.
-MOST_INPUT = 64 << 20  # bytes
-
-
-class Streams:
-    """The three standard streams of one run, with the gate before what goes out.
-
-    A run inside another process brings its own.
-    One that was closed before the start takes and gives nothing.
-    """
-
-    __slots__ = ("err", "input", "out")
-
-    def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
-        self.input = input or sys.stdin or _nothing()
-        self.out = guarded(out or sys.stdout or _nothing())
-        self.err = guarded(err or sys.stderr or _nothing(), always=True)
-
-
 def _indented(text: str) -> str:
     """Lines after the first are set in, so that no text from elsewhere looks like another message."""
     return text.replace("\n", "\n  ")
-
-
-def _limited(content: bytes, where: str) -> bytes:
-    if len(content) > MOST_INPUT:
-        hint = "a larger file can be sent with --file, where the operation takes one"
-        raise UsageError(f"{where} is larger than {MOST_INPUT >> 20} MiB", hint=hint)
-    return content
-
-
-def _nothing() -> TextIO:
-    return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")
 
 
 class Typed(str):
@@ -99,6 +69,7 @@ class Context:
         self.told = False  # a command that can say so itself has taken over
         self._site: Site | None = None
         self._client: Client | None = None
+        self._palettes: dict[str, dict[str, str]] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -181,7 +152,10 @@ class Context:
             query=self.option("query"),
             rich=self._readable,
             names=self._names,
-            color=not (self.option("no-color") or self.environ.get("NO_COLOR")),
+            address=self._address,
+            palette=self._palette,
+            color=wants_color("never" if self.option("no-color") else self.option("color"), self.environ),
+            raw=bool(self.option("raw")),
             settled=settled,
         )
 
@@ -196,6 +170,17 @@ class Context:
 
         builder = Builder(self.catalog, self.site(), self.program)
         return Namings(self.catalog, builder, self.client(), self.note).names_of(naming, ids)
+
+    def _address(self, id: str, word: str) -> str:
+        from .web_address import web_address
+
+        return web_address(self.catalog, self.site(), id, word)
+
+    def _palette(self, id: str) -> dict[str, str]:
+        if id not in self._palettes:
+            defined = self.catalog.get("palette", id)["styles"]
+            self._palettes[id] = {word.casefold(): style for word, style in defined.items()}
+        return self._palettes[id]
 
     @cached_property
     def rich_text(self) -> dict[str, NodeDefinition]:
@@ -287,27 +272,15 @@ class Context:
             return self.read_input()
         if not source.startswith("@"):
             return os.fsencode(source)  # the bytes as they were typed, whatever the locale calls them
-        try:
-            with open(source[1:], "rb") as file:
-                return _limited(file.read(MOST_INPUT + 1), source[1:])
-        except OSError as error:
-            raise UsageError(f"cannot read {source[1:]}: {error.strerror or error}") from None
-        except ValueError:
-            raise UsageError(f"cannot read {source[1:]!r}: no file can have this name") from None
+        return read_file(source[1:])
 
     def read_input(self) -> bytes:
         """All of standard input, as far as one body may go."""
-        stream = self.streams.input
-        binary = getattr(stream, "buffer", None)
-        given = binary.read(MOST_INPUT + 1) if binary is not None else stream.read(MOST_INPUT + 1).encode()
-        return _limited(given, "standard input")
+        return read_all(self.streams.input)
 
     def lines(self) -> Iterator[str]:
         """The lines of standard input without their ends."""
-        while line := self.streams.input.readline(MOST_INPUT + 1):
-            if len(line) > MOST_INPUT:
-                raise UsageError(f"a line of standard input is longer than {MOST_INPUT >> 20} MiB")
-            yield line.rstrip("\n")
+        return lines(self.streams.input)
 
     def hang_up(self) -> None:
         """Ask the site nothing more: what is still under way in other threads ends, and nothing is told of it."""

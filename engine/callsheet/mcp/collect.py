@@ -66,7 +66,7 @@ class Collected:
     value = one
 
     def _whole(self, value: Any, view: ViewDefinition) -> dict[str, Any]:
-        fields = [field_of(column) for column in self._columns.all_columns]
+        fields = [field_of(column) for column in self._columns.all_columns if not column.is_address]
         return {**record(value, fields, self._context), **details(value, view, self._context)}
 
     def _flat(self, items: list[Any]) -> list[Any]:

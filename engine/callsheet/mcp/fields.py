@@ -73,7 +73,7 @@ def field_of(column: Column) -> Field:
 
 
 def fields_of(view: ViewDefinition) -> list[Field]:
-    return [field_of(from_definition(column)) for column in view["columns"]]
+    return [field_of(from_definition(column)) for column in view["columns"] if "address" not in column]
 
 
 def record(item: Any, fields: list[Field], context: FormatContext) -> dict[str, Any]:

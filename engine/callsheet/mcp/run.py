@@ -6,7 +6,8 @@ import io
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..commands.context import Context, Streams
+from ..commands.context import Context
+from ..commands.streams import Streams
 from ..errors import CallsheetError
 from ..language.safety import CHANGES
 from ..output.formats import FormatContext

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..cli.main import call_command
 from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.safety import CHANGES
+from ..output.columns import identifying
 from ..output.error_text import describe_error
 from ..policy.policy import Source, class_rules, read_only
 from .arguments import Arguments, checked
@@ -129,7 +130,7 @@ class Toolbox:
         if view is None:
             return fields
         names = {name_of_field(column["name"]): column["name"] for column in view["columns"]}
-        own = [column["name"] for column in view["columns"] if column["value"] == view.get("id")]
+        own = [column["name"] for column in identifying(view)]
         return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
 
     def _answer(self, tool: Tool, context: ToolContext) -> Answer:

@@ -10,7 +10,9 @@ from ..errors import UsageError, closest, did_you_mean
 from ..language.template import TemplateError, compile_expression
 from ..patterns import pattern
 from . import automatic
+from .clean import one_line
 from .formats import FOR_READERS, Format, FormatContext, column_format, plain
+from .table import Cell
 
 if TYPE_CHECKING:
     from ..language.shape.commands import ColumnDefinition, ViewDefinition
@@ -32,6 +34,18 @@ class Column(NamedTuple):
     wrap: bool = False  # goes on in the next line where a terminal is too narrow
     names: str | None = None  # the naming that makes names of its ids
     whole: bool = False  # what identifies the item: on a terminal cut last, for it is copied from there
+    palette: str | None = None  # the palette that colors it on a terminal
+    shade: Callable[[Item], Any] | None = None  # what the palette is asked for; absent: the value
+    style: str = ""  # where no palette gives one
+    is_address: bool = False
+
+    def cell(self, item: Item, context: FormatContext) -> Cell:
+        """The value in one line, with its style on a terminal."""
+        text = one_line(self.format(self.value(item), context))
+        if self.palette is None or context.palette is None or not text:
+            return Cell(text, self.style)
+        word = self.shade(item) if self.shade else text
+        return Cell(text, context.palette(self.palette).get(str(word).casefold(), self.style))
 
 
 def split(text: str) -> list[str]:
@@ -139,17 +153,38 @@ def _key(name: str) -> str:
     return name if _WORD.match(name) else f'"{name}"'
 
 
+def identifying(view: ViewDefinition) -> list[ColumnDefinition]:
+    """The columns that show the id of an item."""
+    return [column for column in view["columns"] if column["value"] == view.get("id") and "address" not in column]
+
+
 def from_definition(definition: ColumnDefinition) -> Column:
     name = definition.get("format")
+    format = column_format(name) if "address" not in definition else _address(definition["address"])
+    shade = definition.get("shade")
     return Column(
         definition["name"],
         _lenient(definition["value"]),
-        column_format(name),
-        plain if name in FOR_READERS else column_format(name),
+        format,
+        plain if name in FOR_READERS else format,
         definition.get("max"),
         definition.get("wrap", False),
         definition.get("names"),
+        palette=definition.get("palette"),
+        shade=_lenient(shade) if shade is not None else None,
+        style=definition.get("style", ""),
+        is_address="address" in definition,
     )
+
+
+def _address(id: str) -> Format:
+    """The web address of the thing that the value names."""
+
+    def address(value: Any, context: FormatContext) -> str:
+        word = plain(value, context)
+        return context.address(id, word) if word and context.address is not None else word
+
+    return address
 
 
 def _lenient(expression: str) -> Callable[[Item], Any]:

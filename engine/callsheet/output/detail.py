@@ -6,16 +6,33 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
-from ..terminal import BOLD, PLAIN
+from ..terminal import painted
 from .clean import lines, one_line
 from .columns import Column, from_definition
 from .formats import MARKDOWN, Format, FormatContext, column_format
 from .names import with_names
+from .table import Cell, table
 
 if TYPE_CHECKING:
     from ..language.shape.commands import Detail, ViewDefinition
 
 _INDENT = "  "
+
+
+class Manner(NamedTuple):
+    """How it is shown: for a terminal of this `width`, with styles, with Markdown as it is (`raw`)."""
+
+    width: int | None = None
+    styles: bool = False
+    raw: bool = False
+
+    @property
+    def is_for_reading(self) -> bool:
+        """Whether Markdown is shown as it reads."""
+        return not self.raw and (self.styles or self.width is not None)
+
+    def within(self, indent: str) -> Manner:
+        return self if self.width is None else self._replace(width=self.width - len(indent))
 
 
 class Section(NamedTuple):
@@ -57,44 +74,57 @@ def _listed(value: Any) -> list[Any]:
 
 
 def detail(
-    thing: Any,
-    columns: Sequence[Column],
-    sections: Sequence[Section],
-    context: FormatContext,
-    width: int | None,
-    *,
-    bold: bool = False,
+    thing: Any, columns: Sequence[Column], sections: Sequence[Section], context: FormatContext, manner: Manner
 ) -> Iterator[str]:
-    """With a `width` it is for a person at a terminal: Markdown is shown as it reads, and wrapped."""
-    from .table import table
-
+    """The lines of all that a view says of one thing; what is empty is left out."""
     columns = with_names(columns, [thing], context)
-    rows = ((one_line(column.name), one_line(column.format(column.value(thing), context))) for column in columns)
-    yield from table(None, ([name, text] for name, text in rows if text), wrapped=[False, True], width=width)
+    rows = ((Cell(one_line(column.name), "dim"), column.cell(thing, context)) for column in columns)
+    shown = ([name, text] for name, text in rows if text)
+    yield from table(None, shown, wrapped=[False, True], width=manner.width, styles=manner.styles)
+    inside = manner.within(_INDENT)
     for section in sections:
         items = section.items(thing)
         named = section._replace(line=with_names(section.line, items, context))
-        body = [part for item in items for part in _item(item, named, context, width, bold=bold)]
+        body = list(_texts(items, named, context, inside) if section.text else _lines(items, named, context, inside))
         while body and not body[-1]:
             body.pop()
         if body:
-            title = f"{BOLD}{section.title}{PLAIN}" if bold else section.title
+            title = painted(section.title, "bold") if manner.styles else section.title
             yield f"\n{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
 
 
-def _item(item: Any, section: Section, context: FormatContext, width: int | None, *, bold: bool) -> Iterator[str]:
-    cells = [one_line(column.format(column.value(item), context)) for column in section.line]
-    if any(cells):
-        yield "  ".join(cell for cell in cells if cell)
-    text = section.text(item) if section.text else None
-    if text is not None:
-        inner = _INDENT if section.line else ""
-        shown = lines(section.format(text, context)).strip("\n")
-        if width is not None and section.rich:
-            from .reading import readable
+def _lines(items: Sequence[Any], section: Section, context: FormatContext, manner: Manner) -> Iterator[str]:
+    """A line for each item, aligned with the others."""
+    rows = [[column.cell(item, context) for column in section.line] for item in items]
+    filled = [place for place in range(len(section.line)) if any(row[place] for row in rows)]
+    lines = table(
+        None,
+        ([row[place] for place in filled] for row in rows if any(row)),
+        wrapped=[section.line[place].wrap for place in filled],
+        width=manner.width,
+        styles=manner.styles,
+    )
+    return (line.rstrip("\n") for line in lines)
 
-            yield from (f"{inner}{line}" for line in readable(shown, width - len(inner + _INDENT), styles=bold))
-        else:
-            yield from (f"{inner}{line}" for line in shown.split("\n"))
-        if section.line:
-            yield ""
+
+def _texts(items: Sequence[Any], section: Section, context: FormatContext, manner: Manner) -> Iterator[str]:
+    """A text for each item, below its line where there is one."""
+    for item in items:
+        cells = [cell for column in section.line if (cell := column.cell(item, context))]
+        if cells:
+            yield "  ".join(painted(cell, cell.style) if manner.styles else cell for cell in cells)
+        text = section.text(item) if section.text else None
+        if text is not None:
+            inner = _INDENT if section.line else ""
+            shown = lines(section.format(text, context)).strip("\n")
+            yield from (f"{inner}{line}" for line in _text(shown, section, manner.within(inner)))
+            if section.line:
+                yield ""
+
+
+def _text(shown: str, section: Section, manner: Manner) -> Iterator[str]:
+    if not section.rich or not manner.is_for_reading:
+        return iter(shown.split("\n"))
+    from .reading import readable
+
+    return readable(shown, manner.width, styles=manner.styles)

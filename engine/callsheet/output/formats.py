@@ -22,6 +22,8 @@ class FormatContext(NamedTuple):
     clock: Callable[[], float] | None = None  # seconds since 1970; absent: the system's
     rich: Callable[[Any, str], str] | None = None  # rich text of a named format → readable text
     names: Callable[[str, list[str]], Mapping[str, str]] | None = None  # a naming and ids → the names it knows
+    address: Callable[[str, str], str] | None = None  # an address definition and a word → the thing's web address
+    palette: Callable[[str], Mapping[str, str]] | None = None  # a palette → word in lower case → style
 
 
 Format = Callable[[Any, FormatContext], str]

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ..jsontext import dump
 from .clean import lines
 from .columns import Columns, split
-from .detail import detail, sections_of
+from .detail import Manner, detail, sections_of
 from .formats import FormatContext
 from .render import Layout, renderer
 from .stream import Stream
@@ -26,11 +26,12 @@ class Output:
     `view` gives the columns and the id, `id` and `text` are the program's expressions where no view does; `columns`,
     `jq` and `query` are the person's wishes. `width` cuts tables also where there is no terminal; `clock`
     gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format, `names` knows the
-    names of ids in tables. The result of a
+    names of ids in tables, `address` the web addresses of things, `palette` the styles of words.
+    Styles are shown on a terminal, with `color` everywhere or nowhere; `raw` leaves Markdown as it is. The result of a
     change is `settled`: every column that can be judged beforehand is.
     """
 
-    __slots__ = ("_bare_layout", "_filter", "_layout", "_raw", "_renderer", "_sections", "_stream")
+    __slots__ = ("_bare_layout", "_filter", "_layout", "_plain_text", "_raw", "_renderer", "_sections", "_stream")
 
     def __init__(
         self,
@@ -43,18 +44,22 @@ class Output:
         columns: str | Sequence[str] | None = None,
         jq: str | None = None,
         query: str | None = None,
-        color: bool = True,
+        color: bool | None = None,
+        raw: bool = False,
         width: int | None = None,
         clock: Callable[[], float] | None = None,
         rich: Callable[[Any, str], str] | None = None,
         names: Callable[[str, list[str]], Mapping[str, str]] | None = None,
+        address: Callable[[str, str], str] | None = None,
+        palette: Callable[[str], Mapping[str, str]] | None = None,
         settled: bool = False,
     ) -> None:
         self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filter = _filter(jq, query)
-        context = FormatContext(text, id, clock, rich, names)
+        context = FormatContext(text, id, clock, rich, names, address, palette)
+        self._plain_text = raw
         asked = split(columns) if isinstance(columns, str) else columns
         self._layout = _layout(Columns(view, asked, context, settled=settled), view, context, self._stream)
         self._sections = sections_of(view) if not asked else []
@@ -88,16 +93,8 @@ class Output:
             self._write_filtered(value, self._filter)
         elif self._sections and self._renderer.for_readers and isinstance(value, dict):
             layout = self._layout
-            self._write(
-                detail(
-                    value,
-                    layout.columns.all_columns,
-                    self._sections,
-                    layout.context,
-                    layout.width,
-                    bold=layout.bold,
-                )
-            )
+            manner = Manner(layout.width, layout.styles, self._plain_text)
+            self._write(detail(value, layout.columns.all_columns, self._sections, layout.context, manner))
         else:
             self._write(self._renderer.one(value, self._layout))
 
@@ -140,7 +137,7 @@ def _filter(jq: str | None, query: str | None) -> Filter | None:
 
 def _layout(columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream) -> Layout:
     ids = [expression for expression in (view.get("id") if view else None, context.id) if expression]
-    return Layout(columns, context, ids, stream.width, stream.bold)
+    return Layout(columns, context, ids, stream.width, stream.styles)
 
 
 def _is_part(result: Any, value: Any) -> bool:

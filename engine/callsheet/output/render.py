@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     context: FormatContext
     ids: Sequence[str]  # expressions, tried in turn
     width: int | None
-    bold: bool
+    styles: bool
 
 
 class Renderer(NamedTuple):
@@ -108,12 +108,12 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
         columns = with_names(columns, items, layout.context)
     return table(
         [one_line(column.name) for column in columns],
-        ([one_line(column.format(column.value(item), layout.context)) for column in columns] for item in items),
+        ([column.cell(item, layout.context) for column in columns] for item in items),
         limits=[column.max for column in columns],
         whole=[column.whole for column in columns],
         wrapped=[column.wrap for column in columns],
         width=layout.width,
-        bold=layout.bold,
+        styles=layout.styles,
     )
 
 

@@ -14,14 +14,17 @@ from ..terminal import is_terminal, styled, unguarded
 
 
 class Stream:
-    """Where the result goes, and what it can show. `width` is None where nothing is to be cut."""
+    """Where the result goes, and what it can show. `width` is None where nothing is to be cut.
 
-    __slots__ = ("_stream", "bold", "terminal", "width")
+    Styles are shown where a terminal understands them, or as `color` says.
+    """
 
-    def __init__(self, stream: TextIO | None, *, color: bool = True, width: int | None = None) -> None:
+    __slots__ = ("_stream", "styles", "terminal", "width")
+
+    def __init__(self, stream: TextIO | None, *, color: bool | None = None, width: int | None = None) -> None:
         self._stream = stream if stream is None else unguarded(stream)
         self.terminal = is_terminal(stream)
-        self.bold = color and self.terminal and _understands_styles()
+        self.styles = self.terminal and _understands_styles() if color is None else color
         self.width = width if width is not None or not self.terminal else _terminal_size(stream).columns
         _prepare(stream, self.terminal)
 
@@ -53,7 +56,7 @@ class Stream:
                 from click import echo_via_pager
 
                 # Styles only where the pager is known to show them, which it decides by its own settings.
-                echo_via_pager(chain(shown, source), color=None if self.bold else False)
+                echo_via_pager(chain(shown, source), color=None if self.styles else False)
                 return
         yield from shown
 

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
 
 from ..patterns import pattern
-from ..terminal import BOLD, PLAIN
+from ..terminal import painted
 
 _GAP = "  "
 _LEAST = 8  # a column is not squeezed below this width
 # A joiner with nothing to join would reach into the padding beside it.
 _JOINS_NOTHING = pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
+
+
+class Cell(str):
+    """One line of text, and the style that it has on a terminal."""
+
+    __slots__ = ("style",)
+    style: str
+
+    def __new__(cls, text: str, style: str = "") -> Self:
+        self = super().__new__(cls, text)
+        self.style = style
+        return self
 
 
 def table(
@@ -21,7 +34,7 @@ def table(
     whole: Sequence[bool] = (),
     wrapped: Sequence[bool] = (),
     width: int | None = None,
-    bold: bool = False,
+    styles: bool = False,
 ) -> Iterator[str]:
     """The lines of a table, each with its line break. All cells are held, as the widths depend on them.
 
@@ -31,14 +44,14 @@ def table(
     """
     cells = [[_joined(text) for text in row] for row in rows]
     if header is not None:
-        cells.insert(0, [_joined(text) for text in header])
+        cells.insert(0, [Cell(_joined(text), "bold") for text in header])
     widths = _widths(cells)
     if width is not None:
         widths = _fitted(widths, limits, whole, width)
-    for index, row in enumerate(cells):
+    for row in cells:
+        paints = [text.style if styles and isinstance(text, Cell) else "" for text in row]
         for part in _lines(row, widths, wrapped):
-            line = _GAP.join(_padded(part, widths)).rstrip()
-            yield f"{BOLD}{line}{PLAIN}\n" if bold and header is not None and index == 0 else f"{line}\n"
+            yield _row(part, widths, paints) + "\n"
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], wrapped: Sequence[bool]) -> Iterator[list[str]]:
@@ -100,15 +113,25 @@ def shortened(text: str, width: int) -> str:
 
 
 def _joined(text: str) -> str:
-    return _JOINS_NOTHING.sub("", text) if "\u200d" in text else text
+    if "\u200d" not in text:
+        return text
+    return Cell(_JOINS_NOTHING.sub("", text), text.style if isinstance(text, Cell) else "")
 
 
 def _widths(cells: list[list[str]]) -> list[int]:
     return [max(map(display_width, column)) for column in zip(*cells, strict=True)]
 
 
-def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
-    return (text + " " * (width - display_width(text)) for text, width in zip(row, widths, strict=True))
+def _row(parts: Sequence[str], widths: Sequence[int], paints: Sequence[str]) -> str:
+    """The parts padded to their widths; styles end before the padding, and the last part has none."""
+    last = max((place for place, text in enumerate(parts) if text.strip()), default=-1)
+    line = ""
+    for place in range(last + 1):
+        text = parts[place].rstrip() if place == last else parts[place]
+        line += painted(text, paints[place])
+        if place < last:
+            line += " " * (widths[place] - display_width(text)) + _GAP
+    return line
 
 
 def _fitted(natural: list[int], limits: Sequence[int | None], whole: Sequence[bool], width: int) -> list[int]:

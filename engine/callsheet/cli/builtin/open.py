@@ -7,9 +7,9 @@ from typing import Any
 
 from ...commands.context import Context
 from ...commands.steps.addresses import addresses, below_site, is_url
+from ...commands.web_address import web_address
 from ...errors import UsageError
 from ...language.deployment import on_deployment
-from ...language.template import fill_text
 
 
 def open_in_browser(context: Context, values: dict[str, Any]) -> None:
@@ -33,10 +33,8 @@ def address_of(context: Context, word: str | None) -> str:
         if below_site(context, word) is None:
             raise UsageError(f"{word} is not an address of site {context.site().name!r}")
         return word
-    deployment = context.site().deployment
-    for definition in context.catalog.all("address").values():
-        here = on_deployment(definition, deployment)
-        if re.fullmatch(here["pattern"], word):
-            return context.site().address(here["service"]) + str(fill_text(here["url"], {"word": word}))
+    for id, definition in context.catalog.all("address").items():
+        if re.fullmatch(on_deployment(definition, context.site().deployment)["pattern"], word):
+            return web_address(context.catalog, context.site(), id, word)
     known = ", ".join(definition["title"] for definition in context.catalog.all("address").values())
     raise UsageError(f"{word!r} cannot be opened", hint=f"expected one of: {known}, or an address")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import NoMatch
 from ...language.template import fill_text
+from ...output.columns import identifying
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: dict[str, Any
     ids = scope.get(name) or []
     if not ids or any(isinstance(id, Unknown) or not _FIELD.match(id) for id in ids):  # `*all`, `-comment`
         return view
-    shown = [column for column in view["columns"] if column["value"] == view.get("id")]
+    shown = identifying(view)
     for word, id in zip(scope["given"][name], ids, strict=True):
         value = fill_text(rule["value"], {"id": id})
         own = [column for column in view["columns"] if _is_of(column["value"], value)]

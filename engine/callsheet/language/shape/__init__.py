@@ -10,6 +10,7 @@ from .commands import (
     CommandDefinition,
     GroupDefinition,
     InputDefinition,
+    PaletteDefinition,
     ProgramDefinition,
     ViewDefinition,
 )
@@ -36,6 +37,7 @@ KINDS: dict[str, Any] = {
     "command": CommandDefinition,
     "input": InputDefinition,
     "address": AddressDefinition,
+    "palette": PaletteDefinition,
     **access.KINDS,
     **hosts.KINDS,
     **listener.KINDS,

@@ -102,6 +102,15 @@ class ProgramDefinition(Shape, total=False):
     examples: list[str]
 
 
+Style = Literal["bold", "dim", "italic", "underline", "red", "green", "yellow", "blue", "magenta", "cyan"]
+
+
+class PaletteDefinition(Shape, total=False):
+    """Styles that words have on a terminal, such as names of statuses."""
+
+    styles: Required[Annotated[dict[str, Style], Field(description="Word, in upper or lower case → style.")]]
+
+
 class ColumnDefinition(Shape, total=False):
     name: Required[str]
     value: Required[Expression]
@@ -110,6 +119,12 @@ class ColumnDefinition(Shape, total=False):
     wrap: Annotated[bool, Field(description="On a narrow terminal it goes on in the next line instead of being cut.")]
     names: Annotated[str, reference("naming", description="In tables its ids are shown by their names.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
+    address: Annotated[
+        str, reference("address", description="Its value names a thing of this kind; the thing's web address is shown.")
+    ]
+    palette: Annotated[str, reference("palette", description="Colors it on a terminal.")]
+    shade: Annotated[Expression, Field(description="The word that the palette colors it by. Default: what is shown.")]
+    style: Annotated[Style, Field(description="Its style on a terminal, where no palette gives one.")]
     needs: Annotated[
         list[Name],
         Field(min_length=1, description="Of a view: what has to be asked for; commands see that of all as `needed`."),
@@ -237,10 +252,12 @@ _OF_A_PARAM = (
     Rule("lookup", without=("convert",)),
     Rule("setting", without=("default", "required")),
 )
+_OF_A_COLUMN = (Rule("address", without=("format", "names")), Rule("shade", needs=("palette",)))
 
 RULES: Rules = {
     "Param": _OF_A_PARAM,
     "InputDefinition": _OF_A_PARAM,
+    "ColumnDefinition": _OF_A_COLUMN,
     "CommandDefinition": (
         Rule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
         *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
@@ -257,6 +274,7 @@ __all__ = [
     "CommandDefinition",
     "GroupDefinition",
     "InputDefinition",
+    "PaletteDefinition",
     "Param",
     "ProgramDefinition",
     "ViewDefinition",

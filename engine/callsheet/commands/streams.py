@@ -1,0 +1,66 @@
+"""The standard streams of one run, and reading them whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from ..errors import UsageError
+from ..terminal import guarded
+
+# What is read whole takes several times its size in memory.
+MOST_INPUT = 64 << 20  # bytes
+
+
+class Streams:
+    """The three standard streams of one run, with the gate before what goes out.
+
+    A run inside another process brings its own.
+    One that was closed before the start takes and gives nothing.
+    """
+
+    __slots__ = ("err", "input", "out")
+
+    def __init__(self, input: TextIO | None = None, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.input = input or sys.stdin or _nothing()
+        self.out = guarded(out or sys.stdout or _nothing())
+        self.err = guarded(err or sys.stderr or _nothing(), always=True)
+
+
+def read_file(path: str) -> bytes:
+    """Raises `UsageError` for what cannot be read, or is larger than `MOST_INPUT`."""
+    try:
+        with open(path, "rb") as file:
+            return _limited(file.read(MOST_INPUT + 1), path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError:
+        raise UsageError(f"cannot read {path!r}: no file can have this name") from None
+
+
+def read_all(stream: TextIO) -> bytes:
+    """The same for standard input."""
+    binary = getattr(stream, "buffer", None)
+    given = binary.read(MOST_INPUT + 1) if binary is not None else stream.read(MOST_INPUT + 1).encode()
+    return _limited(given, "standard input")
+
+
+def lines(stream: TextIO) -> Iterator[str]:
+    """The lines of standard input without their ends."""
+    while line := stream.readline(MOST_INPUT + 1):
+        if len(line) > MOST_INPUT:
+            raise UsageError(f"a line of standard input is longer than {MOST_INPUT >> 20} MiB")
+        yield line.rstrip("\n")
+
+
+def _limited(content: bytes, where: str) -> bytes:
+    if len(content) > MOST_INPUT:
+        hint = "a larger file can be sent with --file, where the operation takes one"
+        raise UsageError(f"{where} is larger than {MOST_INPUT >> 20} MiB", hint=hint)
+    return content
+
+
+def _nothing() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8")
