@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from environment import ready, run
 
+PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "changes", "definitions", "docs", "engine", "scripts")
 CHECKS = (
     ("ruff check", ["-m", "ruff", "check", "."]),
     ("ruff format", ["-m", "ruff", "format", "--check", "."]),
@@ -15,6 +16,8 @@ CHECKS = (
     ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
     ("definitions of callsheet", ["-m", "callsheet", "callsheet", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
+    ("site", ["-m", "zensical", "build", "--strict"]),
+    ("spelling", ["-m", "codespell_lib", *PROSE]),
     ("architecture", ["scripts/architecture.py", "--check"]),
 )
 

@@ -1,6 +1,7 @@
-"""Write docs/commands-*.md and docs/definitions-reference.md: `python3 scripts/reference.py [--check]`.
+"""Write the pages of the documentation that follow from others: `python3 scripts/reference.py [--check]`.
 
-The first are the help of every command, the second is every kind of definition with its keys.
+docs/commands-*.md are the help of every command, docs/definitions-reference.md is every kind of definition with its
+keys. Exit codes, environment variables and messages are in `reference_facts.py`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import reference_facts
 from callsheet import registry
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.cli.main import run
 from callsheet.language.functions import Functions
 from callsheet.language.json_schema import json_schema
 from callsheet.language.shape import KINDS
+from reference_facts import table
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "COLUMNS"
@@ -121,13 +124,6 @@ def first_line(text: str | None) -> str:
     return " ".join((text or "").strip().partition("\n\n")[0].split())
 
 
-def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    def line(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    return "\n".join([line(heads), "|" + "---|" * len(heads), *map(line, rows)])
-
-
 def main(arguments: list[str]) -> int:
     os.environ[WIDTH] = "100"
     with tempfile.TemporaryDirectory() as home:
@@ -135,7 +131,9 @@ def main(arguments: list[str]) -> int:
         written = {
             ROOT / "docs" / f"commands-{name}.md": reference(name, environ) for name in ("suite", "lms", "callsheet")
         }
+        written[ROOT / "docs" / "environment.md"] = reference_facts.environment(environ)
     written[ROOT / "docs" / "definitions-reference.md"] = language()
+    written[ROOT / "docs" / "exit-codes.md"] = reference_facts.exit_codes()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

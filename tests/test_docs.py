@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from callsheet import registry
 from callsheet.catalog.compile import qualified_names
@@ -17,7 +18,9 @@ from support.places import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -48,5 +51,35 @@ def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    for target, anchor in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        leads_to = page.parent / target if target else page
+        assert leads_to.exists(), target
+        assert not anchor or anchor in anchors(leads_to), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """As sites and repositories make them of headings."""
+    found = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in found}
+
+
+def test_the_navigation_names_every_page_once() -> None:
+    def pages(entry: object) -> list[str]:
+        below = entry if isinstance(entry, list) else [*entry.values()] if isinstance(entry, dict) else None
+        return [str(entry)] if below is None else [page for each in below for page in pages(each)]
+
+    named = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    there = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert sorted(named) == sorted(there)
+
+
+ASKED = (re.compile(r"""variables\.(?:get|name)\("([A-Z_]+)"\)"""), re.compile(r"""[}"']_([A-Z_]{5,})[`"']"""))
+UNSAID = {"COMPLETE", "CALLSHEET_WORKER"}  # set by the programs themselves, for completion and for workers
+
+
+def test_every_variable_that_the_engine_reads_is_explained() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "engine").rglob("*.py")]
+    read = {name for text in sources for pattern in ASKED for name in pattern.findall(text)}
+    assert {"BASE_URL", "TOKEN", "INBOX", "POLICY", "KEYRING_PASSWORD_FILE"} <= read
+    assert {name for name in read if f"_{name}`" not in page and f"`{name}" not in page} <= UNSAID

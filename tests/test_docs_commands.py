@@ -95,7 +95,7 @@ def test_a_page_works_as_it_is_written(
     home, folder = tmp_path / "home", tmp_path / "here"
     (home / "config").mkdir(parents=True)
     folder.mkdir()
-    places = {}
+    places = {"/home/robin/work": str(folder), "/home/robin/.config/callsheet": str(home / "config")}
     for shown, fixture in (("https://example.atlassian.net", "cloud"), ("https://jira.example.org", "data_center")):
         if shown in text:
             places[shown] = request.getfixturevalue(fixture).address
@@ -114,8 +114,9 @@ def test_a_page_works_as_it_is_written(
     try:
         walk(page, folder, here, places)
     finally:
-        if (home / "config" / "sandbox.json").exists():
-            subprocess.run(["suite", "sandbox", "stop"], env=here, check=False, capture_output=True)
+        for left in tmp_path.rglob("sandbox.json"):
+            left_there = {**here, "CALLSHEET_HOME": str(left.parent)}
+            subprocess.run(["suite", "sandbox", "stop"], env=left_there, check=False, capture_output=True)
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=lambda path: path.stem)

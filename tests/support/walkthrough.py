@@ -22,7 +22,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _END = re.compile(r"<<'?(\w+)'?$", re.MULTILINE)
-_FAILS = re.compile(r"^error: ", re.MULTILINE)
+_FAILS = re.compile(r"""^(?:error: |\{"error")""", re.MULTILINE)
 PORT = "8731"  # the pages name one port; the tests may run twice at once
 _PAUSE = "& sleep 1"  # what a reader types to let a server start
 _UNTIL_IT_ANSWERS = f"&\nuntil (: <>/dev/tcp/127.0.0.1/{PORT}) 2>/dev/null; do sleep 0.05; done"
