@@ -62,28 +62,32 @@ def pytest_sessionstart(session):
     threading.Thread(target=watch, daemon=True).start()
 """
 # In processes that tests start: writes each function at its first call, at once, since such a process may be killed.
+# Anew after a fork: the process that others are forked from started before the test.
 TRACER = """
 import os, sys, threading
 HOME = {home!r}
-try:
-    with open(os.path.join(HOME, "running-test")) as file:
-        test = file.read()
-except OSError:
-    pass
-else:
-    if "coverage" not in " ".join(sys.orig_argv):
-        out = os.open(os.path.join(HOME, "processes"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        os.set_inheritable(out, False)
-        engine, seen = os.path.join(HOME, "engine", "callsheet") + os.sep, set()
-        def trace(frame, event, argument):
-            code = frame.f_code
-            if code not in seen:
-                seen.add(code)
-                if code.co_filename.startswith(engine):
-                    line = "\\t".join([test, code.co_filename[len(engine):], str(code.co_firstlineno)])
-                    os.write(out, line.encode() + b"\\n")
-        threading.settrace(trace)
-        sys.settrace(trace)
+ENGINE = os.path.join(HOME, "engine", "callsheet") + os.sep
+def start():
+    try:
+        with open(os.path.join(HOME, "running-test")) as file:
+            test = file.read()
+    except OSError:
+        return
+    out = os.open(os.path.join(HOME, "processes"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    os.set_inheritable(out, False)
+    seen = set()
+    def trace(frame, event, argument):
+        code = frame.f_code
+        if code not in seen:
+            seen.add(code)
+            if code.co_filename.startswith(ENGINE):
+                line = "\\t".join([test, code.co_filename[len(ENGINE):], str(code.co_firstlineno)])
+                os.write(out, line.encode() + b"\\n")
+    threading.settrace(trace)
+    sys.settrace(trace)
+if "coverage" not in " ".join(sys.orig_argv):
+    os.register_at_fork(after_in_child=start)
+    start()
 """
 
 
@@ -158,11 +162,13 @@ class Copy:
         venv.create(made, with_pip=False, symlinks=True)
         (packages,) = made.glob("lib/python*/site-packages")
         installed = python.parent.parent / packages.relative_to(made)
-        (packages / "project.pth").write_text(f"{self.home / 'engine'}\n{installed}\n", encoding="utf-8")
-        (packages / "sitecustomize.py").write_text(TRACER.format(home=str(self.home)), encoding="utf-8")
+        # Imported by a line of the .pth file: the tests have a sitecustomize.py of their own.
+        (packages / "mutation_tracer.py").write_text(TRACER.format(home=str(self.home)), encoding="utf-8")
+        lines = [str(self.home / "engine"), str(installed), "import mutation_tracer"]
+        (packages / "project.pth").write_text("\n".join([*lines, ""]), encoding="utf-8")
         for program in python.parent.iterdir():
             mine = made / "bin" / program.name
-            if program.name in {"suite", "lms"}:
+            if program.name in {"suite", "lms", "callsheet"}:
                 text = program.read_text(encoding="utf-8").replace(str(python.parent), str(mine.parent))
                 mine.write_text(text, encoding="utf-8")
                 mine.chmod(0o755)
