@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, merged, paragraph, text, trimmed
 from .document_nodes import DocumentNodes
 from .forms import RICH, StorageForm, StorageForms
-from .xml import Element, inner, parse, written
+from .xml import Element, Words, inner, parse, written
 
 PLAIN = ("!", "div", "span")  # elements that say nothing without attributes
 SPACE = re.compile(r"[ \t\r\n]+")
@@ -16,12 +17,15 @@ SPACE = re.compile(r"[ \t\r\n]+")
 
 def read(source: str, rules: Rules, losses: Losses) -> Node:
     """The tree of a fragment; raises UsageError with line and column where it is not well-formed."""
-    reader = StorageReader(rules, losses)
-    return Node("doc", {}, reader.blocks(parse(source), "doc"))
+    reader = StorageReader(rules, losses, consume=True)
+    return Node("doc", {}, reader.blocks(parse(source, places=False), "doc"))
 
 
 class StorageReader:
-    def __init__(self, rules: Rules, losses: Losses) -> None:
+    """With `consume` elements are let go as they are read, so that they and the tree are never there at once."""
+
+    def __init__(self, rules: Rules, losses: Losses, *, consume: bool = False) -> None:
+        self.consume = consume
         self.rules = rules
         self.losses = losses
         self.forms = StorageForms(rules)
@@ -48,7 +52,7 @@ class StorageReader:
 
     def children(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         result: list[Node] = []
-        for child in element.children:
+        for child in self._taken(element):
             if isinstance(child, str):
                 words = SPACE.sub(" ", child)
                 result += [text(words, marks)] if words else []
@@ -56,10 +60,19 @@ class StorageReader:
                 result += self.node(child, marks)
         return merged(result)
 
+    def _taken(self, element: Element) -> Iterator[Element | Words]:
+        if not self.consume:
+            yield from element.children
+            return
+        left = element.children[::-1]
+        element.children = []
+        while left:
+            yield left.pop()
+
     def node(self, element: Element, marks: tuple[Mark, ...]) -> list[Node]:
         form = self.forms.reading(element)
         if form is None:
-            found = self.framed.read(element, self.blocks)
+            found = self._framed(element)
             return self._unknown(element, marks) if found is None else found
         attrs = form.read(element)
         if form.table.get("says") and element.text() not in ("", attrs.get(form.table["says"])):
@@ -72,6 +85,14 @@ class StorageReader:
             attrs |= self._label(element, form)
         node = Node(form.kind, attrs, [], "", marks if self.rules.group(form.kind) == "inline" else ())
         return self._whole(node, element, form)
+
+    def _framed(self, element: Element) -> list[Node] | None:
+        """What stands in a frame. Where it is not known after all, the element is still whole."""
+        consume, self.consume = self.consume, False
+        try:
+            return self.framed.read(element, self.blocks)
+        finally:
+            self.consume = consume
 
     def _whole(self, node: Node, element: Element, form: StorageForm) -> list[Node]:
         """The node with its content; a list inside an item of a flat list comes after the item."""
@@ -127,12 +148,13 @@ class StorageReader:
             if element.name not in self.forms.skipped and (element.attrs or element.name not in PLAIN):
                 self.losses.add(f"<{element.name}> cannot be kept: only what it holds is")
             return self.children(element, marks)
+        source = written(element)  # before its content is taken out of it
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
-        content = [node for body in bodies for node in self.blocks(body, "doc")]
         words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
             "" if element.name == frame.get("element") else element.text().strip()
         )
+        content = [node for body in bodies for node in self.blocks(body, "doc")]
         if words:
             content.append(Node("paragraph", content=[text(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)
-        return [Node("macro", {"name": name, "source": written(element)}, content, "", ())]
+        return [Node("macro", {"name": name, "source": source}, content, "", ())]

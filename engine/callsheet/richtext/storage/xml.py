@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from dataclasses import dataclass, field
 from html.entities import html5
 from xml.parsers import expat
@@ -44,7 +45,7 @@ class Words(str):
 class Element:
     """An element, and where in the source it starts, its content starts and ends, and it ends.
 
-    A comment is an element of the name `!`.
+    A comment is an element of the name `!`. Without `places` in `parse` none is known.
     """
 
     name: str
@@ -74,8 +75,11 @@ def _entity(match: re.Match[str]) -> str:
     return match[0] if sign is None else html.escape(sign)
 
 
-def parse(source: str) -> Element:
-    """The fragment under one root; raises UsageError with line and column where it is not well-formed."""
+def parse(source: str, *, places: bool = True) -> Element:
+    """The fragment under one root; raises UsageError with line and column where it is not well-formed.
+
+    Without `places` nothing knows where it stands, which takes a third of the memory.
+    """
     if bad := NOT_XML.search(source):
         line = source.count("\n", 0, bad.start()) + 1
         column = bad.start() - source.rfind("\n", 0, bad.start())
@@ -85,7 +89,7 @@ def parse(source: str) -> Element:
         parser.Parse(ROOT + ENTITY.sub(_entity, source) + "</fragment>", True)  # noqa: FBT003 -- expat takes it by position
     except expat.ExpatError as error:
         raise UsageError(f"storage format: {_position(source, error)}: {expat.ErrorString(error.code)}") from None
-    return _Builder().built(source)
+    return _Builder(places=places).built(source)
 
 
 def _position(source: str, error: expat.ExpatError) -> str:
@@ -104,9 +108,10 @@ def _position(source: str, error: expat.ExpatError) -> str:
 class _Builder:
     """Elements of a source that is well-formed; those deeper than the limit are left out around their text."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, places: bool) -> None:
         self.stack: list[Element] = []
         self.depth = 1
+        self.places = places
 
     def built(self, source: str) -> Element:
         root = Element("", end=len(source), close=len(source))
@@ -121,7 +126,8 @@ class _Builder:
             else:
                 words = html.unescape(match["words"]) if match["cdata"] is None else match["cdata"]
                 if words:
-                    self.stack[-1].children.append(Words.at(words.replace("\r\n", "\n"), *match.span()))
+                    words = words.replace("\r\n", "\n")
+                    self.stack[-1].children.append(Words.at(words, *match.span()) if self.places else Words(words))
         return root
 
     def _start(self, match: re.Match[str]) -> None:
@@ -129,8 +135,11 @@ class _Builder:
         if self.depth > MAX_DEPTH:
             self.stack[-1].deep = True
             return
-        attrs = {m[1]: html.unescape(m[2] if m[3] is None else m[3]) for m in ATTRIBUTE.finditer(match["attrs"])}
-        element = Element(match["open"], attrs, [], match.start(), match.end(), match.end(), match.end())
+        said = ATTRIBUTE.finditer(match["attrs"]) if match["attrs"] else ()
+        attrs = {m[1]: html.unescape(m[2] if m[3] is None else m[3]) for m in said}
+        element = Element(sys.intern(match["open"]), attrs, [])
+        if self.places:
+            element.start, element.inner, element.close, element.end = match.start(), *[match.end()] * 3
         self.stack[-1].children.append(element)
         if not match["empty"]:
             self.stack.append(element)
@@ -138,7 +147,8 @@ class _Builder:
     def _end(self, match: re.Match[str]) -> None:
         if self.depth <= MAX_DEPTH:
             element = self.stack.pop()
-            element.close, element.end = match.span()
+            if self.places:
+                element.close, element.end = match.span()
         self.depth -= 1
 
 
