@@ -179,7 +179,9 @@ NODES: frozenset[str] = frozenset(
 # Options of a whole program that mean something to the engine, and how it reads them. Others mean nothing to it.
 OPTIONS: dict[str, str] = {
     **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url", "color"), "text"),
-    **dict.fromkeys(("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color", "raw"), "flag"),
+    **dict.fromkeys(
+        ("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color", "no-headers", "raw"), "flag"
+    ),
     "timeout": "duration",
     "rps": "number",
 }
@@ -187,7 +189,12 @@ OPTIONS: dict[str, str] = {
 UNSUGGESTED = frozenset({"yes", "force", "show-token", "insecure"})
 # Settings of a site that expressions see as `site.<name>`.
 SITE_SETTINGS = ("project", "board")
-PAGING: dict[str, str] = {"limit": "integer", "max": "integer", "all": "flag", "page-token": "text"}
+PAGING: dict[str, str] = {
+    **dict.fromkeys(("limit", "max"), "integer"),
+    **dict.fromkeys(("all", "resume"), "flag"),
+    "page-token": "text",
+    "out": "path",
+}
 
 # Options of commands that change each item of a list: where a journal is written, and one to go on with.
 JOURNAL: dict[str, str] = {"journal": "path", "resume": "path"}

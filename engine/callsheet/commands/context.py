@@ -140,13 +140,12 @@ class Context:
         """The same with these columns."""
         from ..output import Output
 
-        program = self.definition
         return Output(
             self.output_format,
             stream=self.streams.out,
             view=view,
-            id=program.get("id"),
-            text=program.get("text"),
+            id=self.definition.get("id"),
+            text=self.definition.get("text"),
             columns=columns,
             jq=self.option("jq"),
             query=self.option("query"),
@@ -157,6 +156,7 @@ class Context:
             color=wants_color("never" if self.option("no-color") else self.option("color"), self.environ),
             raw=bool(self.option("raw")),
             settled=settled,
+            headers=not self.option("no-headers"),
         )
 
     def _readable(self, value: Any, format: str) -> str:

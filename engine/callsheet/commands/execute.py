@@ -21,15 +21,21 @@ if TYPE_CHECKING:
     from ..client.request.model import Request
     from ..language.shape.commands import ViewDefinition
     from .context import Context
+    from .dump import Dump
 
 
 class Extent(NamedTuple):
-    """How much of a list is wanted: one page, `most` items, or all; `size` items a page, from page `start` on."""
+    """How much of a list is wanted: one page, `most` items, or all; `size` items a page, from page `start` on.
+
+    It goes to the file `out`; with `resume` it goes on where that was cut off.
+    """
 
     all: bool = False
     size: int | None = None
     most: int | None = None
     start: str | None = None
+    out: str | None = None
+    resume: bool = False
 
 
 def extent_of(values: Mapping[str, Any]) -> Extent:
@@ -37,7 +43,10 @@ def extent_of(values: Mapping[str, Any]) -> Extent:
     for name in ("limit", "max"):
         if values.get(name) is not None and values[name] < 1:
             raise UsageError(f"--{name} expects a number of at least 1, not {values[name]}")
-    return Extent(bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
+    if values.get("resume") and not values.get("out"):
+        raise UsageError("--resume goes on with a file: --out FILE says which")
+    paging = (bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
+    return Extent(*paging, values.get("out"), bool(values.get("resume")))
 
 
 def builder(context: Context) -> Builder:
@@ -128,23 +137,31 @@ def perform(
         show(context, output, context.client().send(request), extent)
 
 
-def items(context: Context, request: Request, plan: PagePlan, extent: Extent) -> Iterator[Any]:
-    """The wanted items, as pages come; says at the end when there are more."""
+def items(
+    context: Context, request: Request, plan: PagePlan, extent: Extent, dump: Dump | None = None
+) -> Iterator[Any]:
+    """The wanted items, as pages come, after those that a `dump` has already; says at the end when there are more."""
     from ..client.pagination.pages import pages
 
-    most = extent.most
     page: Page | None = None
     size = plan.largest if extent.size is None and extent.all else extent.size
-    settings: dict[str, Any] = {"size": size, "most": most, "start": extent.start}
+    most, start, seen = extent.most, extent.start, dump.seen if dump else []
     fetching = fetching_of(context, builder(context), request, plan) if extent.size is None else None
+    if dump is not None and dump.continues:
+        most, start = most and most - dump.count, dump.next
+        if start is None and fetching is None:  # every page is there
+            return
     send = context.client().send
-    found = pages(send, plan, request, **settings, fetching=fetching)
+    found = pages(send, plan, request, size=size, most=most, start=start, fetching=fetching, seen=seen)
     total = partial(fetching.count, send) if fetching else None
-    for page in with_progress(context, found, most, total) if extent.all or most is not None else found:
+    many = extent.all or extent.most is not None
+    for page in with_progress(context, found, most, total) if many else found:
         yield from page.items
-        if not extent.all and most is None:
+        if dump is not None:
+            dump.add(page, plan)
+        if not many:
             break
-    if page is not None and page.next is not None and not extent.all and most is None:
+    if page is not None and page.next is not None and not many:
         context.note_more(page.next, page.total)
 
 

@@ -28,10 +28,20 @@ class Output:
     gives the seconds since 1970 for ages, `rich` makes readable text of rich text in a named format, `names` knows the
     names of ids in tables, `address` the web addresses of things, `palette` the styles of words.
     Styles are shown on a terminal, with `color` everywhere or nowhere; `raw` leaves Markdown as it is. The result of a
-    change is `settled`: every column that can be judged beforehand is.
+    change is `settled`: every column that can be judged beforehand is. Without `headers` tables and csv are rows alone.
     """
 
-    __slots__ = ("_bare_layout", "_filter", "_layout", "_plain_text", "_raw", "_renderer", "_sections", "_stream")
+    __slots__ = (
+        "_bare_layout",
+        "_filter",
+        "_headers",
+        "_layout",
+        "_plain_text",
+        "_raw",
+        "_renderer",
+        "_sections",
+        "_stream",
+    )
 
     def __init__(
         self,
@@ -53,7 +63,9 @@ class Output:
         address: Callable[[str, str], str] | None = None,
         palette: Callable[[str], Mapping[str, str]] | None = None,
         settled: bool = False,
+        headers: bool = True,
     ) -> None:
+        self._headers = headers
         self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
@@ -61,7 +73,9 @@ class Output:
         context = FormatContext(text, id, clock, rich, names, address, palette)
         self._plain_text = raw
         asked = split(columns) if isinstance(columns, str) else columns
-        self._layout = _layout(Columns(view, asked, context, settled=settled), view, context, self._stream)
+        self._layout = _layout(
+            Columns(view, asked, context, settled=settled), view, context, self._stream, headers=headers
+        )
         self._sections = sections_of(view) if not asked else []
         # Made when it is needed: a column that only the view knows is no expression.
         self._bare_layout = partial(self._layout_without_view, asked, context, settled)
@@ -73,7 +87,14 @@ class Output:
             if not settled:
                 raise
             columns = Columns(None, None, context)
-        return _layout(columns, None, context, self._stream)
+        return _layout(columns, None, context, self._stream, headers=self._headers)
+
+    @property
+    def is_line_by_line(self) -> bool:
+        """Whether each item is written before the next one is asked for."""
+        if self._filter is not None:
+            return self._renderer.singly
+        return self._renderer.streams and not (self._renderer.has_columns and self._layout.columns.need_sample)
 
     def items(self, items: Iterable[Any]) -> None:
         """Print a list. json, ndjson, csv and ids are written while the items come."""
@@ -135,9 +156,11 @@ def _filter(jq: str | None, query: str | None) -> Filter | None:
     return jq_filter(jq) if jq is not None else jmespath_filter(query or "@")
 
 
-def _layout(columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream) -> Layout:
+def _layout(
+    columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream, *, headers: bool
+) -> Layout:
     ids = [expression for expression in (view.get("id") if view else None, context.id) if expression]
-    return Layout(columns, context, ids, stream.width, stream.styles)
+    return Layout(columns, context, ids, stream.width, stream.styles, headers)
 
 
 def _is_part(result: Any, value: Any) -> bool:

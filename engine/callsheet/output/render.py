@@ -29,6 +29,7 @@ class Layout(NamedTuple):
     ids: Sequence[str]  # expressions, tried in turn
     width: int | None
     styles: bool
+    headers: bool = True
 
 
 class Renderer(NamedTuple):
@@ -39,6 +40,7 @@ class Renderer(NamedTuple):
     streams: bool = False  # each chunk is worth handing on at once
     is_json: bool = False  # what a filter finds is printed as JSON too
     singly: bool = False  # a filter is given one item at a time, and each result is a line
+    has_columns: bool = False
     for_readers: bool = False  # has the sections of a view, and the plain text that a filter finds
 
 
@@ -86,7 +88,8 @@ def csv_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
 
     columns, items = _columns(items, layout, _CSV_COLUMNS)
     cells = ([column.exact(column.value(item), layout.context) for column in columns] for item in items)
-    return rows([column.name for column in columns], cells) if columns else iter(())
+    header = [column.name for column in columns] if layout.headers else None
+    return rows(header, cells) if columns else iter(())
 
 
 def csv_one(value: Any, layout: Layout) -> Iterator[str]:
@@ -107,7 +110,7 @@ def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
         items = list(items)
         columns = with_names(columns, items, layout.context)
     return table(
-        [one_line(column.name) for column in columns],
+        [one_line(column.name) for column in columns] if layout.headers else None,
         ([column.cell(item, layout.context) for column in columns] for item in items),
         limits=[column.max for column in columns],
         whole=[column.whole for column in columns],
@@ -133,11 +136,11 @@ def id_one(value: Any, layout: Layout) -> Iterator[str]:
     return id_items([value] if value is not None else [], layout)
 
 
-TABLE = Renderer(table_items, table_one, for_readers=True)
+TABLE = Renderer(table_items, table_one, has_columns=True, for_readers=True)
 JSON = Renderer(json_items, json_one, is_json=True)
 NDJSON = Renderer(ndjson_items, ndjson_one, streams=True, is_json=True, singly=True)
 YAML = Renderer(yaml_items, yaml_one)
-CSV = Renderer(csv_items, csv_one, streams=True)
+CSV = Renderer(csv_items, csv_one, streams=True, has_columns=True)
 ID = Renderer(id_items, id_one, streams=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -84,12 +84,11 @@ class Fetching:
         return found if isinstance(found, int) else None
 
     def rest(
-        self, send: Callable[[Request], Reply], plan: PagePlan, shown: Sequence[Any], most: int | None
+        self, send: Callable[[Request], Reply], plan: PagePlan, seen: Iterable[Any], most: int | None
     ) -> Iterator[Page]:
-        """The items that were not `shown`, in the order of the list; `most` counts those that were."""
-        ids = self._ids(send, plan, {self._id(item) for item in shown}, most)
-        if most is not None:  # what is new meanwhile must not make it more
-            ids = islice(ids, most - len(shown))
+        """The items whose ids are not among the `seen`, in the order of the list, at most so many."""
+        ids = self._ids(send, plan, {to_text(id) for id in seen}, most)
+        ids = islice(ids, most)  # what is new meanwhile must not make it more
         groups = iter(lambda: list(islice(ids, self._definition["size"])), [])
         missing = 0
         jobs = (_Job(group, self._request_for(group)) for group in groups)
@@ -110,10 +109,11 @@ class Fetching:
         return self._requests.build(definition["call"], arguments, body, strict=False)
 
     def _ids(self, send: Callable[[Request], Reply], plan: PagePlan, seen: set[str], most: int | None) -> Iterator[str]:
-        walk = Walk(plan, self._request_for_ids(), size=None, most=most, start=None)
+        wanted = most if most is None else most + len(seen)
+        walk = Walk(plan, self._request_for_ids(), size=None, most=wanted, start=None)
         while walk.request is not None:
             for item in walk.add_page(send(walk.request)).items:
-                id = self._id(item)
+                id = self.id_of(item)
                 if id not in seen:
                     seen.add(id)
                     yield id
@@ -124,7 +124,7 @@ class Fetching:
         items = evaluate(self._definition["items"], reply.json())
         if not isinstance(items, list):
             raise CallsheetError(f"{reply.request.name}: expected a list under {self._definition['items']!r}")
-        by_id = {self._id(item): item for item in items}
+        by_id = {self.id_of(item): item for item in items}
         found = [by_id[id] for id in job.ids if id in by_id]
         return Page(found, reply, None, None), len(job.ids) - len(found)
 
@@ -138,7 +138,7 @@ class Fetching:
         more = [(name, to_text(each)) for name, value in wanted.items() for each in _listed(value)]
         return replace(self._request, query=(*pairs, *more))
 
-    def _id(self, item: Any) -> str:
+    def id_of(self, item: Any) -> str:
         found = evaluate(self._definition["id"], item)
         if found is None:
             raise CallsheetError(f"{self._request.name}: an item has no {self._definition['id']!r} to read it by")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import count
+from typing import Any
 
 from ..http.reply import Reply
 from ..request.model import Request
@@ -28,20 +29,25 @@ def pages(
     start: str | None = None,
     workers: int = WORKERS,
     fetching: Fetching | None = None,
+    seen: Sequence[Any] = (),
 ) -> Iterator[Page]:
     """Pages as they are asked for; one page is in memory, or a bounded number where they come in parallel.
 
     `size` is the length of a page, `most` the number of items to stop after: no more than that is asked for.
     `start` is where the first page starts (offset, token or cursor). What follows the first page is read by
-    `fetching` where that applies. A page that makes no progress, and a next
+    `fetching` where that applies. `seen` are ids of items that came before, and do not come again.
+    A page that makes no progress, and a next
     link to another host, is a `CallsheetError`.
     """
-    walk = Walk(plan, request, size=size, most=most, start=start)
+    if seen and fetching and fetching.applies():
+        yield from fetching.rest(send, plan, seen, most)
+        return
+    walk = Walk(plan, request, size=size, most=most, start=start, seen=seen)
     while walk.request is not None:
         page = walk.add_page(send(walk.request))
         yield page
         if walk.request is not None and walk.page == 1 and start is None and fetching and fetching.applies():
-            yield from fetching.rest(send, plan, page.items, most)
+            yield from fetching.rest(send, plan, map(fetching.id_of, page.items), walk.left)
             return
         if workers > 1 and _can_fetch_ahead(walk):
             yield from _fetch_ahead(send, walk, workers)

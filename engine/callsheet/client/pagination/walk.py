@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...errors import CallsheetError, UsageError
@@ -31,7 +32,14 @@ class Walk:
     """`request` is the next one to send; None at the end, or when `most` items have come."""
 
     def __init__(
-        self, plan: PagePlan, request: Request, *, size: int | None, most: int | None, start: str | None
+        self,
+        plan: PagePlan,
+        request: Request,
+        *,
+        size: int | None,
+        most: int | None,
+        start: str | None,
+        seen: Iterable[Any] = (),
     ) -> None:
         if size is not None and plan.greatest is not None and size > plan.greatest:
             raise UsageError(f"{request.name} gives at most {plan.greatest} items a page, not {size}")
@@ -50,7 +58,7 @@ class Walk:
         self.offset = self._first_offset(start)
         self._first = self.request_at(request, start) if start is not None else request
         self.request: Request | None = None if most == 0 else self._with_size(self._first)
-        self._seen: set[Any] = set()
+        self._seen: set[Any] = set(seen)
         self.repeats = Repeats(request.name, self._with_size(self._first).url)
 
     def add_page(self, reply: Reply) -> Page:

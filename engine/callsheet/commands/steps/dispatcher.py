@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...client.request.model import FileToSend, Request
     from ...output import Output
     from ..context import Context
+    from ..dump import Dump
 
 ONE_PAGE = Extent()
 EVERY_PAGE = Extent(all=True)
@@ -76,9 +77,9 @@ class Dispatcher:
 
         return plan_of(self.context.catalog, self.builder.call(operation))
 
-    def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent) -> None:
+    def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
-        output.items(items(self.context, request, plan, extent))
+        output.items(items(self.context, request, plan, extent, dump))
 
     def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
     from ...language.shape.steps import ItemStep, StepDefinition
     from ..context import Context
+    from ..dump import Dump
     from .each import Record
 
 
@@ -35,14 +37,17 @@ class Run(StepRun):
         self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
         self.named_files = frozenset(_paths(self.params, self.scope["given"]))
         self.shown = False
+        self.dump: Dump | None = None
+        self._ending = ExitStack()  # what is done at the end, whatever ends it
 
     def run(self) -> None:
         self._guard()
-        self.begin()
-        if not self.shown and not self.dispatcher.dry:
-            self._show()
-        if self.failures:
-            raise self.failures[0]
+        with self._ending:
+            self.begin()
+            if not self.shown and not self.dispatcher.dry:
+                self._show()
+            if self.failures:
+                raise self.failures[0]
 
     def begin(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
@@ -57,6 +62,7 @@ class Run(StepRun):
         self.prepare_output()
         if "confirm" in self.command:  # by the names that were found
             self.context.confirm(str(self.fill(self.command["confirm"])))
+        self.dump = self._ending.enter_context(self._destination())
         self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
 
     def prepare_output(self) -> None:
@@ -68,6 +74,29 @@ class Run(StepRun):
         from .recording import recording
 
         return recording(self, step, items) if "journal" in self.command else super().recording(step, items)
+
+    @contextmanager
+    def _destination(self) -> Iterator[Dump | None]:
+        """Where the result goes: to standard output, or to a file that a person named."""
+        if self.extent.out is None or self.dispatcher.dry:
+            yield None
+            return
+        from ..dump import dumped, format_of, mark_of
+
+        if self.context.option("output") is None and (format := format_of(self.extent.out)):
+            self.context.options["output"] = format
+            self.output = self.context.output(self.view, settled=self.changes)
+        aside = ("out", "resume")
+        given = {name: value for name, value in self.scope["given"].items() if name not in aside}
+        shape = [self.context.option(name) for name in ("columns", "jq", "query")]
+        site = sorted(self.context.site().addresses)
+        mark = mark_of(site, self.command.get("help"), given, self.context.output_format, shape)
+        can_resume = self.output.is_line_by_line
+        with dumped(self.context, self.extent.out, mark, resume=self.extent.resume, can_resume=can_resume) as dump:
+            if dump is not None and dump.continues:
+                self.context.options["no-headers"] = True
+            self.output = self.context.output(self.view, settled=self.changes)
+            yield dump
 
     def _guard(self) -> None:
         if self.changes and not self.dispatcher.dry:
@@ -85,7 +114,7 @@ class Run(StepRun):
             return False
         plan = self.dispatcher.plan(step["call"])
         if plan is not None:
-            self.dispatcher.show(self.output, plan, request, extent)
+            self.dispatcher.show(self.output, plan, request, extent, self.dump)
             self.shown = True
         return plan is not None
 
