@@ -26,7 +26,7 @@ def main() -> None:
         environ = {**os.environ, "CALLSHEET_HOME": home}
         plain = {name: command for name, command in commands.items() if len(command) > 1}
         report(in_turn(plain, environ), "python -c 'import click'")
-        asked = {**environ, "_SUITE_COMPLETE": "bash_complete", "COMP_WORDS": "suite op call getIs", "COMP_CWORD": "3"}
+        asked = {**environ, "_SUITE_COMPLETE": "bash", "COMP_LINE": "suite op call getIs"}
         completion = {name: commands[name] for name in ("python -c 'import click'", "completion of an operation's id")}
         report(in_turn(completion, asked), "python -c 'import click'")
 

@@ -121,15 +121,17 @@ COLUMN_FORMATS: dict[str, str] = {
 
 # What completes an option or argument besides the ids of a kind of definition.
 COMPLETERS: dict[str, str] = {
-    "alias": "callsheet.cli.completion:aliases",
-    "definition": "callsheet.cli.completion:ids",
-    "kind": "callsheet.cli.completion:kinds",
-    "http-method": "callsheet.cli.completion:methods",
-    "parameter-of-operation": "callsheet.cli.completion:parameters",
-    "own-program": "callsheet.cli.completion:own_programs",
-    "program-name": "callsheet.cli.completion:programs",
-    "site": "callsheet.cli.completion:sites",
-    "tag": "callsheet.cli.completion:tags",
+    "alias": "callsheet.cli.completion.local:aliases",
+    "definition": "callsheet.cli.completion.local:ids",
+    "kind": "callsheet.cli.completion.local:kinds",
+    "http-method": "callsheet.cli.completion.local:methods",
+    "parameter-of-operation": "callsheet.cli.completion.local:parameters",
+    "own-program": "callsheet.cli.completion.local:own_programs",
+    "program-name": "callsheet.cli.completion.local:programs",
+    "setting": "callsheet.cli.completion.local:settings",
+    "setting-value": "callsheet.cli.completion.local:setting_values",
+    "site": "callsheet.cli.completion.local:sites",
+    "tag": "callsheet.cli.completion.local:tags",
 }
 
 # How a result is printed.

@@ -178,8 +178,8 @@ def test_a_sites_own_defaults_are_used_until_said_otherwise(shell: Shell, site: 
 
 
 def test_sites_complete(sites: Shell) -> None:
-    done = sites.process(_SUITE_COMPLETE="bash_complete", COMP_WORDS="suite config use d", COMP_CWORD="3")
-    assert done.out.split() == ["plain,dot.ted", "plain,dc"]
+    done = sites.process("config", "use", "d", _SUITE_COMPLETE="fish")
+    assert done.out.split() == ["word", "dot.ted", "word", "dc"]
 
 
 LOADED = """

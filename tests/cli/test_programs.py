@@ -63,11 +63,9 @@ def test_a_new_program_is_listed_checked_run_and_completed(shop: Machine, monkey
     assert "no site selected" in shop.err
     assert shop("run", "shop", "op", "list", "-o", "id") == 0
     assert "listPets" in shop.out.split()
-    monkeypatch.setenv("COMP_WORDS", "shop pets-co list --kind ")
-    monkeypatch.setenv("COMP_CWORD", "4")
-    monkeypatch.setitem(shop.environ, "_SHOP_COMPLETE", "bash_complete")
-    shop(program="shop")
-    assert shop.out.split() == ["plain,cat", "plain,dog"]
+    monkeypatch.setitem(shop.environ, "_SHOP_COMPLETE", "fish")
+    shop("pets-co", "list", "--kind", "", program="shop")
+    assert shop.out.split() == ["word", "cat", "word", "dog"]
 
 
 def test_all_that_follows_the_name_belongs_to_the_program(shop: Machine) -> None:

@@ -163,12 +163,11 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     group = root(context, run_command, values)
     if values is not None and (options := [word for word in arguments if word.startswith("-")]):
         raise UsageError(f"{options[0]!r} is not a word of a command")
-    variable = f"_{context.program.replace('-', '_').upper()}_COMPLETE"
-    if asked := context.environ.get(variable):
-        from .completion import complete
+    if asked := context.environ.get(f"_{context.program.replace('-', '_').upper()}_COMPLETE"):
+        from .completion.answer import complete
 
         try:
-            return complete(context, group, variable, asked)
+            return complete(context, group, asked, arguments)
         except (CallsheetError, click.ClickException):  # what is typed so far is wrong: no word fits, and no noise
             return 1
     _tell_of_definitions(context)

@@ -10,7 +10,8 @@ import click
 from ..commands.context import Context
 from ..durations import parsed
 from ..errors import UsageError, did_you_mean
-from ..registry import COMPLETERS, REGISTRIES, resolve
+from ..language.identifier import identifier
+from ..registry import REGISTRIES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -184,7 +185,7 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
         # None given as a default would count as a value, and nothing would be required any more.
         settings |= {"default": param["default"]} if "default" in param else {}
     option = click.Option(
-        [*spelled, _identifier(prefix + name)],
+        [*spelled, identifier(prefix + name)],
         required=bool(param.get("required")) and not param.get("positional"),
         help=_help(param),
         hidden=param.get("hidden", False),
@@ -193,10 +194,6 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
     )
     option.name = prefix + name
     return option
-
-
-def _identifier(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_")
 
 
 def _type(param: Param) -> Any:
@@ -216,36 +213,12 @@ def _help(param: Param) -> str:
 
 
 def _completer(param: Param, context: Context) -> Completer | None:
-    kind = param.get("complete")
-    if kind is None:
+    if not {"complete", "lookup", "suggest", "assign", "convert"} & param.keys():
         return None
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
+        from .completion.values import values_for
 
-        if kind == "column":
-            return [CompletionItem(words) for words in _columns(ctx, context, incomplete)]
-        if kind in COMPLETERS:
-            found = resolve(COMPLETERS[kind])(context, _typed(ctx), incomplete)
-        else:
-            found = context.catalog.ids(kind)
-        return [CompletionItem(word) for word in found if word.startswith(incomplete)]
+        return values_for(context, param, ctx, incomplete)
 
     return complete
-
-
-def _typed(ctx: click.Context) -> dict[str, Any]:
-    """The values typed so far; behind an option that still waits click leaves arguments where they are."""
-    values, rest = dict(ctx.params), list(ctx.args)
-    for param in ctx.command.params:
-        if isinstance(param, click.Argument) and param.name and not values.get(param.name) and rest:
-            values[param.name] = rest.pop(0)
-    return values
-
-
-def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
-    """The columns of the command's view, after those that stand there already."""
-    before, comma, last = incomplete.rpartition(",")
-    view = getattr(ctx.command, "definition", {}).get("view")
-    names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
-    return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]

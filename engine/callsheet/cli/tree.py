@@ -235,7 +235,7 @@ class DefinedGroup(WithHelp, click.Group):
         """At the top the program's aliases and a person's too."""
         from click.shell_completion import CompletionItem
 
-        from .completion import aliases
+        from .completion.local import aliases
 
         defined = self.context.definition.get("aliases", {})
         own = [] if self.path else [*dict.fromkeys([*defined, *aliases(self.context, {}, incomplete)])]

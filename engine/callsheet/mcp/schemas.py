@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..commands.steps.scope import identifier
+from ..language.identifier import identifier
 from ..registry import PAGING
 from .fields import FIELD_TYPES, detail_names, fields_of, name_of_field
 

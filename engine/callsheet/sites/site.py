@@ -198,6 +198,14 @@ class Site:
         return frozenset(origin(str(address)) for address in found if address)
 
     @property
+    def identity(self) -> list[Any]:
+        """What tells this site, and who one is there, from others; nothing of it is secret."""
+        keys = ("base_url", "method", "email", "client_id", "cloud_id")
+        services = {each: self.access(each) for each in self._catalog.ids("service")}
+        known = {each: [table.get(key) for key in keys] for each, table in services.items()}
+        return [self.name, self.deployment, known]
+
+    @property
     def read_only(self) -> bool:
         """Whether nothing may be changed here, whoever forbids it."""
         return self.policy.denies_changes() is not None

@@ -10,6 +10,7 @@ from ...sites.credentials.secrets import account
 from ...sites.credentials.stores import open_store
 from ...sites.profiles.choose import Variables, site_settings
 from ...sites.profiles.read import profiles_path, read_profiles
+from ..completion import word_cache
 
 if TYPE_CHECKING:
     from ...sites.profiles.model import Profiles, SiteProfile
@@ -97,7 +98,11 @@ def remove(context: Context, values: dict[str, Any]) -> None:
 
 
 def forget(context: Context, name: str, settings: SiteProfile) -> list[str]:
-    """Delete the stored credentials of a site; what could not be deleted comes back, in words."""
+    """Delete the stored credentials of a site; what could not be deleted comes back, in words.
+
+    Names that a shell was offered go with them: somebody else may sign in next.
+    """
+    word_cache.forget(context.environ, context.program, name)
     problems = []
     variables = Variables(context.definition["prefix"], context.environ)
     for service, access in [("", settings), *settings.get("services", {}).items()]:

@@ -179,6 +179,13 @@ def _keyword(lookup: LookupDefinition, word: str) -> KeywordDefinition | None:
     return None
 
 
+def is_other(lookup: Mapping[str, Any], word: str) -> bool:
+    """Whether a name would be taken for something else: a word of the lookup's own, an address, or an id."""
+    if word.strip().casefold() in {name.casefold() for name in lookup.get("keywords", ())}:
+        return True
+    return is_url(word) or bool(numbers.spoken(word).kind)
+
+
 def _label(lookup: LookupDefinition, item: Any) -> str:
     value = to_text(evaluate(lookup["value"], item)) if "value" in lookup else ""
     label = to_text(evaluate(lookup["label"], item)) if "label" in lookup else ""

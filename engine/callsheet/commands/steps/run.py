@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
+from ...language.identifier import identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
@@ -14,7 +15,7 @@ from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
 from .print_result import show, show_part
-from .scope import convert_values, identifier, resolve_values, scope_of
+from .scope import convert_values, resolve_values, scope_of
 from .sequence import HELD, StepRun, acts, calls_of
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...language.identifier import identifier
 from ...language.queries import EXCEPT
 from ...language.template import fill_text
 from ...registry import SITE_SETTINGS
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 
 _SEPARATOR = re.compile(r"(?<!\\),")
-
-
-def identifier(name: str) -> str:
-    """A parameter's name as expressions write it: `space-id` → `space_id`."""
-    return name.replace("-", "_").replace(".", "_")
 
 
 def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from ...errors import did_you_mean
 from ...registry import CONVERTERS
 from ..definition import Definition, Definitions
 from ..deployment import ON, variants
+from ..identifier import identifier
 from ..locate import Path
 from ..merge import ACTION
+from ..safety import class_of_operation
 from ..scopes import names_in, roots
 from ..template import TemplateError, expressions
 from .bodies import body_faults
@@ -35,10 +37,6 @@ _PLACEHOLDERS = (
 _TOLD: dict[str, Names] = {"tolerate": {"error"}, "more": {"total"}}
 
 
-def identifier(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_")
-
-
 def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
     """`operations` holds further names of operations → their ids."""
     table = definition.table
@@ -61,6 +59,8 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         checker = Checker(definitions, operations, applies)
         for path, part in _calls_of_lookup(here):
             yield from checker.arguments(part, (*at, *path))
+        if "suggest" in here:
+            yield from checker.suggest(here, (*at, "suggest"))
 
 
 def _calls_of_lookup(table: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -142,6 +142,22 @@ class Checker:
                 for name in sorted(set(names_in(part.get("args"))) - names - {"word"}):
                     text = f"the lookup {param['lookup']!r} needs {name!r}, which this command does not have"
                     yield ("params", place, "lookup"), text
+
+    def suggest(self, lookup: dict[str, Any], at: Path) -> Problems:
+        """Words to complete with come from a call that only reads, and are what the lookup is given."""
+        said = lookup["suggest"]
+        call = {key: said.get(key, lookup.get(key)) for key in ("call", "args") if key in said or "call" not in said}
+        operation = self._table("operation", call.get("call") or "")
+        if call.get("call") is None:
+            yield at, "needs `call`: the lookup has none"
+        elif operation is not None and class_of_operation(operation) != "read":
+            yield (*at, "call"), f"words to complete with only come from what reads: {call['call']} does not"
+        else:
+            yield from self.arguments({key: value for key, value in call.items() if value is not None}, at)
+        if "word" not in said and lookup.get("label") not in lookup.get("match", ()):
+            yield at, "needs `word`: the lookup does not compare words with its label"
+        if "word" in names_in(call.get("args")):
+            yield (*at, "args"), "nothing is typed yet that `word` could be"
 
     def _assigned(self, id: str, names: Names, at: Path) -> Problems:
         """The values of an assignment see the command's names too, the text, and the field."""

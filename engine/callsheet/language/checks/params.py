@@ -9,8 +9,9 @@ from ...durations import parsed
 from ...errors import did_you_mean
 from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..definition import Definition, Definitions
+from ..identifier import identifier
 from ..locate import Path
-from .commands import RESERVED, identifier
+from .commands import RESERVED
 from .problem import Finding, Findings
 
 _PAGING = "paging"

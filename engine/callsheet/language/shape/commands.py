@@ -67,6 +67,9 @@ class InputDefinition(Shape, total=False):
         str,
         reference("engine:completer", description="Kind of definition whose ids complete it, or a built-in completer."),
     ]
+    suggest: Annotated[
+        str, reference("lookup", description="Its words complete the value. Default: those of the parameter's lookup.")
+    ]
     overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
     refuse: Annotated[

@@ -31,6 +31,20 @@ class KeywordDefinition(Shape, total=False):
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself.")]
 
 
+class Suggest(Shape, total=False):
+    """The words that a shell is offered for it. They are asked for in the background and kept for a while.
+
+    What is not said is the lookup's own. Expressions in `args` see the command's other parameters.
+    """
+
+    call: OperationId
+    args: Args
+    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
+    where: Annotated[Expression, Field(description="Things for which this is not true are left out.")]
+    word: Annotated[Expression, Field(description="What is typed. Default: the label, where the lookup matches that.")]
+    label: Annotated[Expression, Field(description="What explains it.")]
+
+
 class LookupHere(Shape, total=False):
     """What a lookup's table may say differently for one deployment."""
 
@@ -46,6 +60,7 @@ class LookupHere(Shape, total=False):
     sole: Expression
     partial: bool
     keywords: dict[str, KeywordDefinition]
+    suggest: Suggest
 
 
 class LookupDefinition(LookupHere, total=False):
@@ -72,6 +87,7 @@ class LookupDefinition(LookupHere, total=False):
     ]
     keywords: dict[str, KeywordDefinition]
     hint: Annotated[str, Field(description="What to do when nothing matches.")]
+    suggest: Annotated[Suggest, Field(description="The words that a shell is offered. Default: what `call` lists.")]
     on: Annotated[dict[str, LookupHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 

@@ -102,6 +102,7 @@ class SiteProfile(Access, total=False):
     client_key: Annotated[Text, Field(description="Its private key, where that is a file of its own.")]
     proxy: Annotated[Proxy, Field(description="Proxy of this site alone.")]
     read_only: Annotated[bool, Field(description="Refuse everything that would change something.")]
+    completion: Annotated[bool, Field(description="Complete names and keys of this site when Tab is pressed.")]
     policy: Annotated[
         str | dict[str, Any],
         BeforeValidator(_check_policy),

@@ -1,4 +1,4 @@
-"""What completes an option or argument besides the ids of a kind of definition.
+"""What completes an option or argument from this machine, besides the ids of a kind of definition.
 
 Each function takes the run, the values typed so far and the beginning of the word, and gives words to choose from;
 whatever is broken completes nothing.
@@ -6,47 +6,21 @@ whatever is broken completes nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
-from ..commands.context import Context
-from ..errors import CallsheetError
-from ..terminal import escape_line
+from ...commands.context import Context
+from ...errors import CallsheetError
+from ...registry import REGISTRIES
+from ...sites.profiles.limits import SETTINGS
 
-if TYPE_CHECKING:
-    from click import Command
-    from click.shell_completion import CompletionItem
-
-
-def complete(context: Context, root: Command, variable: str, instruction: str) -> int:
-    """Answer the shell, which calls with `variable` set to `SHELL_source` or `SHELL_complete`; the exit code.
-
-    The words go to the shell through a pipe, and from there to the screen and into the line that is typed.
-    """
-    from click.shell_completion import get_completion_class
-
-    shell, _, wanted = instruction.partition("_")
-    made = get_completion_class(shell)
-    if made is None or wanted not in {"source", "complete"}:
-        return 1
-    asked = made(root, {"obj": context}, context.program, variable)
-    if wanted == "source":
-        context.streams.out.write(asked.source() + "\n")
-        return 0
-    items = asked.get_completions(*asked.get_completion_args())
-    words = [asked.format_completion(_explained(item)) for item in items if escape_line(str(item.value)) == item.value]
-    context.streams.out.write("\n".join(words) + "\n")
-    return 0
-
-
-def _explained(item: CompletionItem) -> CompletionItem:
-    if item.help:
-        item.help = escape_line(item.help)
-    return item
+_MOST_FILES = 1000
 
 
 def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from .aliases import read_aliases
+    from ..aliases import read_aliases
 
     del given, incomplete
     try:
@@ -56,21 +30,21 @@ def aliases(context: Context, given: Mapping[str, Any], incomplete: str) -> list
 
 
 def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ..sites.profiles.read import site_names
+    from ...sites.profiles.read import site_names
 
     del given, incomplete
     return site_names(context.catalog, context.environ)
 
 
 def programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ..programs.installed import installed
+    from ...programs.installed import installed
 
     del given, incomplete
     return [each.program for each in installed(context.environ)]
 
 
 def own_programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
-    from ..programs.installed import OWN, installed
+    from ...programs.installed import OWN, installed
 
     del given, incomplete
     return [each.program for each in installed(context.environ) if each.kind == OWN]
@@ -111,6 +85,41 @@ def kinds(context: Context, given: Mapping[str, Any], incomplete: str) -> list[s
 def ids(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     """Of the kind that was typed."""
     return context.catalog.ids(str(given.get("kind")), incomplete)
+
+
+def settings(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+    """The keys of the settings file: those of the active site, and of every site by its name."""
+    del given
+    if not incomplete.startswith("sites."):
+        return ["site", *SETTINGS]
+    names = [f"sites.{name}." for name in sites(context, {}, incomplete)]
+    return [f"{name}{key}" for name in names for key in SETTINGS]
+
+
+def setting_values(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+    """What the setting that was typed may be."""
+    key = str(given.get("key"))
+    if key == "site":
+        return sites(context, {}, incomplete)
+    kind = SETTINGS.get(key.rpartition(".")[2], "")
+    if kind == "boolean":
+        return ["true", "false"]
+    if kind in REGISTRIES:
+        return list(REGISTRIES[kind])
+    return context.catalog.ids(kind) if kind else []
+
+
+def files(incomplete: str) -> list[str]:
+    """`@PATH` for a word that begins so; directories end with a slash."""
+    folder, _, begun = incomplete.removeprefix("@").rpartition("/")
+    slash = "/" if "/" in incomplete else ""
+    try:
+        with os.scandir(folder or slash or ".") as found:
+            entries = list(islice(found, _MOST_FILES))
+            shown = [each for each in entries if each.name.startswith(".") <= begun.startswith(".")]
+            return sorted(f"@{folder}{slash}{each.name}{'/' if each.is_dir() else ''}" for each in shown)
+    except (OSError, ValueError):
+        return []
 
 
 def _column(context: Context, name: str) -> list[tuple[Any, ...]]:

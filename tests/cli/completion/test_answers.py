@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.main import run
+from callsheet.sites.profiles.limits import SETTINGS
+from callsheet.sites.profiles.model import SiteProfile
 from support.cases import environment
 
 
+def test_the_settings_that_are_offered_are_those_of_the_file() -> None:
+    assert list(SETTINGS) == sorted({*SiteProfile.__annotations__} - {"services"}, key=list(SETTINGS).index)
+
+
 def offered(capsys: pytest.CaptureFixture[str], home: Path, *words: str) -> list[str]:
-    line = " ".join(["suite", *words[:-1]])
-    asked = {"_SUITE_COMPLETE": "zsh_complete", "COMP_WORDS": f"{line} {words[-1]}", "COMP_CWORD": str(len(words))}
-    environ = {**environment(home, ""), **asked}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in asked.items():
-            patch.setenv(name, value)
-        run("suite", [], environ=environ)
+    run("suite", words, environ={**environment(home, ""), "_SUITE_COMPLETE": "zsh"})
     printed = capsys.readouterr()
     assert printed.err == ""
-    return printed.out.splitlines()[1::3]
+    return [line.split("\t")[1] for line in printed.out.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,21 @@ def offered(capsys: pytest.CaptureFixture[str], home: Path, *words: str) -> list
         (["definitions", "show", "view", "oper"], "operation"),
         (["-o", "nd"], "ndjson"),
         (["completion", "f"], "fish"),
+        (["--output=nd"], "--output=ndjson"),
+        (["config", "set", "read"], "read_only"),
+        (["config", "set", "read_only", ""], "true"),
+        (["config", "set", "output", "nd"], "ndjson"),
+        (["config", "set", "deployment", ""], "datacenter"),
+        (["issues", "create", "-d", "@{home}/bo"], "@{home}/body.json"),
+        (["issues", "create", "-d", "@{home}/fo"], "@{home}/folder/"),
     ],
     ids=" ".join,
 )
 def test_words_are_offered(words: list[str], word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    quoted = [f"'{each}'" if " " in each else each for each in words]
-    assert word in offered(capsys, tmp_path, *quoted)
+    (tmp_path / "body.json").write_text("{}")
+    (tmp_path / "folder").mkdir()
+    here = [each.replace("{home}", str(tmp_path)) for each in (*words, word)]
+    assert here[-1] in offered(capsys, tmp_path, *here[:-1])
 
 
 def test_nothing_is_said_where_nothing_fits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -59,7 +68,7 @@ def test_the_script_for_bash_offers_words(tmp_path: Path) -> None:
     program = Path(sys.executable).parent
     script = """
         eval "$(suite completion bash)"
-        COMP_WORDS=(suite op describe getIssueT); COMP_CWORD=3
+        COMP_LINE="suite op describe getIssueT"; COMP_POINT=${#COMP_LINE}
         _suite_completion suite getIssueT
         printf '%s\\n' "${COMPREPLY[@]}"
     """

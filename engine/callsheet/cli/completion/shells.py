@@ -1,0 +1,120 @@
+"""The shells: the script that each reads, how it hands over what was typed, and how it is answered.
+
+The scripts pass words on as arguments, or the line as it is, and take back lines of a kind, a word and an explanation
+with tabs between them. None of them lets the shell read a word as code: bash gets it quoted, the others quote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .bash_line import read_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_BASH = """\
+%(function)s() {
+    local kind word _
+    COMPREPLY=()
+    while IFS=$'\\t' read -r kind word _; do
+        case $kind in
+            word) COMPREPLY+=("$word") ;;
+            part) COMPREPLY+=("$word"); compopt -o nospace 2>/dev/null ;;
+            file) compopt -o default 2>/dev/null ;;
+            dir) compopt -o dirnames 2>/dev/null ;;
+        esac
+    done < <(
+        %(variable)s=bash COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORDBREAKS="$COMP_WORDBREAKS" "$1" 2>/dev/null
+    )
+}
+complete -o nosort -F %(function)s %(program)s 2>/dev/null || complete -F %(function)s %(program)s
+"""
+_ZSH = """\
+#compdef %(program)s
+%(function)s() {
+    local kind word help
+    local -a words_found shown parts
+    while IFS=$'\\t' read -r kind word help; do
+        case $kind in
+            word) words_found+=("$word"); shown+=("$word${help:+  -- $help}") ;;
+            part) parts+=("$word") ;;
+            file) _files ;;
+            dir) _files -/ ;;
+        esac
+    done < <(%(variable)s=zsh "${words[1]}" "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
+    (( $#words_found )) && compadd -U -l -V words -d shown -a words_found
+    (( $#parts )) && compadd -U -S '' -V parts -a parts
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    %(function)s "$@"
+else
+    compdef %(function)s %(program)s
+fi
+"""
+_FISH = """\
+function %(function)s
+    set -l typed (commandline -opc)
+    set -l current (commandline -ct | string unescape)
+    %(variable)s=fish %(program)s $typed[2..-1] "$current" 2>/dev/null | while read -d \\t -l kind word help
+        switch $kind
+            case word part
+                printf '%%s\\t%%s\\n' $word $help
+            case file
+                __fish_complete_path "$current"
+            case dir
+                __fish_complete_directories "$current"
+        end
+    end
+end
+complete --no-files --command %(program)s --arguments '(%(function)s)'
+"""
+
+
+class Typed(NamedTuple):
+    """The words before the last one, the last one, and how a word is written for the shell (None: not at all)."""
+
+    words: list[str]
+    last: str
+    quoted: Callable[[str], str | None]
+
+
+class Shell(NamedTuple):
+    script: str
+    typed: Callable[[Mapping[str, str], Sequence[str]], Typed]
+    use: str
+
+
+def _line(environ: Mapping[str, str], arguments: Sequence[str]) -> Typed:
+    del arguments
+    line = read_line(environ.get("COMP_LINE", ""), environ.get("COMP_WORDBREAKS", ""))
+    return Typed(line.words, line.last, line.quoted)
+
+
+def _arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> Typed:
+    del environ
+    return Typed([*arguments[:-1]], arguments[-1] if arguments else "", str)
+
+
+SHELLS: dict[str, Shell] = {
+    "bash": Shell(_BASH, _line, 'put  eval "$({program} completion bash)"  into ~/.bashrc'),
+    "zsh": Shell(_ZSH, _arguments, 'put  eval "$({program} completion zsh)"  into ~/.zshrc, after compinit'),
+    "fish": Shell(_FISH, _arguments, "{program} completion fish > ~/.config/fish/completions/{program}.fish"),
+}
+
+
+def variable(program: str) -> str:
+    """The environment variable that makes a program answer a shell instead of running a command."""
+    return f"_{program.replace('-', '_').upper()}_COMPLETE"
+
+
+def script(shell: str, program: str) -> str:
+    function = f"_{program.replace('-', '_')}_completion"
+    return SHELLS[shell].script % {"function": function, "program": program, "variable": variable(program)}
+
+
+def answer_line(item: CompletionItem, word: str) -> str:
+    """A word that ends with `=` goes on: no blank follows it."""
+    kind = item.type if item.type != "plain" else "part" if item.value.endswith(("=", "/")) else "word"
+    return f"{kind}\t{word}\t{item.help or ''}"

@@ -1,0 +1,108 @@
+"""What completes the value of one argument or option, wherever the words come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ...commands.context import Context
+from ...language.queries import EXCEPT
+from ...registry import COMPLETERS, resolve
+from .local import files
+from .site_words import site_words
+
+if TYPE_CHECKING:
+    from ...language.shape.commands import Param
+    from .word_cache import Words
+
+_SHARED = "global_"
+_POSITIONAL = "positional_"
+
+
+def values_for(context: Context, param: Param, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    if "complete" in param:
+        return _items(_local(context, param["complete"], ctx, incomplete))
+    if incomplete.startswith("@") and ("convert" in param or "assign" in param):
+        return _items((name, "") for name in files(incomplete) if name.startswith(incomplete))
+    typed = _typed(ctx)
+    params: Sequence[Param] = getattr(ctx.command, "definition", {}).get("params", [])
+    _take_options(context, ctx)
+    found = [*_of_site(context, param, params, typed, incomplete)]
+    if param.get("kind") == "argument" and param.get("multiple") and typed.get(param["name"]):
+        last = [each for each in params if each.get("positional")]  # which may stand behind the list
+        found = [words for each in last for words in _of_site(context, each, params, typed, incomplete)] + found
+    return _items(found)
+
+
+def _items(words: Iterable[tuple[str, str]]) -> list[CompletionItem]:
+    return [CompletionItem(word, help=help or None) for word, help in words]
+
+
+def _local(context: Context, kind: str, ctx: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+    if kind == "column":
+        return [(words, "") for words in _columns(ctx, context, incomplete)]
+    if kind in COMPLETERS:
+        found = resolve(COMPLETERS[kind])(context, _typed(ctx), incomplete)
+    else:
+        found = context.catalog.ids(kind)
+    return [(word, "") for word in found if word.startswith(incomplete)]
+
+
+def _of_site(
+    context: Context, param: Param, params: Sequence[Param], typed: Mapping[str, Any], incomplete: str
+) -> Iterator[tuple[str, str]]:
+    lookup, ending = param.get("suggest", param.get("lookup")), ""
+    if "assign" in param:
+        lookup, ending = context.catalog.get("assignment", param["assign"])["lookup"], "="
+    if lookup is None:
+        return
+    before, begun = _begun(param, incomplete)
+    given = typed.get(param["name"]) if param.get("multiple") else None
+    for word, help in _fitting(site_words(context, lookup, params, typed), begun):
+        if word not in (given or ()) and not (param.get("split") and "," in word):
+            yield f"{before}{word}{ending}", help
+
+
+def _take_options(context: Context, ctx: click.Context | None) -> None:
+    """Those of the whole program, which may stand at any group of the line: they choose the site."""
+    while ctx is not None:
+        for name, value in ctx.params.items():
+            if name.startswith(_SHARED) and value is not None:
+                context.options.setdefault(name.removeprefix(_SHARED), value)
+        ctx = ctx.parent
+
+
+def _begun(param: Param, incomplete: str) -> tuple[str, str]:
+    """What stands before the word in a list, or says that it is left out; and the beginning of the word."""
+    before, comma, last = incomplete.rpartition(",") if param.get("split") else ("", "", incomplete)
+    leaves_out = EXCEPT if param.get("excludes") and last.startswith(EXCEPT) else ""
+    return f"{before}{comma}{leaves_out}", last.removeprefix(leaves_out)
+
+
+def _fitting(words: Words, begun: str) -> Words:
+    """Those that begin so, else those that do in other letters, begun as the person did: shells compare them."""
+    exact = [(word, help) for word, help in words if word.startswith(begun)]
+    rest = [(word, help) for word, help in words if word.casefold().startswith(begun.casefold())]
+    return exact or [(begun + word[len(begun) :], help) for word, help in rest]
+
+
+def _typed(ctx: click.Context) -> dict[str, Any]:
+    """The values typed so far; behind an option that still waits click leaves arguments where they are."""
+    values, rest = dict(ctx.params), list(ctx.args)
+    for param in ctx.command.params:
+        if isinstance(param, click.Argument) and param.name and not values.get(param.name) and rest:
+            values[param.name] = rest.pop(0)
+    for name in [name for name in values if name.startswith(_POSITIONAL)]:
+        values.setdefault(name.removeprefix(_POSITIONAL), values[name])
+    return values
+
+
+def _columns(ctx: click.Context, context: Context, incomplete: str) -> list[str]:
+    """The columns of the command's view, after those that stand there already."""
+    before, comma, last = incomplete.rpartition(",")
+    view = getattr(ctx.command, "definition", {}).get("view")
+    names = [column["name"] for column in context.catalog.get("view", view)["columns"]] if view else []
+    return [f"{before}{comma}{name}" for name in names if name.casefold().startswith(last.casefold())]
