@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import CallsheetError
+from ...installation import own_command
 from .shells import variable
 from .suggested import dependencies, suggested
 from .word_cache import WordCache, Words
@@ -60,12 +61,10 @@ def _start(context: Context, asked: dict[str, Any]) -> None:
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
-    # -P: no package of the directory that somebody works in.
-    command = [sys.executable, "-P", "-m", __name__.partition(".")[0], context.program]
     environ = {**context.environ, variable(context.program): "refresh"}
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        process = subprocess.Popen(command, env=environ, **streams, **detached)
+        process = subprocess.Popen(own_command(context.program), env=environ, **streams, **detached)
         if process.stdin is not None:
             with process.stdin as pipe:  # not in its arguments, which others can read
                 pipe.write(json.dumps(asked).encode(errors="surrogatepass"))
