@@ -14,7 +14,8 @@ from pathlib import Path
 from measure import in_turn, median_ms, report
 
 from callsheet.cli.completion.site_words import cache_of
-from callsheet.commands.context import Context, Streams
+from callsheet.commands.context import Context
+from callsheet.commands.streams import Streams
 
 AT_MOST = 100.0  # ms
 SUITE = str(Path(sys.executable).with_name("suite"))

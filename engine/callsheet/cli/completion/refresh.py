@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ...commands.context import Context, Streams
+from ...commands.context import Context
 from ...commands.execute import Extent
 from ...commands.steps.dispatcher import Dispatcher
 from ...commands.steps.lookup import Lookups, is_other
 from ...commands.steps.print_result import listed
+from ...commands.streams import Streams
 from ...errors import CallsheetError, UsageError
 from ...files import locked
 from ...language.identifier import identifier
