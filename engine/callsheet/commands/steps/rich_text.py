@@ -88,13 +88,13 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
 
 
 def _changes(before: Editing, now: Editing) -> list[str]:
-    """What became of a text, as lines of a diff."""
+    """What became of a text, line by line."""
     import difflib
 
     old, new = (edit.markdown().splitlines() for edit in (before, now))
-    lines = list(
-        difflib.unified_diff(old, new, "the version that was edited", "the version that is there", n=1, lineterm="")
-    )
+    words = {"- ": "removed: ", "+ ": "added: "}
+    changed = [line for line in difflib.ndiff(old, new) if line[:2] in words and line[2:].strip()]
+    lines = [words[line[:2]] + line[2:] for line in changed]
     more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return lines[:MOST_LINES] + more
 
