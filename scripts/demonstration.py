@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Protocol
 
 from environment import ready
 from tour import Step, Tour, WentWrong, read, surroundings
@@ -44,6 +45,14 @@ def options(words: list[str]) -> argparse.Namespace:
     return chosen
 
 
+class Shown(Protocol):
+    """Where a step is shown: a screen, or a picture of one."""
+
+    def comment(self, text: str) -> None: ...
+    def command(self, prompt: str, line: str) -> None: ...
+    def show(self, text: str) -> None: ...
+
+
 class Screen:
     """Prints the tour: comments, commands, and what they print; coloured at a terminal that wants it."""
 
@@ -57,7 +66,8 @@ class Screen:
         self._print(f"\n# {text}\n" if text else "\n", "2")
 
     def command(self, prompt: str, line: str) -> None:
-        self._print(f"{prompt}{line}\n", "1")
+        self._print(prompt, "32")
+        self._print(f"{line}\n", "1")
 
     def show(self, text: str) -> None:
         sys.stdout.write(text)
@@ -78,11 +88,16 @@ def play(tour: Tour, screen: Screen, chosen: argparse.Namespace) -> None:
                 time.sleep(PAUSE)
 
 
-def one(tour: Tour, step: Step, screen: Screen) -> None:
+def one(tour: Tour, step: Step, screen: Shown) -> None:
     screen.comment(step.say)
-    screen.show(tour.written(step))
+    written = tour.written(step)
+    if written.name:
+        screen.command("$ ", f"{'type' if os.name == 'nt' else 'cat'} {written.name}")
+    screen.show(written.text)
+    if step.run and written.text:
+        screen.comment("")
     if step.run:
-        screen.command(tour.prompt(step), tour.line(step) + (" &" if step.ready else ""))
+        screen.command(f"{step.person}$ ", tour.shown(step))
         tour.do(step, screen.show)
 
 
@@ -117,7 +132,7 @@ The local site goes on. To use it in this shell:
 
 When you are done:
 
-  suite sandbox stop; {end}
+  . {shlex.quote(str(file))}; suite sandbox stop; {end}
 
 For a site of your own, in a new shell: suite init
 """
@@ -143,12 +158,13 @@ def run(chosen: argparse.Namespace, python: Path) -> None:
     folder = home / "work"
     folder.mkdir()
     environ = surroundings(os.environ, home, python.parent)
+    colour = chosen.terminal and not os.environ.get("NO_COLOR")
     size = shutil.get_terminal_size()
     seen = at_terminal(size.columns, size.lines) if chosen.terminal and os.name != "nt" else piped
-    tour = Tour(read(), environ, folder, seen)
+    tour = Tour(read(), environ, folder, seen, styled=colour)
     done = False
     try:
-        play(tour, Screen(chosen.terminal and not os.environ.get("NO_COLOR")), chosen)
+        play(tour, Screen(colour), chosen)
         done = True
     except (WentWrong, OSError) as error:
         raise SystemExit(f"\nthe demonstration did not go as it should: {error}") from None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import textwrap
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 from tour_agent import session
 from tour_processes import INTERRUPTS, Background, Ended, Place, Run, piped
@@ -42,20 +41,30 @@ class Step:
     file: dict[str, Any] = field(default_factory=dict)
     change: dict[str, str] = field(default_factory=dict)
     ready: str = ""
+    hears: str = ""
     again: bool = False
     calls: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Written(NamedTuple):
+    """A file of a step: its name where the whole of it is to be shown, and the text to show."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Part:
     title: str
     steps: list[Step]
+    picture: str = ""
 
 
 @dataclass(frozen=True)
 class Script:
     parts: list[Part]
     people: dict[str, dict[str, str]]
+    steady: dict[str, str] = field(default_factory=dict)
 
 
 def read(path: Path = DATA) -> Script:
@@ -65,8 +74,10 @@ def read(path: Path = DATA) -> Script:
     for table in (step for part in told["part"] for step in part["step"]):
         if unknown := table.keys() - known:
             raise WentWrong(f"{path.name}: unknown key {min(unknown)!r}; a step has {', '.join(sorted(known))}")
-    parts = [Part(part["title"], [Step(**step) for step in part["step"]]) for part in told["part"]]
-    return Script(parts, told.get("person", {}))
+    parts = [
+        Part(part["title"], [Step(**step) for step in part["step"]], part.get("picture", "")) for part in told["part"]
+    ]
+    return Script(parts, told.get("person", {}), told.get("steady", {}))
 
 
 def surroundings(environ: Mapping[str, str], home: Path, scripts: Path) -> dict[str, str]:
@@ -87,34 +98,38 @@ def surroundings(environ: Mapping[str, str], home: Path, scripts: Path) -> dict[
 class Tour:
     """Runs steps one after another. `environ` is what `surroundings` gives; `folder` is where they are typed."""
 
-    def __init__(self, script: Script, environ: dict[str, str], folder: Path, run: Run = piped) -> None:
+    def __init__(
+        self, script: Script, environ: dict[str, str], folder: Path, run: Run = piped, *, styled: bool = False
+    ) -> None:
         self.script = script
         self.folder = folder
         self.environ = environ
         self.kept: dict[str, str] = {}
         self.background: list[Background] = []
         self._run = run
+        self._styled = styled
 
-    def prompt(self, step: Step) -> str:
-        """What stands before the command: the variables of the step, or who types it."""
-        return f"{step.person}$ " + "".join(f"{name}={value} " for name, value in step.env.items())
+    def shown(self, step: Step) -> str:
+        """The command as it would be typed, with the variables of the step before it."""
+        variables = "".join(f"{name}={value} " for name, value in step.env.items())
+        return variables + self.line(step) + (" &" if step.ready else "")
 
     def line(self, step: Step) -> str:
         return self._filled(step.run)
 
-    def written(self, step: Step) -> str:
-        """Write or change the step's file; the name and the text to show, nothing where there is none."""
+    def written(self, step: Step) -> Written:
+        """Write or change the step's file."""
         if step.change:
             path = self.folder / step.change["name"]
             path.write_text(self._changed(path, step.change), encoding="utf-8")
-            return f"{path.name}:\n  - {step.change['old']}\n  + {step.change['new']}\n"
+            return Written("", f"  - {step.change['old']}\n  + {step.change['new']}\n")
         if not step.file:
-            return ""
+            return Written("", "")
         path = self.folder / step.file["name"]
         text = step.file["text"].removeprefix("\n")
         path.touch(0o600 if step.file.get("private") else 0o644)
         path.write_text(text, encoding="utf-8")
-        return "" if step.file.get("private") else f"{path.name}:\n{textwrap.indent(text, '  ')}\n"
+        return Written("", "") if step.file.get("private") else Written(path.name, text)
 
     def _changed(self, path: Path, change: Mapping[str, str]) -> str:
         text = path.read_text(encoding="utf-8")
@@ -141,6 +156,8 @@ class Tour:
         if problem := self._missing(step, done):
             raise WentWrong(f"{self.line(step)}\n{problem}")
         self._keep(step, done.text)
+        if step.hears and not any(process.wait_for(step.hears, PATIENCE) for process in self.background):
+            raise WentWrong(f"{self.line(step)}\n{step.hears.strip()!r} is missing in what goes on in the background")
         return plain(done.text)
 
     def _once(self, step: Step, show: Show) -> Ended:
@@ -148,7 +165,7 @@ class Tour:
         words.whitespace_split = True
         place = Place(self._variables(step), self.folder)
         if step.calls:
-            return session(list(words), step.calls, place, show)
+            return session(list(words), step.calls, place, show, styled=self._styled)
         return self._run(list(words), place, show)
 
     def _started(self, step: Step, show: Show) -> str:

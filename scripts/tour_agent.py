@@ -47,7 +47,14 @@ class Server:
         raise BrokenPipeError
 
 
-def session(words: Sequence[str], calls: Sequence[dict[str, Any]], place: Place, show: Callable[[str], None]) -> Ended:
+def session(
+    words: Sequence[str],
+    calls: Sequence[dict[str, Any]],
+    place: Place,
+    show: Callable[[str], None],
+    *,
+    styled: bool = False,
+) -> Ended:
     """Call the tools one after another; what is shown is what the agent sees."""
     shown: list[str] = []
 
@@ -63,7 +70,8 @@ def session(words: Sequence[str], calls: Sequence[dict[str, Any]], place: Place,
         server.ask("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo={"name": "tour", "version": "1"})
         server.tell(method="notifications/initialized")
         for call in calls:
-            tell(f"agent: {call['tool']} {json.dumps(call['arguments'])}\n")
+            said = f"agent: {call['tool']} {json.dumps(call['arguments'])}"
+            tell(f"\x1b[1m{said}\x1b[0m\n" if styled else f"{said}\n")
             answer = server.ask("tools/call", name=call["tool"], arguments=call["arguments"])
             for part in answer["content"]:
                 tell("".join(f"  {line}\n" for line in part["text"].splitlines() if line))

@@ -162,7 +162,7 @@ def _pieces(descriptor: int) -> Iterator[str]:
 
 
 class Background:
-    """A command that goes on; each of its lines is shown as it comes, behind the name of its program."""
+    """A command that goes on; each of its lines is shown as it comes."""
 
     def __init__(self, words: Sequence[str], place: Place, show: Callable[[str], None]) -> None:
         self.text = ""
@@ -178,13 +178,13 @@ class Background:
             encoding="utf-8",
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        self._reader = threading.Thread(target=self._read, args=(words[0], show), daemon=True)
+        self._reader = threading.Thread(target=self._read, args=(show,), daemon=True)
         self._reader.start()
 
-    def _read(self, name: str, show: Callable[[str], None]) -> None:
+    def _read(self, show: Callable[[str], None]) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
-            show(f"{name} | {line}")
+            show(line)
             with self._new:
                 self.text += line
                 self._new.notify_all()

@@ -54,7 +54,8 @@ def whole(environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_every_step_of_the_client_prints_what_it_should(whole: tour.Tour) -> None:
     """The listener and the agent, each a process, are left to the demonstration itself, which CI runs."""
-    steps = [step for part in whole.script.parts for step in part.steps if part.title not in {"Webhooks", "Agents"}]
+    parts = [part for part in whole.script.parts if part.picture not in {"webhooks", "agents"}]
+    steps = [step for part in parts for step in part.steps]
     assert len(steps) > 15
     for step in steps:
         whole.written(step)
@@ -137,16 +138,26 @@ def test_a_shell_takes_what_is_exported(tmp_path: Path) -> None:
 
 
 def test_an_old_python_is_told_and_a_newer_one_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    called: list[list[str]] = []
+    codes = {"/launchers/python3.13": 127, "/bin/python3.12": 0}
+
+    def call(words: list[str], **_: Any) -> int:
+        called.append(words)
+        return codes[words[0]] if "-c" in words else 7
+
+    monkeypatch.setattr(demo.subprocess, "call", call)
+    monkeypatch.setattr(demo.shutil, "which", lambda name: None)
     assert demo.start((3, 9)) == 1
     assert "Python 3.11 or later is needed" in capsys.readouterr().err
-    newer = tmp_path / "python3.12"
-    newer.write_text('#!/bin/sh\ntest "$1" = -c || exit 7\n', encoding="utf-8")
-    newer.chmod(0o700)
-    monkeypatch.delenv(demo.HANDED_OVER, raising=False)
+    found = {path.rpartition("/")[2]: path for path in codes}
+    monkeypatch.setattr(demo.shutil, "which", found.get)
+    monkeypatch.setenv(demo.HANDED_OVER, "")
+    monkeypatch.delenv(demo.HANDED_OVER)
     assert demo.start((3, 9)) == 7
+    assert called[-1] == ["/bin/python3.12", *sys.argv]
+    assert demo.start((3, 9)) == 1, "one that was handed over and is too old all the same does not go on looking"
 
 
 def test_a_signal_waits_while_a_process_starts() -> None:
