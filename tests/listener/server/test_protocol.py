@@ -59,6 +59,7 @@ class Connection:
     def __init__(self, waits: Callable[[bytes], bool] = lambda _: False) -> None:
         self.seen: list[tuple[str, bytes, bytes, bytes]] = []
         self.refused: list[tuple[int, str]] = []
+        self.refused_from: list[str] = []
         self.fails: Exception | None = None
         self.released = asyncio.Event()
         self.transport = Transport()
@@ -94,11 +95,15 @@ class Connection:
         state.default_headers = [(b"date", b"now")]
         limits = Limits(
             MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0,
-            lambda status, why, _: self.refused.append((status, why)), immediately, later,
+            self.refuse, immediately, later,
         )  # fmt: skip
         made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()})
         self.protocol: LimitedProtocol = made(config, state, {})
         self.protocol.connection_made(cast("Any", self.transport))
+
+    def refuse(self, status: int, why: str, sender: str) -> None:
+        self.refused.append((status, why))
+        self.refused_from.append(sender)
 
     @property
     def answers(self) -> list[tuple[int, bytes]]:
@@ -333,5 +338,16 @@ def test_who_does_not_read_answers_is_not_read_from() -> None:
         assert not connection.transport.reading
         connection.protocol.resume_writing()
         assert connection.transport.reading
+
+    run(work)
+
+
+@pytest.mark.parametrize(("peer", "told"), [(("192.0.2.7", 80), "192.0.2.7"), (None, "unix")])
+def test_who_was_refused_is_told(peer: tuple[str, int] | None, told: str) -> None:
+    async def work() -> None:
+        connection = Connection()
+        connection.protocol.client = peer
+        connection.protocol.data_received(b"nonsense\r\n\r\n")
+        assert connection.refused_from == [told]
 
     run(work)

@@ -179,6 +179,7 @@ def test_requests_wait_for_a_hanging_fetch_only_up_to_a_number() -> None:
         world.slow.set()
         assert sum(await asyncio.gather(*waiting)) == 256
         assert world.keys.fetches == 1
+        assert world.keys._waiting == 0
 
     played(play)
 
@@ -227,9 +228,9 @@ def test_of_the_names_that_were_asked_for_the_oldest_is_forgotten_first(monkeypa
 
     async def play() -> None:
         world = World("a")
-        for name in ("first", "second", "third"):
-            assert not await world.use(name)
-            world.now += COOLDOWN
+        await asyncio.gather(*map(world.use, ("first", "second", "third")))
+        assert list(world.keys._unknown) == [("second", "RS256"), ("third", "RS256")]
+        world.now += COOLDOWN
         fetches = world.keys.fetches
         assert not await world.use("third")
         assert world.keys.fetches == fetches, "it was asked for a cooldown ago, and names are remembered for two"

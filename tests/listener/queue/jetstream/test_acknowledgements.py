@@ -107,6 +107,7 @@ def test_what_was_noted_of_its_jobs_is_forgotten_after_the_acknowledgement() -> 
     async def work(made: JetStreamQueue) -> None:
         assert await made.record_success(lease(), "r/1")
         assert await made.complete(lease())
+        assert made._with_progress == set()
         await made.complete(lease(key=8))
 
     note, acknowledged, forgotten, other = told(work)
