@@ -17,6 +17,7 @@ from callsheet.client.request.build import Builder
 from callsheet.errors import NotAllowed
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.command import Command
+from callsheet.policy import load
 from callsheet.policy.facts import Facts
 from callsheet.policy.policy import Policy, Source, class_rules
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
@@ -39,6 +40,29 @@ safety  = "read"
 product = "jira"
 http    = "DELETE /rest/api/2/issue/{key}"
 safety  = "write"
+
+# A shipped one that is changed, and one that is taken away, so that its path would be unknown.
+[operation.deleteDashboard]
+safety  = "read"
+
+[operation.archivePlan]
+remove  = true
+
+# Nearer to the path than the shipped one.
+[operation.oneIssue]
+product = "jira"
+http    = "DELETE /rest/api/3/issue/DEMO-1"
+safety  = "write"
+
+[operation.ownGone]
+product = "jira"
+http    = "DELETE /rest/own/{id}"
+safety  = "write"
+
+[operation.ownSearch]
+product = "jira"
+http    = "POST /rest/own/search"
+safety  = "read"
 
 [command."mine bulk"]
 help = "Call the one."
@@ -94,6 +118,10 @@ DESTROYING = [
     ["op", "call", "deleteIssue", "--param", "issueIdOrKey=DEMO-1", "--yes"],
     ["op", "call", "jira.deleteIssue", "--param", "issueIdOrKey=DEMO-1", "--yes"],
     ["op", "call", "myBulk"],
+    ["op", "call", "deleteDashboard", "--param", "id=1", "--yes"],
+    ["op", "call", "oneIssue", "--yes"],
+    ["op", "call", "ownGone", "--param", "id=1", "--yes"],
+    ["api", "PUT", "/rest/api/3/plans/plan/1/archive", "--yes"],
     ["op", "call", "getIssue", "--no-strict", "--param", "issueIdOrKey=DEMO-1", "--param", "_method=DELETE", "--yes"],
     [
         "op",
@@ -123,6 +151,22 @@ def test_nothing_that_destroys_is_sent(words: list[str], home: Path, server: Ser
     done = run_program("suite", words, environ(home, server, "destroy=deny"))
     assert (done.exit, server.requests) == (3, []), done.stderr
     assert 'denied by the policy (destroy = "deny" in SUITE_POLICY)' in done.stderr
+
+
+def test_the_machine_believes_no_definition_of_ones_own(
+    home: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote the definition wrote the policy of the site or the shell, too; not so the administrator's."""
+    server.exchanges.append(exchange("POST", "/rest/own/search", reply(json=[]), repeat=None))
+    assert run_program("suite", ["op", "call", "ownSearch"], environ(home, server, "write=deny")).exit == 0
+    machine = tmp_path / "policy.toml"
+    machine.write_text('write = "deny"\n')
+    monkeypatch.setattr(load, "system_file", lambda: str(machine))
+    monkeypatch.setattr(load, "why_not_administrators", lambda _: None)
+    assert run_program("suite", ["op", "call", "ownSearch"], environ(home, server, "")).exit == 3
+    found = run_program("suite", ["issues", "list", "--jql", "x", "--dry-run"], environ(home, server, ""))
+    assert (found.exit, "policy" in found.stderr) == (0, False)
+    assert len(server.requests) == 1
 
 
 def test_reading_goes_on(home: Path, server: Server) -> None:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from time import time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from .. import __version__
@@ -18,7 +18,10 @@ from ..language.layers import Layer, entries_of, layers_with, state_of
 from ..paths import cache_directory
 from .records import Records
 
-FORMAT = 2
+if TYPE_CHECKING:
+    from ..language.safety import Safety
+
+FORMAT = 3
 
 
 class Child:
@@ -63,6 +66,11 @@ class Catalog(Records):
     def notes(self) -> list[str]:
         """What is called differently now in a person's definitions."""
         return self._told("notes")
+
+    def shipped_paths(self) -> list[tuple[str, Safety, str]]:
+        """Method and path, class and id of shipped operations that a person's own definitions change or remove."""
+        rows = self.query("SELECT value FROM meta WHERE name = 'shipped paths'")
+        return [(http, safety, id) for http, safety, id in json.loads(rows[0][0])] if rows else []
 
     def _told(self, name: str) -> list[str]:
         rows = self.query("SELECT value FROM meta WHERE name = ?", name)

@@ -15,6 +15,7 @@ from ..language.definition import Definition, Definitions
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import load
+from ..language.own_operations import own_operations, shipped_paths
 from ..language.template import TemplateError, fill_text
 from . import tokens
 
@@ -39,11 +40,15 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
         command.table["safety"] = class_of_command(definitions, command, aliases)
     complete_commands(definitions)
     _complete_operations(definitions)
+    for operation in own_operations(definitions):
+        operation.table["own"] = True
     with connection:
         connection.executescript(SCHEMA)
         _write(connection, definitions, aliases)
         connection.execute("INSERT INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
         connection.execute("INSERT INTO meta VALUES ('left out', ?)", (json.dumps(left_out),))
+        shipped = json.dumps(shipped_paths(definitions))
+        connection.execute("INSERT INTO meta VALUES ('shipped paths', ?)", (shipped,))
         connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
 
 

@@ -15,7 +15,7 @@ from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
 from ..language.deployment import variants
-from ..language.safety import CHANGES, Safety, class_of_operation
+from ..language.safety import CHANGES, Safety, by_method, class_for_policies, class_of_operation, worst
 from ..policy.facts import Facts
 from ..policy.policy import Policy, Verdict
 from .tree import DefinedCommand, root
@@ -193,5 +193,7 @@ def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Ver
 def _facts(catalog: Catalog, id: str) -> Facts:
     operation = catalog.get("operation", id)
     method = str(operation["http"]).partition(" ")[0]
-    safety = class_of_operation(operation)
-    return Facts(safety, frozenset({id}), frozenset({method}), paths=None, sites=None, named=None)
+    safety = worst(class_for_policies(table) for table in (operation, *variants(operation).values()))
+    unbelieved = worst([safety, by_method(method)]) if operation.get("own") else safety
+    known = frozenset({id}), frozenset({method})
+    return Facts(safety, *known, paths=None, sites=None, named=None, unbelieved=unbelieved)

@@ -90,7 +90,7 @@ class Gate:
         found = self._meaning(request)
         sites = self._sites | {origin(request.root)}
         named = named_in(self._containers, request, found) if self._containers else {}
-        return Facts(found.safety, found.operations, found.methods, found.paths, sites, named)
+        return Facts(found.safety, found.operations, found.methods, found.paths, sites, named, found.unbelieved)
 
     def _meaning(self, request: Request) -> Meaning:
         if self._templates is not None:

@@ -10,6 +10,7 @@ from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, 
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import merge
+from .own_operations import hold_classes
 from .renames import gone, present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, NEWEST, place_in, read
 
@@ -35,6 +36,7 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
         problems += definitions.idle
         raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
     _take_over(definitions)
+    hold_classes(definitions)
     return definitions
 
 

@@ -53,6 +53,12 @@ def class_here(operation: Mapping[str, Any]) -> Safety:
     return said or by_method(str(operation["http"]).partition(" ")[0])
 
 
+def class_for_policies(operation: Mapping[str, Any]) -> Safety:
+    """The class that policies judge by: an operation of a person's own that removes by its method destroys."""
+    removing = by_method(str(operation["http"]).partition(" ")[0]) == "destroy"
+    return "destroy" if removing and operation.get("own") else class_here(operation)
+
+
 def class_of_operation(operation: Mapping[str, Any]) -> Safety:
     """The worst class that an operation has on any deployment."""
     return worst(class_here(table) for table in (operation, *variants(operation).values()))

@@ -24,6 +24,7 @@ class Facts(NamedTuple):
     `operations` are the documented operations that it may be, `methods` its method and those that take its place,
     `paths` its path in every reading. None stands for what is not known yet, as before a command has its arguments.
     `sites` are the name of the site and its addresses. `named` is by kind of thing.
+    `unbelieved` is the class where a person's own definitions do not count.
     """
 
     safety: Safety
@@ -32,3 +33,4 @@ class Facts(NamedTuple):
     paths: frozenset[str] | None = frozenset()
     sites: frozenset[str] | None = frozenset()
     named: Mapping[str, Named] | None = {}
+    unbelieved: Safety | None = None

@@ -44,7 +44,7 @@ def _of_machine(names: Names, warn: Callable[[str], None]) -> list[Source]:
     if doubt is not None:
         warn(f"the policy {path} is ignored: {doubt}")
         return []
-    return [from_text(read_system_file(path), path, names)]
+    return [from_text(read_system_file(path), path, names)._replace(strict=True)]
 
 
 def from_variable(text: str, variable: str, names: Names) -> Source:

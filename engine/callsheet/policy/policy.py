@@ -23,13 +23,19 @@ class Verdict(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Rules from one place. The first one that fits decides there; where none fits, the request is allowed."""
+    """Rules from one place. The first one that fits decides there; where none fits, the request is allowed.
+
+    A `strict` one does not believe what a person's own definitions say of an operation.
+    """
 
     name: str
     rules: tuple[Rule, ...]
+    strict: bool = False
 
     def judge(self, facts: Facts) -> Verdict:
         """In doubt no rule allows, and every stricter one holds."""
+        if self.strict and facts.unbelieved is not None:
+            facts = facts._replace(safety=facts.unbelieved)
         for rule in self.rules:
             match = rule.match(facts)
             if match is Match.YES or (match is Match.MAYBE and rule.decision != "allow"):

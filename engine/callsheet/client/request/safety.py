@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...language.deployment import variants
-from ...language.safety import Safety, by_method, class_here, removes, worst
+from ...language.safety import Safety, by_method, class_for_policies, removes, worst
 from . import media
 from .model import Body, Form, Json, Multipart, Raw, Request
 
@@ -34,6 +34,7 @@ class PathTemplate(NamedTuple):
     segments: Segments
     safety: Safety
     operation: str
+    own: bool = False  # it stands in a person's own definitions
 
     @property
     def literal(self) -> int:
@@ -57,6 +58,7 @@ class Meaning(NamedTuple):
     """What a request may do, and the documented operations that it may be, in all the ways to read it.
 
     `arguments` are the parameters in the path, by name; `unknown` the segments of readings that no operation has.
+    `unbelieved` is the class where what a person's own definitions say of it does not count.
     """
 
     safety: Safety
@@ -65,6 +67,7 @@ class Meaning(NamedTuple):
     paths: frozenset[str]
     arguments: frozenset[tuple[str, str]] = frozenset()
     unknown: frozenset[str] = frozenset()
+    unbelieved: Safety = "local"
 
 
 class Templates:
@@ -75,10 +78,13 @@ class Templates:
         self._by_end: dict[tuple[str, str], list[PathTemplate]] | None = None
 
     def closest(self, method: str, path: Segments) -> list[PathTemplate]:
-        """The templates that fit the path; of several, those with the most that is literal."""
+        """The templates that fit the path; of several, those with the most that is literal.
+
+        One of a person's own is never in the place of one that comes with the program.
+        """
         fitting = [template for template in self._ending(method, path[-1:]) if template.fits(path)]
-        most = max((template.literal for template in fitting), default=0)
-        return [template for template in fitting if template.literal == most]
+        shipped = _most_literal([template for template in fitting if not template.own])
+        return shipped + _most_literal([template for template in fitting if template.own])
 
     def _ending(self, method: str, end: Segments) -> list[PathTemplate]:
         """Those of the method that end like the path, so that few have to be compared whole."""
@@ -92,9 +98,21 @@ class Templates:
     def _all(self) -> Iterator[tuple[PathTemplate, str]]:
         """Of every deployment: a path that means an operation on one of them is no riddle on another."""
         for id, operation in self._catalog.all("operation").items():
+            own = bool(operation.get("own"))
             for table in (operation, *variants(operation).values()):
-                verb, _, path = table["http"].partition(" ")
-                yield PathTemplate(tuple(path.strip("/").split("/")), class_here(table), id), verb
+                yield _template(table["http"], class_for_policies(table), id, own=own)
+        for http, safety, id in self._catalog.shipped_paths():
+            yield _template(http, safety, id, own=False)
+
+
+def _template(http: str, safety: Safety, operation: str, *, own: bool) -> tuple[PathTemplate, str]:
+    verb, _, path = http.partition(" ")
+    return PathTemplate(tuple(path.strip("/").split("/")), safety, operation, own), verb
+
+
+def _most_literal(templates: list[PathTemplate]) -> list[PathTemplate]:
+    most = max((template.literal for template in templates), default=0)
+    return [template for template in templates if template.literal == most]
 
 
 def with_safety(templates: Templates, request: Request, *, known: Safety | None = None) -> Request:
@@ -122,10 +140,13 @@ def meaning(templates: Templates, request: Request) -> Meaning:
     methods = {request.method, *_overriding_methods(request)}
     if request.operation is None:
         found = _meaning(templates, methods, path)
-        return found._replace(safety=worst([found.safety, request.safety]))
+        return _at_least(found, request.safety)
     found = _meaning(templates, methods, path, by_method_too=False)
-    safety = worst([found.safety, request.safety])
-    return found._replace(safety=safety, operations=found.operations | {request.operation})
+    return _at_least(found, request.safety)._replace(operations=found.operations | {request.operation})
+
+
+def _at_least(found: Meaning, safety: Safety) -> Meaning:
+    return found._replace(safety=worst([found.safety, safety]), unbelieved=worst([found.unbelieved, safety]))
 
 
 def leaves_base(path: str) -> bool:
@@ -136,6 +157,7 @@ def leaves_base(path: str) -> bool:
 def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_method_too: bool = True) -> Meaning:
     readings = list(dict.fromkeys(_readings(path)))
     classes: list[Safety] = []
+    guessed: list[Safety] = []
     operations: set[str] = set()
     arguments: set[tuple[str, str]] = set()
     unknown: set[str] = set()
@@ -146,10 +168,13 @@ def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_me
             arguments.update(pair for template in fitting for pair in template.arguments(reading))
             unknown.update(() if fitting else reading)
             classes += [template.safety for template in fitting]
-            if by_method_too and (not fitting or by_method(method) == "destroy"):
-                classes.append("destroy" if removes(method, reading[-1:]) else by_method(method))
+            guess: Safety = "destroy" if removes(method, reading[-1:]) else by_method(method)
+            if by_method_too and (not fitting or guess == by_method(method) == "destroy"):
+                classes.append(guess)
+            if fitting and all(template.own for template in fitting):
+                guessed.append(guess)
     paths = frozenset("/" + "/".join(reading) for reading in readings)
-    said = frozenset(arguments), frozenset(unknown)
+    said = frozenset(arguments), frozenset(unknown), worst([*classes, *guessed])
     return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths, *said)
 
 

@@ -17,3 +17,4 @@ class CompiledOperation(OperationDefinition, total=False):
     """With a title, the parameters of its path, and the help of parameters that mean the same everywhere."""
 
     documentation: str  # the vendor's page about it
+    own: bool  # a person's file made or changed it

@@ -1,0 +1,65 @@
+"""What a person's own definitions say of an operation is not believed where it is milder than what was shipped.
+
+Definitions are files that an agent may be able to write; a policy that follows them would follow the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .definition import Definition, Definitions
+from .deployment import ON, variants
+from .merge import lay_over
+from .safety import Safety, class_here, class_of_operation, is_milder
+
+OPERATION = "operation"
+
+
+def hold_classes(definitions: Definitions) -> None:
+    """Give each shipped operation that a person's file changes its shipped class back, where that is worse."""
+    for definition in definitions.values():
+        if definition.kind == OPERATION and (shipped := _as_shipped(definition)) is not None:
+            _raise_to(definition.table, class_of_operation(shipped))
+
+
+def own_operations(definitions: Definitions) -> Iterator[Definition]:
+    """Those that are not, or not only, what comes with the program."""
+    for definition in definitions.values():
+        if definition.kind == OPERATION and not all(file.shipped for file in definition.files):
+            yield definition
+
+
+def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
+    """Method and path, class and id of shipped operations that a person's files change or remove.
+
+    A request with such a path is still what it was, whatever another definition calls it.
+    """
+    touched = [*own_operations(definitions), *(each for each in definitions.removed.values() if each.kind == OPERATION)]
+    shipped = [(each.id, table) for each in touched if (table := _as_shipped(each)) is not None]
+    return [
+        (here["http"], class_here(here), id)
+        for id, table in shipped
+        for here in (table, *variants(table).values())
+        if isinstance(here.get("http"), str)
+    ]
+
+
+def _as_shipped(definition: Definition) -> dict[str, Any] | None:
+    """The operation as it comes with the program; None where it does, or where none of it does."""
+    own = [not file.shipped for file in definition.files]
+    if not any(own) or all(own):
+        return None
+    table: dict[str, Any] = {}
+    for file, laid in zip(definition.files, definition.laid, strict=False):  # a removal lays nothing
+        if file.shipped:
+            table = lay_over(table, laid)
+    return table if isinstance(table.get("http"), str) else None
+
+
+def _raise_to(table: dict[str, Any], least: Safety) -> None:
+    if isinstance(table.get("http"), str) and is_milder(class_here(table), least):
+        table["safety"] = least
+    for deployment, here in variants(table).items():
+        if isinstance(here.get("http"), str) and is_milder(class_here(here), least):
+            table[ON] = {**table[ON], deployment: {**table[ON][deployment], "safety": least}}
