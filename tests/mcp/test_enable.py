@@ -160,6 +160,14 @@ def test_a_server_that_cannot_be_as_it_is_wanted_does_not_start(shell: Shell, wo
     assert said in done.err
 
 
+def test_the_list_of_tools_is_printed_as_it_is_wanted(shell: Shell) -> None:
+    """A server takes the options for output from its tools; they are about the list all the same."""
+    words = ("mcp", "tools", "--tools", "issues.get")
+    assert shell(*words, "--columns", "class").out == "CLASS\nread\nlocal\n"
+    assert "inputSchema" in shell(*words, "-o", "json").json()[0]
+    assert "no column 'nix'" in shell(*words, "--columns", "nix").err
+
+
 def test_at_a_terminal_nobody_is_kept_waiting(shell: Shell) -> None:
     context = Context("suite", shell.environ, Streams(Terminal(), io.StringIO(), io.StringIO()))
     try:

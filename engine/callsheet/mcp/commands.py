@@ -67,8 +67,9 @@ def tools(context: Context, values: dict[str, Any]) -> None:
         ]
         context.output(context.catalog.get("view", "toolset")).items(rows)
         return
+    output = context.output(context.catalog.get("view", "tool"))  # before the tools: they have no options for output
     offered = toolbox_of(context, values).tools.values()
-    context.output(context.catalog.get("view", "tool")).items(
+    output.items(
         {
             "name": tool.name,
             "class": tool.safety,
