@@ -89,7 +89,7 @@ MEANT = {
     "project = DEMO and status was Done": ["DEMO-6", "DEMO-7"],
     "project = DEMO and status changed": [],
     'component = Checkout and type != "Bug"': ["DEMO-2", "DEMO-8"],
-    "project = OPS order by priority, key desc": ["OPS-2", "OPS-1", "OPS-4", "OPS-3"],
+    "project = OPS order by priority, key desc": ["OPS-3", "OPS-4", "OPS-2", "OPS-1"],
     "project = DEMO and sprint is empty order by created": ["DEMO-1", "DEMO-8", "DEMO-10"],
 }
 
