@@ -14,7 +14,7 @@ from .search import Searcher, sortable
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import ActionHere, Change, Listing, Search
+    from ..language.shape.sandbox import ActionHere, Change, Listing, Repeat, Search
     from .state import Item
 
 _FIND = "@find"  # no expression can name it
@@ -84,9 +84,22 @@ class Actions:
         for check in action.get("check", []):
             if not holds(check["unless"], scope):
                 raise refused(check["fail"], scope)
+        if "repeat" in action:
+            self._repeat(action["repeat"], scope, asked)
         for change in action.get("do", []):
             self._change(entity, change, scope, asked)
         return self._answer(entity, action, scope, asked)
+
+    def _repeat(self, repeat: Repeat, scope: Scope, asked: Asked) -> None:
+        """What is refused of one entry does not end the others."""
+        operation = self.catalog.canonical("operation", repeat["operation"])
+        scope["answers"], scope["failed"] = [], []
+        for place, body in enumerate(expression(repeat["each"])(scope) or []):
+            try:
+                scope["answers"].append(self.run(asked._replace(operation=operation, body=body)).body)
+            except RefusedError as refusal:
+                told = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields}
+                scope["failed"].append({**told, "place": place})
 
     def _found(self, search: Search, scope: Scope) -> Item | list[Item] | None:
         value = expression(search["by"])(scope) if "by" in search else None

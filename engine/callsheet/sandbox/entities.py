@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.deployment import on_deployment
 from .derive import derived
-from .rendering import Render, compiled, expression, names_used
+from .rendering import Render, compiled, expression, names_used, without_null
 from .state import Item, State
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ Scope = dict[str, Any]
 _USUAL: Identity = {"kind": "text-number"}
 BRIEF, DEFAULT = "brief", "full"
 _DEEPEST = 6
+_KEPT = 5_000
 _FIRST = 10000
 
 
@@ -61,13 +62,25 @@ class Entities:
 
     def __init__(self, catalog: Catalog, deployment: str, state: State) -> None:
         self.state = state
-        self.site = ""
+        self._site = ""
+        self._shown: dict[tuple[str, Any, str], Any] = {}  # what other items show, until something changes
+        self._shown_at = -1
         self.bases = {
             name: on_deployment(it, deployment).get("base", "") for name, it in catalog.all("product").items()
         }
         defined: dict[str, EntityDefinition] = catalog.all("entity")
         stubs = derived(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
         self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
+
+    @property
+    def site(self) -> str:
+        """Its address."""
+        return self._site
+
+    @site.setter
+    def site(self, address: str) -> None:
+        self._site = address
+        self._shown.clear()
 
     def __iter__(self) -> Iterator[Entity]:
         return iter(self._all.values())
@@ -159,16 +172,31 @@ class Entities:
         for name, child in kind.children.items():
             if name in used:
                 items = self.state.items(child["entity"], item["id"])
-                scope[name] = [
-                    self.show(child["entity"], each, child.get("view", BRIEF), None, depth + 1) for each in items
-                ]
+                scope[name] = [self._part(child["entity"], each, child.get("view", BRIEF), depth) for each in items]
         return render(scope)
 
     def _referred(self, entity: str, id: Any, depth: int) -> Any:
         if isinstance(id, list):
             return [shown for each in id if (shown := self._referred(entity, each, depth)) is not None]
-        item = None if id is None else self.state.get(entity, str(id))
-        return None if item is None else self.show(entity, item, BRIEF, None, depth + 1)
+        if id is None:
+            return None
+        if self._shown_at == self.state.changes and (known := self._shown.get((entity, str(id), BRIEF))) is not None:
+            return known
+        item = self.state.get(entity, str(id))
+        return None if item is None else self._part(entity, item, BRIEF, depth)
+
+    def _part(self, entity: str, item: Item, view: str, depth: int) -> Any:
+        """An item as a part of another one: the same for everybody who asks."""
+        if self._shown_at != self.state.changes:
+            self._shown.clear()
+            self._shown_at = self.state.changes
+        key = (entity, str(item["id"]), view)
+        found = self._shown.get(key)
+        if found is None:
+            found = without_null(self.show(entity, item, view, None, depth + 1))
+            if depth == 0 and len(self._shown) < _KEPT:  # deeper ones may be cut
+                self._shown[key] = found
+        return found
 
 
 def _present(members: Any) -> Item:

@@ -11,6 +11,7 @@ from ..language.scopes import names_in
 from ..language.template import TemplateError, compile_template, split_template, to_text
 
 Render = Callable[[Mapping[str, Any]], Any]
+MEMBERS = "@members"
 
 
 def compiled(template: Any) -> Render:
@@ -18,12 +19,24 @@ def compiled(template: Any) -> Render:
     if isinstance(template, str):
         return _text(template)
     if isinstance(template, Mapping):
-        parts = {key: compiled(value) for key, value in template.items()}
-        return lambda scope: {key: part(scope) for key, part in parts.items()}
+        return _table(template)
     if isinstance(template, list):
         items = [compiled(value) for value in template]
         return lambda scope: [item(scope) for item in items]
     return lambda _: template
+
+
+def _table(template: Mapping[str, Any]) -> Render:
+    """`@members` stands for the members of another table."""
+    parts = [(key, compiled(value)) for key, value in template.items() if key != MEMBERS]
+    if MEMBERS not in template:
+        return lambda scope: {key: part(scope) for key, part in parts}
+    others = compiled(template[MEMBERS])
+
+    def table(scope: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: part(scope) for key, part in parts} | (others(scope) or {})
+
+    return table
 
 
 def _text(template: str) -> Render:
@@ -58,6 +71,7 @@ def names_used(template: Any) -> frozenset[str]:
 
 def without_null(value: Any) -> Any:
     """Tables without their members that are null, at every depth."""
-    if isinstance(value, dict):
+    kind = type(value)
+    if kind is dict:
         return {key: without_null(item) for key, item in value.items() if item is not None}
-    return [without_null(item) for item in value] if isinstance(value, list) else value
+    return [without_null(item) for item in value] if kind is list else value

@@ -60,6 +60,7 @@ class State:
     def __init__(self, path: str | None = None) -> None:
         if path:
             refuse_other_file(path)
+        self.changes = 0  # how often something was put, deleted or taken back
         self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
         self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
         self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
@@ -73,9 +74,11 @@ class State:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        self.changes += kind is not None
 
     def put(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
         """Add an item, or put it in the place of the one with its id."""
+        self.changes += 1
         row = (str(item["of"]) if item.get("of") is not None else None, _encode(item), entity, str(item["id"]))
         if not self._connection.execute(
             "UPDATE item SET owner = ?, data = ? WHERE entity = ? AND id = ?", row
@@ -97,6 +100,7 @@ class State:
         return self.get(entity, row[0]) if row else None
 
     def delete(self, entity: str, id: str) -> None:
+        self.changes += 1
         for table in ("item", "name"):
             self._connection.execute(f"DELETE FROM {table} WHERE entity = ? AND id = ?", (entity, id))  # noqa: S608  a name of ours
 
@@ -126,6 +130,7 @@ class State:
         return bytes(row[0]) if row else None
 
     def clear(self) -> None:
+        self.changes += 1
         for table in ("item", "name", "counter", "file", "meta"):
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608  a name of ours
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import secrets
 import signal
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from ...commands.context import Context
 from ...errors import CallsheetError, UsageError
@@ -27,6 +28,8 @@ def start(context: Context, values: dict[str, Any]) -> None:
     if context.only_tries(f"a sandbox ({deployment}) would start"):
         return
     if values["foreground"]:
+        import asyncio
+
         asyncio.run(_serve(context, values, deployment))
         return
     if running := process.known(context.environ):
@@ -99,6 +102,8 @@ def _words(values: dict[str, Any]) -> list[str]:
 
 
 async def _serve(context: Context, values: dict[str, Any], deployment: str) -> None:
+    import asyncio
+
     from ...sandbox.faults import Faults, fault
     from ...sandbox.server import Server
     from ...sandbox.site import Site
@@ -111,7 +116,7 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
     site = Site(context.catalog, deployment, values.get("state"), webhooks)
     token = secrets.token_urlsafe(24)
     server = Server(site, faults, token)
-    port = await _begin(server, values.get("port") or 0)
+    port = await _begin(server, values.get("port"), _last_port(context))
     site.address = f"http://127.0.0.1:{port}"
     running = process.Running(site.address, deployment, token, os.getpid())
     _save_site(context, running)
@@ -126,32 +131,42 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
     site.close()
 
 
-async def _begin(server: Any, port: int) -> int:
+async def _begin(server: Any, port: int | None, last: int) -> int:
+    if port is None and last:
+        with contextlib.suppress(OSError):  # somebody else has it now
+            return int(await server.begin(last))
     try:
-        chosen: int = await server.begin(port)
+        return int(await server.begin(port or 0))
     except OSError as error:
         raise UsageError(f"--port {port}: {error.strerror or error}", hint="--port 0 takes a free one") from None
-    return chosen
+
+
+def _last_port(context: Context) -> int:
+    """The one that it had before, 0 for none: its address stays the same, and nothing has to be saved again."""
+    return urlsplit(_saved(context).get("base_url", "")).port or 0
+
+
+def _saved(context: Context) -> Mapping[str, Any]:
+    from ...sites.profiles.read import read_profiles
+
+    return read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME) or {}
 
 
 def _save_site(context: Context, running: process.Running) -> None:
     """So that `--site sandbox` means it."""
-    from ...sites.profiles.edit import editing, put_site
+    settings = {"base_url": running.address, "deployment": running.deployment, "method": _METHOD}
+    if _saved(context) == settings:
+        return
+    from ...sites.profiles.edit import editing, put_site  # loads what checks the file
 
     with editing(context.catalog, context.environ) as document:
-        settings = {"base_url": running.address, "deployment": running.deployment, "method": _METHOD}
         put_site(document, NAME, settings)
 
 
 def _refuse_other_site(context: Context) -> None:
     """A site of that name on another machine is somebody's own, and stays."""
-    from urllib.parse import urlsplit
-
-    from ...sites.profiles.read import read_profiles
-
-    found = read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME)
-    if found is not None and not is_loopback(urlsplit(found.get("base_url", "")).hostname or ""):
-        address = found.get("base_url", "somewhere else")
+    address = _saved(context).get("base_url")
+    if address is not None and not is_loopback(urlsplit(address).hostname or ""):
         raise UsageError(f"the site {NAME!r} is {address}", hint="give that site another name, then start the sandbox")
 
 

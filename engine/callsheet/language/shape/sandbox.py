@@ -81,6 +81,13 @@ class Event(Shape, total=False):
     ]
 
 
+class Repeat(Shape, total=False):
+    """Another operation, once for each of several entries; later expressions see `answers`, and what `failed`."""
+
+    operation: Required[Annotated[str, reference("operation", description="What is done.")]]
+    each: Required[Annotated[Expression, Field(description="The bodies of the requests.")]]
+
+
 class Case(Shape, total=False):
     """What an action does otherwise, under a condition."""
 
@@ -101,6 +108,7 @@ class ActionHere(Shape, total=False):
     find: Annotated[dict[str, Search], Field(description="What the request names, by the name that expressions use.")]
     check: Annotated[list[Check], Field(description="What must be so, before anything changes.")]
     cases: Annotated[list[Case], Field(description="What it does otherwise, according to what was found.")]
+    repeat: Annotated[Repeat, Field(description="What it does with several entries.")]
     do: Annotated[list[Change], Field(description="The changes, in order.")]
     list: Annotated[Listing, Field(description="It answers a list.")]
     view: Annotated[str, Field(description="It answers `shown` in this view.")]
