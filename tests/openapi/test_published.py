@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.cli.sample import body_sample, parameter_sample
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Json, Request
+from callsheet.client.request.sample import body_sample, parameter_sample
 from callsheet.client.request.schema import check_json
 from callsheet.errors import UsageError
 from support.cases import nobody

@@ -43,7 +43,7 @@ def facts(context: Context, id: str, operation: CompiledOperation) -> dict[str, 
 
 def example(context: Context, id: str, operation: CompiledOperation) -> str:
     """A command line that can be pasted: every required parameter, and a body where one is needed."""
-    from .sample import parameter_sample
+    from ..client.request.sample import parameter_sample
 
     words = [context.program, "op", "call", id]
     for param in operation["params"]:
@@ -60,7 +60,7 @@ def example(context: Context, id: str, operation: CompiledOperation) -> str:
 
 
 def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
-    from .sample import parameter_sample
+    from ..client.request.sample import parameter_sample
 
     for name, part in parts.items():
         if part.get("file"):
@@ -71,8 +71,8 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
 
 def _example_body(context: Context, body: Body) -> list[str]:
     from ..client.request.media import is_json, is_text
+    from ..client.request.sample import ANYTHING, body_sample
     from ..jsontext import dump
-    from .sample import ANYTHING, body_sample
 
     media = body.get("media", "application/json")
     if "example" in body:

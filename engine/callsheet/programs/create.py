@@ -125,7 +125,7 @@ def _files(
         **({"Commands": groups} if groups else {}),
         "Any operation": ["op", "api"],
         "Webhooks": ["webhook"],
-        "Set up": ["init", "auth", "config", "doctor", "alias", "definitions", "completion", "version"],
+        "Set up": ["init", "sandbox", "auth", "config", "doctor", "alias", "definitions", "completion", "version"],
     }
     if not {"client", "listener"} <= set(uses):
         del table["sections"]
@@ -162,11 +162,12 @@ def _access(program: str, described: Mapping[str, Mapping[str, Any]]) -> dict[st
         return {
             "deployment": {"default": {"title": program, "method": token}},
             "auth": {"none": _NONE, token: {"title": "An access token", "scheme": "bearer", "secret": "access token"}},
-            "service": {program: {"auth": [token, *described]}},
+            "service": {program: {"auth": [token, *described, "none"]}},
         }
     usual = next(iter(described), "none")
     ways = {"none": _NONE} if described else {"none": _NONE, **_GENERIC}
-    return {"deployment": {"default": {"title": program, "method": usual}}, "auth": ways}
+    service = {"service": {program: {"auth": [*described, "none"]}}} if described else {}
+    return {"deployment": {"default": {"title": program, "method": usual}}, "auth": ways, **service}
 
 
 def _probe(result: ImportResult) -> dict[str, Any] | None:

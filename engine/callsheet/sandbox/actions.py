@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import UsageError
 from ..registry import BEHAVIORS, resolve
-from .entities import DEFAULT, Entities, Entity, Scope
-from .paging import Window, facts, window
+from .entities import Entities, Entity, Scope
+from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
 from .refusal import RefusedError, refused
 from .rendering import compiled, expression, holds, without_null
-from .search import Searcher, sortable
+from .search import Searcher
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import ActionHere, Change, Listing, Repeat, Search
+    from ..language.shape.sandbox import ActionHere, Change, Repeat, Search
     from .state import Item
-
-_FIND = "@find"  # no expression can name it
 
 
 class Answer(NamedTuple):
@@ -29,27 +28,14 @@ class Answer(NamedTuple):
     event: Any = None
 
 
-class Asked(NamedTuple):
-    """A request for an operation: who asks, with what, when."""
-
-    operation: str
-    definition: Mapping[str, Any]
-    params: dict[str, Any]
-    body: Any
-    files: list[tuple[str, str, bytes]]  # name, media type, content
-    me: Item | None
-    now: str
-    path: str
-
-
 class Actions:
     """Runs the actions of all entities."""
 
     def __init__(self, catalog: Catalog, entities: Entities) -> None:
         self.catalog = catalog
         self.entities = entities
-        self.searcher = Searcher(catalog, entities)
         self._simulations = catalog.all("simulation")
+        self.lists = Lists(catalog, entities, Searcher(catalog, entities))
         self.by_operation: dict[str, tuple[Entity, ActionHere]] = {
             catalog.canonical("operation", operation): (entity, action)
             for entity in entities
@@ -66,7 +52,7 @@ class Actions:
             raise RefusedError(501, f"the sandbox does not simulate {asked.operation}")
         entity, action = self.by_operation[asked.operation]
         scope: Scope = {
-            _FIND: action.get("find", {}),
+            FIND: action.get("find", {}),
             "params": asked.params,
             "body": asked.body,
             "me": asked.me,
@@ -75,6 +61,8 @@ class Actions:
             "base": self.entities.bases[entity.product],
             "files": [{"name": name, "media": media, "size": len(content)} for name, media, content in asked.files],
         }
+        if entity.schema:
+            self._check_body(asked)
         for name, search in action.get("find", {}).items():
             scope[name] = self._found(search, scope)
         for case in action.get("cases", []):
@@ -89,6 +77,18 @@ class Actions:
         for change in action.get("do", []):
             self._change(entity, change, scope, asked)
         return self._answer(entity, action, scope, asked)
+
+    def _check_body(self, asked: Asked) -> None:
+        """Against what the operation documents, where it documents something."""
+        from ..client.request.schema import check_json  # loads what checks schemas
+
+        schema = asked.definition.get("body", {}).get("schema")
+        if schema is None:
+            return
+        try:
+            check_json(asked.body, schema, self.catalog, asked.operation, "")
+        except UsageError as error:
+            raise RefusedError(400, "; ".join([str(error), *error.details])) from None
 
     def _repeat(self, repeat: Repeat, scope: Scope, asked: Asked) -> None:
         """What is refused of one entry does not end the others."""
@@ -159,7 +159,7 @@ class Actions:
 
     def _items(self, entity: Entity, change: Change, where: str, scope: Scope) -> list[tuple[str, Item]]:
         """The items that an expression gives or names, with the entity that they belong to."""
-        search = scope[_FIND].get(where)
+        search = scope[FIND].get(where)
         name = change.get("entity") or (search["entity"] if search else entity.name)
         value = expression(where)(scope)
         found = []
@@ -177,14 +177,15 @@ class Actions:
             item = expression(action["file"])(scope)
             return self._file(item)
         if "list" in action:
-            body = self._list(entity, action["list"], scope, asked)
+            body = self.lists.answer(action["list"], asked, scope)
         elif "reply" in action:
             body = compiled(action["reply"])(scope)
         elif "view" in action:
             body = self._shown(entity, action, scope)
         for name, wanted in action.get("only", {}).items():
             _keep_only(body, name, expression(wanted)(scope))
-        return Answer(status, without_null(body), (), self._event(entity, action, scope))
+        headers = tuple(without_null(scope.get(HEADERS, {})).items())
+        return Answer(status, without_null(body), headers, self._event(entity, action, scope))
 
     def _event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         """What listeners are told, in the form of the product."""
@@ -203,11 +204,11 @@ class Actions:
 
     def _shown(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         shown = action.get("shown", "made || item")
-        name = scope[_FIND].get(shown, {}).get("entity") or self._made(action, shown) or entity.name
+        name = scope[FIND].get(shown, {}).get("entity") or self._made(action, shown) or entity.name
         value = expression(shown)(scope)
         if isinstance(value, list):
-            return [self.entities.show(name, each, action["view"], _also(scope)) for each in value]
-        return self.entities.show(name, value or {}, action["view"], _also(scope))
+            return [self.entities.show(name, each, action["view"], seen_by_views(scope)) for each in value]
+        return self.entities.show(name, value or {}, action["view"], seen_by_views(scope))
 
     @staticmethod
     def _made(action: ActionHere, name: str) -> str | None:
@@ -221,72 +222,6 @@ class Actions:
         if item is None or content is None:
             raise RefusedError(404)
         return Answer(200, content, (("Content-Type", str(item.get("media") or "application/octet-stream")),))
-
-    def _list(self, entity: Entity, listing: Listing, scope: Scope, asked: Asked) -> Any:
-        name = listing["entity"]
-        view = listing.get("view", DEFAULT)
-        paging = asked.definition.get("paginate")
-        paginator = self.catalog.get("paginator", paging["using"]) if paging and not listing.get("whole") else None
-        params = {**(asked.body if isinstance(asked.body, dict) else {}), **asked.params}
-        place = window(paginator, params, _largest(asked.definition, paginator)) if paginator else Window(0, 10**9)
-        items, total = self._selected(listing, scope, place)
-        shown = [self.entities.show(name, item, view, _also(scope)) for item in items]
-        if not paginator or not paging:
-            told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
-        else:
-            told = facts(paginator, place, shown, total, asked.path, asked.params)
-        envelope = (
-            listing.get("envelope")
-            or (paging and self._envelope(asked.definition["product"], paging["using"]))
-            or "{items}"
-        )
-        body = compiled(envelope)({**scope, **told})
-        key = (paging or {}).get("items")
-        if isinstance(body, dict) and "@items" in body:
-            body[key or "values"] = body.pop("@items")
-        return body
-
-    def _envelope(self, product: str, paginator: str) -> Any:
-        return self.simulation(product).get("pages", {}).get(paginator)
-
-    def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
-        name = listing["entity"]
-        text = expression(listing["query"])(scope) if "query" in listing else None
-        items = self._eligible(listing, scope)
-        if text is not None or ("query" in listing and "sort" not in listing):
-            return self.searcher.page(self.entities[name], str(text or ""), scope, place, items, listing.get("sort"))
-        found = list(items)
-        if "sort" in listing:
-            key = expression(listing["sort"])
-            found.sort(key=lambda item: sortable(key({"item": item})))
-        if "descending" in listing and holds(listing["descending"], scope):
-            found.reverse()
-        return found[place.start : place.start + place.size], len(found)
-
-    def _eligible(self, listing: Listing, scope: Scope) -> Iterator[Item]:
-        """What a list may hold, whatever its query says."""
-        name, where = listing["entity"], listing.get("where")
-        if "only" in listing:
-            ids = [str(each) for each in expression(listing["only"])(scope) or []]
-            items = iter([item for id in ids if (item := self.entities.find(name, id))])
-        else:
-            items = self.entities.state.items(name, expression(listing["of"])(scope) if "of" in listing else None)
-        if where is None:
-            return items
-        return (item for item in items if holds(where, {**scope, "item": item}))
-
-
-def _also(scope: Scope) -> Mapping[str, Any]:
-    """What a view sees of the request, and of what it found."""
-    return {name: scope[name] for name in ("params", "me", "now", *scope[_FIND])}
-
-
-def _largest(definition: Mapping[str, Any], paginator: Any) -> int | None:
-    """The largest page that the operation's own documents allow."""
-    for param in definition.get("params", []):
-        if paginator and param["name"] == paginator.get("size"):
-            return cast("int | None", param.get("maximum"))
-    return None
 
 
 def _keep_only(body: Any, name: str, wanted: Any) -> None:

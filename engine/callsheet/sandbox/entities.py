@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..client.request.sample import service_sample
 from ..language.deployment import on_deployment
 from .derive import derived
 from .rendering import Render, compiled, expression, names_used, without_null
@@ -32,6 +33,7 @@ class Entity:
         self.name = name
         self.product = here["product"]
         self.identity = here.get("id", _USUAL)
+        self.schema = definition.get("schema")
         self.refs = here.get("refs", {})
         self.children = here.get("children", {})
         self.takes = here.get("takes", [])
@@ -61,6 +63,7 @@ class Entities:
     """All entities of a site, over the state that keeps their items."""
 
     def __init__(self, catalog: Catalog, deployment: str, state: State) -> None:
+        self.catalog = catalog
         self.state = state
         self._site = ""
         self._shown: dict[tuple[str, Any, str], Any] = {}  # what other items show, until something changes
@@ -101,7 +104,12 @@ class Entities:
         number = self.state.next(f"number of {entity} in {owner}")
         known: Scope = {**scope, **members, "number": number}
         item: Item = {**_present(kind.new(known)), **_present(members)}
-        item["id"] = item["id"] if "id" in item else self._id(kind, {**known, **item})
+        member = kind.identity.get("member", "id")
+        item["id"] = item[member] if member in item else self._id(kind, {**known, **item})
+        item[member] = item["id"]
+        if kind.schema:
+            formats = {"date-time": scope["now"], "date": scope["now"][:10]}
+            item = {**service_sample(self.catalog, kind.schema, formats), **item}
         self.keep(entity, item)
         return item
 

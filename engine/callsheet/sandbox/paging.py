@@ -27,13 +27,18 @@ def window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int 
     size = _number(params, paginator.get("size"), most or _USUAL)
     sent = params.get(paginator.get("send", ""))
     kind = paginator["kind"]
-    if kind == "page":
+    if kind == "page" or _numbers_links(paginator):
         start = (max(_number(params, paginator.get("send"), 1), 1) - 1) * size
     elif kind in ("offset", "array"):
         start = _number(params, paginator.get("send"), 0)
     else:
         start = _position(sent) if sent else 0
     return Window(start, min(size, most or _MOST))
+
+
+def _numbers_links(paginator: PaginatorDefinition) -> bool:
+    """Whether links to pages name them by numbers: those in headers do."""
+    return paginator["kind"] == "link" and paginator.get("reads") == "headers"
 
 
 def _number(params: Mapping[str, Any], name: str | None, usual: int) -> int:
@@ -70,7 +75,9 @@ def facts(
     next_token = None if is_last else token(after)
     link = None
     if next_token:
-        kept = {**params, paginator.get("send", "cursor"): next_token if paginator["kind"] == "link" else after}
+        place: Any = next_token if paginator["kind"] == "link" else after
+        place = after // asked.size + 1 if _numbers_links(paginator) else place
+        kept = {**params, paginator.get("send", "cursor"): place}
         link = (
             path
             + "?"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ..errors import CallsheetError, NetworkError
 from ..files import make_private_directory, read_private, write_atomically
-from ..paths import config_directory
+from ..paths import settings_directory
 
 _FILE = "sandbox.json"
 _PATIENCE = 30.0
@@ -31,34 +31,34 @@ class Running(NamedTuple):
     process: int
 
 
-def where(environ: Mapping[str, str]) -> str:
-    return os.path.join(config_directory(environ), _FILE)
+def where(environ: Mapping[str, str], program: str) -> str:
+    return os.path.join(settings_directory(environ, program), _FILE)
 
 
-def remember(environ: Mapping[str, str], running: Running) -> None:
-    make_private_directory(config_directory(environ))
-    write_atomically(where(environ), json.dumps(running._asdict()).encode())
+def remember(environ: Mapping[str, str], program: str, running: Running) -> None:
+    make_private_directory(settings_directory(environ, program))
+    write_atomically(where(environ, program), json.dumps(running._asdict()).encode())
 
 
-def forget(environ: Mapping[str, str], running: Running | None = None) -> None:
+def forget(environ: Mapping[str, str], program: str, running: Running | None = None) -> None:
     """Take the file away; with `running` only where it still is about that one."""
-    if running is not None and _told(environ) != running:
+    if running is not None and _told(environ, program) != running:
         return
-    if os.path.exists(where(environ)):
-        os.remove(where(environ))
+    if os.path.exists(where(environ, program)):
+        os.remove(where(environ, program))
 
 
-def known(environ: Mapping[str, str]) -> Running | None:
+def known(environ: Mapping[str, str], program: str) -> Running | None:
     """The sandbox that is running; None where none answers."""
-    running = _told(environ)
+    running = _told(environ, program)
     return running if running and ask(running, "ping") else None
 
 
-def _told(environ: Mapping[str, str]) -> Running | None:
-    if not os.path.exists(where(environ)):
+def _told(environ: Mapping[str, str], program: str) -> Running | None:
+    if not os.path.exists(where(environ, program)):
         return None
     try:
-        return Running(**json.loads(read_private(where(environ), "the sandbox's file")))
+        return Running(**json.loads(read_private(where(environ, program), "the sandbox's file")))
     except (ValueError, TypeError):
         return None
 
@@ -75,9 +75,9 @@ def ask(running: Running, word: str) -> bool:
         return False
 
 
-def start_detached(words: Sequence[str], environ: Mapping[str, str]) -> Running:
+def start_detached(words: Sequence[str], environ: Mapping[str, str], program: str) -> Running:
     """Start a program, by all the words of its command, in the background, and wait until it answers."""
-    forget(environ)
+    forget(environ, program)
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
@@ -86,18 +86,18 @@ def start_detached(words: Sequence[str], environ: Mapping[str, str]) -> Running:
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, env=dict(environ), **detached
         )
         try:
-            return _answering(process, said, environ)
+            return _answering(process, said, environ, program)
         except BaseException:  # Ctrl-C too: nobody would know of a sandbox that came up later
             process.terminate()
             raise
 
 
-def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str]) -> Running:
+def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str], program: str) -> Running:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
             raise CallsheetError(_failure(process.returncode, said))
-        if os.path.exists(where(environ)) and (running := known(environ)):
+        if os.path.exists(where(environ, program)) and (running := known(environ, program)):
             process.returncode = 0  # it goes on without us, and is not waited for
             return running
         time.sleep(_PAUSE)

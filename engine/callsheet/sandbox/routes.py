@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -26,20 +26,26 @@ class Match(NamedTuple):
 class Routes:
     """The operations of all products as a tree of the parts of their paths; words go before parameters."""
 
-    def __init__(self, catalog: Catalog, deployment: str, simulated: Container[str]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        deployment: str,
+        simulated: Container[str],
+        products: Collection[str] | None = None,
+    ) -> None:
         self._simulated = simulated  # of two operations with one path, the one that does something answers
         self._tree: dict[str, Any] = {}
         self.products: list[tuple[str, str]] = []  # base and product, the longest base first
         plain = catalog.all("product")
         here = {name: on_deployment(product, deployment) for name, product in plain.items()}
         for name, product in here.items():
-            if "unavailable" not in product:
+            if "unavailable" not in product and name in (products or here):
                 self.products.append((product.get("base", ""), name))
         self.products.sort(key=lambda each: -len(each[0]))
         for id, operation in catalog.all("operation").items():
             own = on_deployment(operation, deployment)
             product = here[own["product"]]
-            if "unavailable" in own or "unavailable" in product:
+            if "unavailable" in own or "unavailable" in product or own["product"] not in (products or here):
                 continue
             method, _, path = own["http"].partition(" ")
             if own["http"] == operation["http"]:

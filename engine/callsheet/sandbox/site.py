@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from .actions import Actions, Answer, Asked
+from ..errors import UsageError
+from .actions import Actions, Answer
 from .entities import Entities
 from .forms import uploaded
+from .lists import Asked
 from .refusal import RefusedError
 from .rendering import compiled, without_null
 from .routes import Match, Routes
@@ -41,18 +43,28 @@ class Site:
     """All entities that the definitions describe, on one deployment."""
 
     def __init__(
-        self, catalog: Catalog, deployment: str, path: str | None = None, webhooks: Webhooks | None = None
+        self,
+        catalog: Catalog,
+        deployment: str,
+        path: str | None = None,
+        webhooks: Webhooks | None = None,
+        products: Collection[str] | None = None,
     ) -> None:
+        """`products`: only these are served. Raises `UsageError` where the file at `path` holds another site."""
         self.webhooks = webhooks
         self.state = State(path)
         self.catalog = catalog
         self.deployment = deployment
         self.entities = Entities(catalog, deployment, self.state)
         self.actions = Actions(catalog, self.entities)
-        self.routes = Routes(catalog, deployment, self.actions.by_operation)
-        self._owner = {entity.product: entity for entity in self.entities}
-        if self.state.meta().get("deployment") != deployment:
+        self.routes = Routes(catalog, deployment, self.actions.by_operation, products)
+        kept = self.state.meta()
+        if not kept:
             self.reset()
+        elif (kept.get("program", catalog.program), kept["deployment"]) != (catalog.program, deployment):
+            self.close()
+            whose = f"a site of {kept.get('program', catalog.program)} ({kept['deployment']})"
+            raise UsageError(f"{path} holds {whose}", hint="name another file, or give its --deployment")
 
     @property
     def address(self) -> str:
@@ -67,6 +79,7 @@ class Site:
         with self.state:
             self.state.clear()
             seed(self.entities)
+            self.state.set_meta("program", self.catalog.program)
             self.state.set_meta("deployment", self.deployment)
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ def describe(context: Context, values: dict[str, Any]) -> None:
 
 
 def skeleton(context: Context, values: dict[str, Any]) -> None:
-    from ..sample import body_sample
+    from ...client.request.sample import body_sample
 
     id, found = operation(context, values["id"])
     body = found.get("body")

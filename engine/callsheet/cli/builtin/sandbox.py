@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...commands.context import Context
-from ...errors import CallsheetError, UsageError
+from ...errors import CallsheetError, UsageError, did_you_mean
 from ...installation import own_command
 from ...sandbox import process
 from ...urls import base_url, is_loopback
@@ -32,9 +32,9 @@ def start(context: Context, values: dict[str, Any]) -> None:
 
         asyncio.run(_serve(context, values, deployment))
         return
-    if running := process.known(context.environ):
+    if running := process.known(context.environ, context.program):
         raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
-    running = process.start_detached([*own_command(context.program), *_words(values)], context.environ)
+    running = process.start_detached([*own_command(context.program), *_words(values)], context.environ, context.program)
     context.note(f"use it with --site {NAME}; stop it with `{context.program} sandbox stop`")
     _report(context, running)
 
@@ -46,7 +46,7 @@ def stop(context: Context, values: dict[str, Any]) -> None:
         return
     if not process.ask(running, "stop"):
         raise CallsheetError(f"the sandbox at {running.address} does not stop")
-    process.forget(context.environ)
+    process.forget(context.environ, context.program)
     context.note(f"the sandbox at {running.address} has stopped")
 
 
@@ -62,16 +62,21 @@ def reset(context: Context, values: dict[str, Any]) -> None:
 
 
 def _running(context: Context) -> process.Running:
-    running = process.known(context.environ)
+    running = process.known(context.environ, context.program)
     if running is None:
         raise UsageError("no sandbox is running", hint="start it with `{program} sandbox start`")
     return running
 
 
 def _deployment(context: Context, values: dict[str, Any]) -> str:
-    if not context.catalog.ids("entity"):
-        raise UsageError(f"{context.program} has no entities to simulate")
-    return values.get("deployment") or next(iter(context.catalog.ids("deployment")), "")
+    known = context.catalog.ids("deployment")
+    wanted = values.get("deployment")
+    if wanted is not None and wanted not in known:
+        raise UsageError(f"--deployment {wanted!r} is not one of {', '.join(known)}{did_you_mean(wanted, known)}")
+    for product in values.get("product") or []:
+        if product not in (products := context.catalog.ids("product")):
+            raise UsageError(f"no product {product!r}{did_you_mean(product, products)}")
+    return wanted or next(iter(known), "")
 
 
 def _check(values: dict[str, Any]) -> None:
@@ -98,6 +103,7 @@ def _words(values: dict[str, Any]) -> list[str]:
     words = ["sandbox", "start", "--foreground", *(f"--{name}={given[name]}" for name in kept)]
     if values.get("latency") is not None:
         words.append(f"--latency={values['latency']}s")
+    words += [f"--product={name}" for name in values.get("product") or []]
     return words + [f"--fail={text}" for text in values.get("fail") or []]
 
 
@@ -113,21 +119,21 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
         [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
     )
     webhooks = Webhooks(values["webhooks"]) if values.get("webhooks") else None
-    site = Site(context.catalog, deployment, values.get("state"), webhooks)
+    site = Site(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
     token = secrets.token_urlsafe(24)
     server = Server(site, faults, token)
     port = await _begin(server, values.get("port"), _last_port(context))
     site.address = f"http://127.0.0.1:{port}"
     running = process.Running(site.address, deployment, token, os.getpid())
     _save_site(context, running)
-    process.remember(context.environ, running)
+    process.remember(context.environ, context.program, running)
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(number, server.stopped.set)
     context.note(f"sandbox ({deployment}) at {site.address}; use it with --site {NAME}")
     await server.stopped.wait()
     await server.end()
-    process.forget(context.environ, running)
+    process.forget(context.environ, context.program, running)
     site.close()
 
 
@@ -154,7 +160,9 @@ def _saved(context: Context) -> Mapping[str, Any]:
 
 def _save_site(context: Context, running: process.Running) -> None:
     """So that `--site sandbox` means it."""
-    settings = {"base_url": running.address, "deployment": running.deployment, "method": _METHOD}
+    settings = {"base_url": running.address, "deployment": running.deployment}
+    if _METHOD in context.catalog.ids("auth"):
+        settings["method"] = _METHOD
     if _saved(context) == settings:
         return
     from ...sites.profiles.edit import editing, put_site  # loads what checks the file

@@ -70,6 +70,7 @@ class Listing(Shape, total=False):
     envelope: Annotated[
         Value, Field(description="What the page stands in: sees items, start, size, count, total, last.")
     ]
+    headers: Annotated[dict[HeaderName, Template], Field(description="What the headers say of the page; not null.")]
 
 
 class Event(Shape, total=False):
@@ -155,6 +156,7 @@ class Identity(Shape, total=False):
     kind: Required[Literal["number", "text-number", "hex", "uuid", "given"]]
     start: Annotated[int, Field(ge=0, description="The first number.")]
     value: Annotated[Template, Field(description="The id, where a new item brings it along.")]
+    member: Annotated[str, Field(description="Where an item shows its id, and may bring it along: by default `id`.")]
 
 
 class EntityHere(Shape, total=False):
@@ -177,6 +179,9 @@ class EntityDefinition(Shape, total=False):
     """A kind of thing that a simulated site keeps."""
 
     product: Required[Annotated[str, reference("product", description="The product it belongs to.")]]
+    schema: Annotated[
+        str, reference("schema", description="Bodies of requests are checked; what a new item lacks of it is made up.")
+    ]
     id: Annotated[Identity, Field(description="By default numbers, written as text.")]
     names: Annotated[list[Expression], Field(description="What else a request may call an item by, besides its id.")]
     refs: Annotated[

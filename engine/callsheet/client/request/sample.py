@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..catalog.catalog import Catalog
+    from ...catalog.catalog import Catalog
 
 _FORMATS = {
     "date": "2026-01-31",
@@ -29,6 +30,24 @@ DEEPEST = 4  # objects inside objects, from where on only what is required is fi
 def body_sample(catalog: Catalog, schema: str, *, required_only: bool = False) -> Any:
     """A body that the schema accepts: required properties first, then the others unless left out."""
     return Sampler(catalog, required_only=required_only).of_reference(schema)
+
+
+def service_sample(catalog: Catalog, schema: str, formats: Mapping[str, str]) -> dict[str, Any]:
+    """What a service adds to a new thing: a value for all that is required, and for what nobody else may set.
+
+    `formats` has values for some formats of texts.
+    """
+    sampler = Sampler(catalog, required_only=True, formats=formats)
+    known = properties(catalog, schema)
+    required = sampler.flat({"ref": schema}).get("required", ())
+    return {name: sampler.of(each) for name, each in known.items() if name in required or each.get("readOnly")}
+
+
+def properties(catalog: Catalog, schema: str) -> dict[str, Mapping[str, Any]]:
+    """Those of an object, references and `allOf` followed."""
+    sampler = Sampler(catalog, required_only=True)
+    found: Mapping[str, Any] = sampler.flat({"ref": schema}).get("properties", {})
+    return {name: sampler.flat(each) for name, each in found.items()}
 
 
 def parameter_sample(param: Mapping[str, Any]) -> str:
@@ -70,8 +89,11 @@ def _typed(value: Any) -> str:
 class Sampler:
     """Follows references until one would come back to itself; what is optional ends there, the rest is empty."""
 
-    def __init__(self, catalog: Catalog, *, required_only: bool) -> None:
+    def __init__(
+        self, catalog: Catalog, *, required_only: bool, formats: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.catalog = catalog
+        self.formats = {**_FORMATS, **formats}
         self.required_only = required_only
         self._open: list[str] = []
         self._depth = 0
@@ -85,7 +107,7 @@ class Sampler:
         return value
 
     def of(self, schema: Mapping[str, Any]) -> Any:
-        schema = self._flat(schema)
+        schema = self.flat(schema)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -94,7 +116,7 @@ class Sampler:
         make = getattr(self, f"_{kind}", None)
         return make(schema) if make else _EMPTY.get(kind)
 
-    def _flat(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def flat(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """References, `allOf`, and the first alternative of a choice folded into one table."""
         table = dict(schema)
         parts = list(table.pop("allOf", ()))
@@ -105,7 +127,7 @@ class Sampler:
             reference = table.pop("ref")
             parts.append({} if self._open.count(reference) > 1 else self.catalog.get("schema", reference))
         for part in parts:
-            table = _joined(table, self._flat(part))
+            table = _joined(table, self.flat(part))
         return table
 
     def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +164,8 @@ class Sampler:
             wanted = least
         return fixed + [self._property(item) for _ in range(wanted)]
 
-    @staticmethod
-    def _string(schema: Mapping[str, Any]) -> str:
-        text: str = _FORMATS.get(str(schema.get("format", "")).lower(), "string")
+    def _string(self, schema: Mapping[str, Any]) -> str:
+        text: str = self.formats.get(str(schema.get("format", "")).lower(), "string")
         if "pattern" in schema:
             text = _patterned(schema["pattern"], text)
         text += "x" * (schema.get("minLength", 0) - len(text))

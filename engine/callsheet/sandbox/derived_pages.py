@@ -1,0 +1,46 @@
+"""The pages of a derived list: what its paginator reads is written where it reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+
+_PATH = re.compile(r"!?[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*\Z")
+
+
+def pages(catalog: Catalog, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """How a list is answered; whole, where it has no pages or they go on in a way that cannot be turned round."""
+    paging = operation.get("paginate")
+    if not paging:
+        return {"whole": True}
+    paginator: Mapping[str, Any] = catalog.get("paginator", paging["using"])
+    key = paging.get("items")
+    if paginator.get("reads") == "headers":
+        link = {"headers": {"Link": "{link && join('', ['<', site, link, '>; rel=\"next\"']) || `null`}"}}
+        rest: dict[str, Any] = link if paginator["kind"] == "link" else {"whole": True}
+        return {**rest, **({"envelope": {"@items": "{items}"}} if key else {})}
+    told = {
+        "next": "link" if paginator["kind"] == "link" else "next",
+        "last": "last",
+        "total": "total",
+    }
+    written = {paginator[word]: fact for word, fact in told.items() if word in paginator}
+    turned = all(_PATH.match(path) for path in written)
+    if not key:
+        return {} if not written else {"whole": True}
+    envelope: dict[str, Any] = {"@items": "{items}"}
+    for path, fact in written.items():
+        if _PATH.match(path):
+            _put(envelope, path.lstrip("!"), f"{{!{fact}}}" if path.startswith("!") else f"{{{fact}}}")
+    return {"envelope": envelope, **({} if turned else {"whole": True})}
+
+
+def _put(table: dict[str, Any], path: str, value: str) -> None:
+    *heads, last = path.split(".")
+    for head in heads:
+        table = table.setdefault(head, {})
+    table[last] = value

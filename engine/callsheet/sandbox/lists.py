@@ -1,0 +1,109 @@
+"""Answering a list: which items, in which order, on which page, and what the page stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from .entities import DEFAULT, Entities, Scope
+from .paging import Window, facts, window
+from .rendering import compiled, expression, holds
+from .search import Searcher, sortable
+
+if TYPE_CHECKING:
+    from ..catalog.catalog import Catalog
+    from ..language.shape.sandbox import Listing
+    from .state import Item
+
+FIND, HEADERS = "@find", "@headers"  # no expression can name them
+
+
+class Asked(NamedTuple):
+    """A request for an operation: who asks, with what, when."""
+
+    operation: str
+    definition: Mapping[str, Any]
+    params: dict[str, Any]
+    body: Any
+    files: list[tuple[str, str, bytes]]  # name, media type, content
+    me: Item | None
+    now: str
+    path: str
+
+
+class Lists:
+    """Answers the lists of all entities."""
+
+    def __init__(self, catalog: Catalog, entities: Entities, searcher: Searcher) -> None:
+        self.catalog = catalog
+        self.entities = entities
+        self.searcher = searcher
+        self._simulations: Mapping[str, Any] = catalog.all("simulation")
+
+    def answer(self, listing: Listing, asked: Asked, scope: Scope) -> Any:
+        """What the page stands in. Its headers go into the scope."""
+        name = listing["entity"]
+        view = listing.get("view", DEFAULT)
+        paging = asked.definition.get("paginate")
+        paginator = self.catalog.get("paginator", paging["using"]) if paging and not listing.get("whole") else None
+        params = {**(asked.body if isinstance(asked.body, dict) else {}), **asked.params}
+        place = window(paginator, params, _largest(asked.definition, paginator)) if paginator else Window(0, 10**9)
+        items, total = self._selected(listing, scope, place)
+        shown = [self.entities.show(name, item, view, seen_by_views(scope)) for item in items]
+        if not paginator or not paging:
+            told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
+        else:
+            told = facts(paginator, place, shown, total, asked.path, asked.params)
+        envelope = (
+            listing.get("envelope")
+            or (paging and self._envelope(asked.definition["product"], paging["using"]))
+            or "{items}"
+        )
+        scope[HEADERS] = compiled(listing.get("headers", {}))({**scope, **told})
+        body = compiled(envelope)({**scope, **told})
+        key = (paging or {}).get("items")
+        if isinstance(body, dict) and "@items" in body:
+            body[key or "values"] = body.pop("@items")
+        return body
+
+    def _envelope(self, product: str, paginator: str) -> Any:
+        return (self._simulations.get(product) or {}).get("pages", {}).get(paginator)
+
+    def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
+        name = listing["entity"]
+        text = expression(listing["query"])(scope) if "query" in listing else None
+        items = self._eligible(listing, scope)
+        if text is not None or ("query" in listing and "sort" not in listing):
+            return self.searcher.page(self.entities[name], str(text or ""), scope, place, items, listing.get("sort"))
+        found = list(items)
+        if "sort" in listing:
+            key = expression(listing["sort"])
+            found.sort(key=lambda item: sortable(key({"item": item})))
+        if "descending" in listing and holds(listing["descending"], scope):
+            found.reverse()
+        return found[place.start : place.start + place.size], len(found)
+
+    def _eligible(self, listing: Listing, scope: Scope) -> Iterator[Item]:
+        """What a list may hold, whatever its query says."""
+        name, where = listing["entity"], listing.get("where")
+        if "only" in listing:
+            ids = [str(each) for each in expression(listing["only"])(scope) or []]
+            items = iter([item for id in ids if (item := self.entities.find(name, id))])
+        else:
+            items = self.entities.state.items(name, expression(listing["of"])(scope) if "of" in listing else None)
+        if where is None:
+            return items
+        return (item for item in items if holds(where, {**scope, "item": item}))
+
+
+def seen_by_views(scope: Scope) -> Mapping[str, Any]:
+    """What a view sees of the request, and of what it found."""
+    return {name: scope[name] for name in ("params", "me", "now", *scope[FIND])}
+
+
+def _largest(definition: Mapping[str, Any], paginator: Any) -> int | None:
+    """The largest page that the operation's own documents allow."""
+    for param in definition.get("params", []):
+        if paginator and param["name"] == paginator.get("size"):
+            return cast("int | None", param.get("maximum"))
+    return None
