@@ -182,7 +182,8 @@ NODES: frozenset[str] = frozenset(
 OPTIONS: dict[str, str] = {
     **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url", "color"), "text"),
     **dict.fromkeys(
-        ("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color", "no-headers", "raw"), "flag"
+        ("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color", "no-headers", "raw", "no-input"),
+        "flag",
     ),
     "timeout": "duration",
     "rps": "number",

@@ -48,3 +48,42 @@ def at_terminal(
 
 def in_shell(line: str, environ: Mapping[str, str]) -> tuple[int, str]:
     return at_terminal(["/bin/sh", "-c", line], environ, "")
+
+
+class Dialog:
+    """A program at a pseudo terminal that is typed to while it runs; `seen` is all that stood on the screen."""
+
+    def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
+        import pty
+
+        self.seen = ""
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.execve(command[0], command, {**os.environ, **environ})
+
+    def expect(self, text: str) -> None:
+        """Wait until a text stands on the screen."""
+        end = time.monotonic() + 60
+        while text not in self.seen:
+            assert time.monotonic() < end, f"no {text!r} in {self.seen!r}"
+            assert self._read(), f"ended without {text!r}: {self.seen!r}"
+
+    def type(self, keys: str) -> None:
+        os.write(self.terminal, keys.encode())
+
+    def close(self) -> int:
+        """Wait for the end; the exit code."""
+        while self._read():
+            pass
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def _read(self) -> bool:
+        select.select([self.terminal], [], [], 60)
+        try:
+            piece = os.read(self.terminal, 4096)
+        except OSError:
+            return False
+        self.seen += piece.decode("utf-8", "replace")
+        assert not leaks(piece), "a secret was shown"
+        return bool(piece)

@@ -11,6 +11,7 @@ from ..commands.context import Context
 from ..durations import parsed
 from ..errors import UsageError, did_you_mean
 from ..language.identifier import identifier
+from ..language.parameters import is_required
 from ..registry import REGISTRIES
 
 if TYPE_CHECKING:
@@ -119,8 +120,11 @@ def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tupl
     return own, shared
 
 
-def take_positional(params: Sequence[Param], values: dict[str, Any]) -> dict[str, Any]:
-    """The values, with those that stood without their option's name; raises `UsageError` where a needed one is not."""
+def take_positional(params: Sequence[Param], values: dict[str, Any], *, can_ask: bool = False) -> dict[str, Any]:
+    """The values, with those that stood without their option's name.
+
+    Raises `UsageError` where a needed one is missing, unless somebody `can` be asked for it.
+    """
     listed = next((each["name"] for each in params if each.get("kind") == "argument" and each.get("multiple")), None)
     for param in params:
         if not param.get("positional"):
@@ -134,9 +138,17 @@ def take_positional(params: Sequence[Param], values: dict[str, Any]) -> dict[str
             elif values.get(name) not in (None, []):
                 raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
             values[name] = given or values.get(name)
-        if param.get("required") and values.get(name) in (None, []) and not values.get("resume"):
+        if param.get("required") and values.get(name) in (None, []) and not (can_ask or values.get("resume")):
             raise UsageError(f"missing --{name} {param.get('metavar', '')}".strip(), hint=param.get("help"))
     return values
+
+
+def missing(
+    params: Iterable[click.Parameter], defined: Sequence[Param], values: dict[str, Any]
+) -> list[click.Parameter]:
+    """Those that the command cannot run without."""
+    needed = {each["name"] for each in defined if is_required(each) and values.get(each["name"]) in (None, [])}
+    return [param for param in params if param.name in needed]
 
 
 def _param(param: Param, context: Context, prefix: str) -> click.Parameter:
@@ -154,11 +166,11 @@ def _positional(param: Param, context: Context) -> click.Argument:
 def _argument(param: Param, context: Context) -> click.Argument:
     name = param["name"]
     settings = {"default": param["default"]} if "default" in param else {}
-    required = param.get("required", "default" not in param)
+    required = is_required(param)
     argument = click.Argument(
         [name],
         type=_type(param),
-        required=required,
+        required=required and not context.may_ask(),
         nargs=-1 if param.get("multiple") else 1,
         metavar=argument_name(param) if required else f"[{argument_name(param)}]",
         shell_complete=_completer(param, context),
@@ -186,7 +198,7 @@ def _option(param: Param, context: Context, prefix: str) -> click.Option:
         settings |= {"default": param["default"]} if "default" in param else {}
     option = click.Option(
         [*spelled, identifier(prefix + name)],
-        required=bool(param.get("required")) and not param.get("positional"),
+        required=is_required(param) and not param.get("positional") and not context.may_ask(),
         help=_help(param),
         hidden=param.get("hidden", False),
         shell_complete=_completer(param, context),

@@ -28,6 +28,10 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
         context.told = True
     _check_output(context, command)
     if "builtin" in command:
+        if context.may_ask():
+            from ..commands.steps.asking import ask_plainly
+
+            ask_plainly(context, command.get("params", []), values)
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, Given(values))
         return
     from ..commands.steps.start import run_steps

@@ -11,7 +11,7 @@ from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError, closest
-from .options import argument_name, click_params, global_params, take_positional, values_of
+from .options import argument_name, click_params, global_params, missing, take_positional, values_of
 from .parser import strict, take_shared
 
 if TYPE_CHECKING:
@@ -90,8 +90,11 @@ class DefinedCommand(WithHelp):
         own, shared = values_of(self.params, ctx.params)
         if self.values is not None:
             own = self.values.marked(own)
-        own = take_positional(self.definition.get("params", []), own)
         take_shared(self.context.options, shared)
+        defined, can_ask = self.definition.get("params", []), self.context.may_ask() and self.context.prompts.possible
+        own = take_positional(defined, own, can_ask=can_ask)
+        if self.context.may_ask() and not can_ask and (lacking := missing(self.params, defined, own)):
+            raise click.MissingParameter(ctx=ctx, param=lacking[0])
         self.runner(self.context, self.definition, own)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -11,7 +11,7 @@ from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
 from ..language.layers import Layer
 from ..terminal import escape_line, wants_color
-from .streams import Streams, lines, read_all, read_file
+from .streams import Streams, is_attended, lines, read_all, read_file
 
 if TYPE_CHECKING:
     from ..client.gate import Ask
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..output import Output
     from ..policy.policy import Source
     from ..sites.site import Site
+    from .prompts.prompts import Prompts
 
     # What takes the answer to a request in the place of a file of that name, and returns what a result says of it.
     KeepFile = Callable[[Request, str], dict[str, Any]]
@@ -213,8 +214,9 @@ class Context:
         """Whether a person has to be asked. Raises `UsageError` where that is so and nobody can be."""
         if self.option("yes") or self.option("dry-run"):
             return False
-        if not self.streams.input.isatty():
-            raise UsageError(f"{question} refused: not a terminal", hint="pass --yes to confirm non-interactively")
+        if self.option("no-input") or not self.streams.input.isatty():
+            why = "--no-input" if self.option("no-input") else "not a terminal"
+            raise UsageError(f"{question} refused: {why}", hint="pass --yes to confirm non-interactively")
         return True
 
     def confirm(self, question: str) -> None:
@@ -237,11 +239,22 @@ class Context:
         """
         if self._has_agreed:
             return True
-        if not self.streams.input.isatty():
+        if self.option("no-input") or not self.streams.input.isatty():
             return None
         self.streams.err.write(f"{escape_line(question)} [y/N] ")
         self.streams.err.flush()
         return self._agreed()
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """Questions to whoever is at the terminal."""
+        from .prompts.prompts import Prompts
+
+        return Prompts(self.streams, self.environ, self.option)
+
+    def may_ask(self) -> bool:
+        """Whether somebody may be there to ask for what is missing; the options, which may forbid it, come later."""
+        return not self.literal and is_attended(self.streams, self.environ)
 
     def is_literal(self, word: str) -> bool:
         """Whether a word stands for itself, whatever it starts with."""

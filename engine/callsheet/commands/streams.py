@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 from ..errors import UsageError
@@ -12,6 +12,7 @@ from ..terminal import guarded
 
 # What is read whole takes several times its size in memory.
 MOST_INPUT = 64 << 20  # bytes
+_OFF = ("", "0", "false")
 
 
 class Streams:
@@ -27,6 +28,11 @@ class Streams:
         self.input = input or sys.stdin or _nothing()
         self.out = guarded(out or sys.stdout or _nothing())
         self.err = guarded(err or sys.stderr or _nothing(), always=True)
+
+
+def is_attended(streams: Streams, environ: Mapping[str, str]) -> bool:
+    """Whether a person reads and types: both streams are terminals, and this is no build server."""
+    return streams.input.isatty() and streams.err.isatty() and environ.get("CI", "").lower() in _OFF
 
 
 def read_file(path: str) -> bytes:

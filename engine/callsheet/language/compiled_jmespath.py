@@ -12,7 +12,7 @@ from typing import Any
 
 from .functions import parse
 from .root_names import ROOT
-from .template import TemplateError, compile_expression
+from .template import TemplateError, compile_expression, is_true
 
 Evaluate = Callable[[Any], Any]
 Ast = dict[str, Any]
@@ -61,11 +61,6 @@ def compile_condition(expression: str) -> Callable[[Any], bool]:
             return False
 
     return holds
-
-
-def is_true(value: Any) -> bool:
-    """False are null, false, and empty texts, lists and tables; zero is true."""
-    return bool(value) or (isinstance(value, int | float) and value is not False)
 
 
 def compile_node(node: Ast) -> Evaluate | None:

@@ -96,6 +96,11 @@ def fill_text(text: str, scope: Mapping[str, Any]) -> Any:
     return "".join(part if isinstance(part, str) else to_text(part(scope)) for part in parts)
 
 
+def is_true(value: Any) -> bool:
+    """As expressions see it: false are null, false, and empty texts, lists and tables; zero is true."""
+    return bool(value) or (isinstance(value, int | float) and value is not False)
+
+
 def to_text(value: Any) -> str:
     """How a value reads inside a longer text: null is nothing, lists and tables are JSON."""
     if value is None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ..language.compiled_jmespath import compile_fast, is_true
+from ..language.compiled_jmespath import compile_fast
 from ..language.scopes import names_in
-from ..language.template import TemplateError, compile_template, split_template, to_text
+from ..language.template import TemplateError, compile_template, is_true, split_template, to_text
 
 Render = Callable[[Mapping[str, Any]], Any]
 MEMBERS = "@members"

@@ -39,6 +39,7 @@ class Lookups:
         self.dispatcher = wire
         self.exact = exact
         self._answers: dict[str, Any] = {}
+        self._chosen: dict[tuple[str, str], Match] = {}  # what a person chose in a menu, by lookup and label
 
     def definition(self, id: str) -> LookupDefinition:
         return on_deployment(self.context.catalog.get("lookup", id), self.context.site().deployment)
@@ -51,6 +52,8 @@ class Lookups:
         lookup = self.definition(id)
         foreign = self.context.is_foreign(word)
         word, kind = numbers.Spoken(word) if foreign else numbers.spoken(word)
+        if (chosen := self._chosen.get((id, word))) is not None:
+            return chosen
         if not word.strip():
             raise UsageError(f"{word!r} is not a valid {lookup['title']}", hint=lookup.get("hint"))
         keyword = _keyword(lookup, word)
@@ -69,6 +72,24 @@ class Lookups:
         if candidates is None:
             return Match(_unknown(lookup.get("value", "@"), lookup, word), word)
         return self._choose(numbers.narrowed(lookup, kind), word, candidates, clear=bool(kind))
+
+    def offered(self, id: str, question: str, scope: Mapping[str, Any], word: str | None) -> str:
+        """The word for the candidate that a person chooses in a menu: `word` of it, else its label.
+
+        Raises `CallsheetError` where there are no candidates.
+        """
+        lookup = self.definition(id)
+        listing: LookupDefinition = {**lookup, "args": lookup.get("every", lookup.get("args", {}))}
+        candidates = self._candidates(listing, scope)
+        if candidates is None or not candidates.items:
+            raise CallsheetError(f"there is no {lookup['title']} to choose")
+        item = self._pick(lookup, question, candidates.items)
+        label = _label(lookup, item)
+        self._chosen[id, label] = Match(_id(lookup.get("value", "@"), lookup, label, item), label, item)
+        return to_text(evaluate(word, item)) if word else label
+
+    def _pick(self, lookup: LookupDefinition, question: str, items: list[Any]) -> Any:
+        return items[self.context.prompts.choose(question, [_label(lookup, item) for item in items])]
 
     def _of_keyword(
         self, lookup: LookupDefinition, keyword: KeywordDefinition, word: str, scope: Mapping[str, Any]
@@ -128,15 +149,26 @@ class Lookups:
         if self.exact and numbers.is_number(word) and not clear:
             found, hint = numbers.called(lookup, word, candidates.items) or found, numbers.hint(word)
         by_value = {to_text(evaluate(value, item)): item for item in found}
-        if len(by_value) > 1:
+        may_take = matching.exact or self._may_guess(lookup)
+        if by_value and (len(by_value) > 1 or not may_take) and self.context.prompts.possible:
+            item = self._ask_which(lookup, word, list(by_value.values()))
+        elif len(by_value) > 1:
             raise _several(lookup, word, [_label(lookup, item) for item in by_value.values()], hint)
-        if not by_value or not (matching.exact or self._may_guess(lookup)):
+        else:
+            item = next(iter(by_value.values())) if may_take and by_value else None
+            if item is not None and not matching.exact:
+                self.context.note(f'no {lookup["title"]} is called "{word}"; using {_label(lookup, item)}')
+        if item is None:
             raise _none(lookup, word, candidates.items)
-        item = next(iter(by_value.values()))
         name = _label(lookup, item)
-        if not matching.exact:
-            self.context.note(f'no {lookup["title"]} is called "{word}"; using {name}')
         return Match(_id(value, lookup, word, item), name, item)
+
+    def _ask_which(self, lookup: LookupDefinition, word: str, items: list[Any]) -> Any:
+        """The one that a person means; None where the only one is refused."""
+        if len(items) > 1:
+            return self._pick(lookup, f'Which {lookup["title"]}? {len(items)} match "{word}"', items)
+        question = f'No {lookup["title"]} is called "{word}". Use {_label(lookup, items[0])}?'
+        return items[0] if self.context.prompts.agree(question) else None
 
     def _may_guess(self, lookup: LookupDefinition) -> bool:
         return not self.exact and bool(lookup.get("partial"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from ...language.identifier import identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
+from .asking import ask_for, mentions, wanted
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
@@ -53,10 +54,12 @@ class Run(StepRun):
     def begin(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
         convert_values(self.context, self.params, self.scope)
+        asked = wanted(self.context, self.params, self.scope)
+        self._refuse(without=asked)
+        if asked:
+            ask_for(self.lookups, self.params, asked, self.scope)
+            self._refuse()
         first = next((place for place, step in enumerate(self.steps) if acts(step)), len(self.steps))
-        for step in self.steps[:first]:
-            if "fail" in step:
-                self.fail(step)
         if "confirm" in self.command:
             self.context.will_confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
@@ -65,6 +68,14 @@ class Run(StepRun):
             self.context.confirm(str(self.fill(self.command["confirm"])))
         self.dump = self._ending.enter_context(self._destination())
         self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
+
+    def _refuse(self, without: Sequence[Param] = ()) -> None:
+        """What can be refused before anything is asked of the service; `without` are values that are yet to come."""
+        for step in self.steps:
+            if acts(step):
+                return
+            if "fail" in step and not mentions(step.get("when", ""), without):
+                self.fail(step)
 
     def prepare_output(self) -> None:
         """Raises what is wrong with format, columns and filters before anything is changed."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.safety import CHANGES
-from ...language.template import evaluate, fill, to_text
+from ...language.template import evaluate, fill, is_true, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .conflict import on_conflict
@@ -55,7 +55,7 @@ class StepRun:
         return fill(value, self.scope if scope is None else scope)
 
     def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
-        return "when" not in step or _true(evaluate(step["when"], self.scope if scope is None else scope))
+        return "when" not in step or is_true(evaluate(step["when"], self.scope if scope is None else scope))
 
     def note(self, text: str) -> None:
         self.context.note(text)
@@ -314,7 +314,3 @@ def _bound(step: ItemStep, answer: Any) -> Scope:
     if isinstance(name, dict):
         return {key: Unknown(key) if answer is HELD else evaluate(part, answer) for key, part in name.items()}
     return {name: Unknown(name) if answer is HELD else answer} if name else {}
-
-
-def _true(value: Any) -> bool:
-    return not (value is None or value is False or value in ("", [], {}))

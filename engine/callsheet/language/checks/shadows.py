@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..compiled_jmespath import is_true, tree
+from ..compiled_jmespath import tree
 from ..definition import Definition, Definitions
-from ..template import evaluate
+from ..template import evaluate, is_true
 from .links import expression_fault
 from .problem import Finding, Findings, Key
 from .shapes import Place

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
+from .asking import Ask
 from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
 from .rest import Safety
 from .rules import Rule, Rules
@@ -72,6 +73,7 @@ class InputDefinition(Shape, total=False):
     ]
     overrides: Annotated[bool, Field(description="It is meant to stand in the place of the program's own option.")]
     hidden: bool
+    ask: Annotated[Ask, Field(description="At a terminal it is asked for where it is missing, and how.")]
     refuse: Annotated[
         list[InputRule],
         Field(description="Rules that go with it; they see the values of the command as they were given."),

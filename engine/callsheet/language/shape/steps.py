@@ -50,6 +50,7 @@ class LookupHere(Shape, total=False):
 
     call: OperationId
     args: Args
+    every: Args
     items: Expression
     where: Expression
     match: list[Expression]
@@ -74,6 +75,10 @@ class LookupDefinition(LookupHere, total=False):
     title: Required[Annotated[str, Field(description="What it finds, as in `no board matches ...`.")]]
     call: OperationId
     args: Args
+    every: Annotated[
+        dict[str, Value],
+        Field(description="Arguments with which all candidates come, for a menu."),
+    ]
     items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
     where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
     match: Annotated[list[Expression], Field(description="Compared with the word in turn, ignoring case.")]

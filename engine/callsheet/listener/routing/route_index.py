@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...language.compiled_jmespath import Ast, compile_condition, compile_node, is_true, tree
+from ...language.compiled_jmespath import Ast, compile_condition, compile_node, tree
+from ...language.template import is_true
 
 Holds = Callable[[Any], bool]
 ValueGetter = Callable[[Any], Any]

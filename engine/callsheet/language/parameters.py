@@ -1,0 +1,13 @@
+"""What the definition of a parameter says about its use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .shape.commands import Param
+
+
+def is_required(param: Param) -> bool:
+    """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does."""
+    return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))

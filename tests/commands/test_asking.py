@@ -1,0 +1,146 @@
+"""What is missing is asked for at a terminal, and what fits several is chosen there; nowhere else."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from callsheet.cli.main import run
+from support.cases import environment
+from support.server import Exchange, exchange, reply, serve
+from support.terminal import Dialog, Screen
+
+USERS = [
+    {"accountId": "r-1", "displayName": "Robin Sample", "accountType": "atlassian", "active": True},
+    {"accountId": "r-2", "displayName": "Robin Other", "accountType": "atlassian", "active": True},
+]
+TYPES = {"issueTypes": [{"id": "1", "name": "Task"}, {"id": "2", "name": "Bug"}], "total": 2}
+PROJECTS = {"values": [{"key": "OPS", "name": "Operations"}, {"key": "DEMO", "name": "Demo"}], "isLast": True}
+FIELDS = {"project": {"key": "DEMO"}, "issuetype": {"name": "Bug"}, "summary": "The lamp flickers"}
+CREATED = reply(201, json={"id": "7", "key": "DEMO-7"})
+
+
+def found(word: str, count: int) -> list[Exchange]:
+    return [
+        exchange("GET", "/rest/api/3/user/search", reply(json=USERS[:count]), query=[f"query={word}"]),
+        exchange("GET", "/rest/api/3/user/search", reply(json=[]), query=[f"query={word}", f"startAt={count}"]),
+    ]
+
+
+def at_terminal(
+    home: Path, argv: list[str], typed: str, *exchanges: Exchange, environ: dict[str, str] | None = None
+) -> tuple[int, str, str]:
+    """Exit code, what was printed, and what stood on the screen."""
+    out, screen = io.StringIO(), Screen()
+    with serve([*exchanges], trusted=True) as server:
+        code = run(
+            "suite",
+            argv,
+            environ={**environment(home, server.url), **(environ or {})},
+            stdin=Screen(typed),
+            stdout=out,
+            stderr=screen,
+        )
+    return code, out.getvalue(), screen.getvalue()
+
+
+def assigned(account: str) -> Exchange:
+    return exchange("PUT", "/rest/api/3/issue/A-1/assignee", reply(204), json={"accountId": account})
+
+
+def test_one_of_several_people_is_chosen(tmp_path: Path) -> None:
+    code, out, screen = at_terminal(
+        tmp_path, ["issues", "assign", "A-1", "robin"], "2\n", *found("robin", 2), assigned("r-2")
+    )
+    assert code == 0, screen
+    assert "assigned to Robin Other (r-2)" in out
+    assert 'Which user? 2 match "robin"\n  1  Robin Sample (r-1)\n  2  Robin Other (r-2)\n' in screen
+
+
+def test_a_part_of_a_name_has_to_be_agreed_to(tmp_path: Path) -> None:
+    code, _, screen = at_terminal(
+        tmp_path, ["issues", "assign", "A-1", "rob"], "y\n", *found("rob", 1), assigned("r-1")
+    )
+    assert code == 0, screen
+    assert 'No user is called "rob". Use Robin Sample (r-1)? [Y/n]' in screen
+    code, _, screen = at_terminal(tmp_path, ["issues", "assign", "A-1", "rob"], "n\n", *found("rob", 1))
+    assert code == 2, screen
+
+
+@pytest.mark.parametrize("silent", [["--no-input"], ["CI"]])
+def test_nothing_is_chosen_where_nobody_is_asked(tmp_path: Path, silent: list[str]) -> None:
+    environ = {"CI": "true"} if silent == ["CI"] else {}
+    argv = ["issues", "assign", "A-1", "robin", *(word for word in silent if word != "CI")]
+    code, _, screen = at_terminal(tmp_path, argv, "2\n", *found("robin", 2), environ=environ)
+    assert code == 2
+    assert '2 candidates match "robin"' in screen
+
+
+def test_an_issue_is_made_of_answers(tmp_path: Path) -> None:
+    code, out, screen = at_terminal(
+        tmp_path,
+        ["issues", "new", "-o", "id"],
+        "demo\nbug\nThe lamp flickers\n",
+        exchange("GET", "/rest/api/3/project/search", reply(json=PROJECTS)),
+        exchange("GET", "/rest/api/3/issue/createmeta/DEMO/issuetypes", reply(json=TYPES)),
+        exchange("POST", "/rest/api/3/issue", CREATED, json={"fields": FIELDS}),
+    )
+    assert code == 0, screen
+    assert out == "DEMO-7\n"
+    assert "Project\n  1  Operations (OPS)\n  2  Demo (DEMO)\n" in screen
+
+
+def test_what_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:
+    sent = exchange("POST", "/rest/api/3/issue/A-1/worklog", reply(201, json={"id": "1"}))
+    code, _, screen = at_terminal(tmp_path, ["issues", "log-work", "A-1"], "\n1h\n", sent)
+    assert code == 0, screen
+    assert screen.count("Time (such as 1h30m or 2d 4h): ") == 2
+
+
+def test_a_missing_value_is_an_error_without_a_person(tmp_path: Path) -> None:
+    for argv, missing in (
+        (["issues", "get"], "missing argument 'KEY'"),
+        (["issues", "log-work", "A-1"], "missing --time"),
+    ):
+        code, _, screen = at_terminal(tmp_path, [*argv, "--no-input"], "A-1\n")
+        assert (code, missing in screen) == (2, True), screen
+
+
+def test_other_faults_are_told_before_anything_is_asked(tmp_path: Path) -> None:
+    argv = ["issues", "new", "--description", "a", "--description-adf", "[1]"]
+    code, _, screen = at_terminal(tmp_path, argv, "")
+    assert code == 2
+    assert "--description and --description-adf exclude each other" in screen
+
+
+def test_the_end_of_the_input_sends_nothing(tmp_path: Path) -> None:
+    assert at_terminal(tmp_path, ["issues", "log-work", "A-1"], "")[0] == 130
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script as an editor")
+def test_a_comment_is_written_in_the_editor(tmp_path: Path) -> None:
+    path = tmp_path / "editor"
+    path.write_text('#!/bin/sh\necho "A **word**" > "$1"\n')
+    path.chmod(0o755)
+    sent = exchange("POST", "/rest/api/3/issue/A-1/comment", reply(201, json={"id": "1"}))
+    code, out, screen = at_terminal(
+        tmp_path, ["issues", "comment", "A-1", "-o", "id"], "", sent, environ={"EDITOR": str(path)}
+    )
+    assert (code, out) == (0, "1\n"), screen
+    path.write_text('#!/bin/sh\n: > "$1"\n')
+    code, _, screen = at_terminal(tmp_path, ["issues", "comment", "A-1"], "", environ={"EDITOR": str(path)})
+    assert code == 2
+    assert "the text is empty; nothing was sent" in screen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of a POSIX system")
+def test_arrow_keys_choose_in_a_real_terminal(tmp_path: Path) -> None:
+    with serve([*found("robin", 2), assigned("r-2")], trusted=True) as server:
+        environ = {**environment(tmp_path, server.url), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "CI": ""}
+        dialog = Dialog([sys.executable, "-m", "callsheet", "suite", "issues", "assign", "A-1", "robin"], environ)
+        dialog.expect("Robin Other")
+        dialog.type("\x1b[B\r")
+        assert dialog.close() == 0, dialog.seen
