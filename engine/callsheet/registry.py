@@ -181,10 +181,8 @@ NODES: frozenset[str] = frozenset(
 # Options of a whole program that mean something to the engine, and how it reads them. Others mean nothing to it.
 OPTIONS: dict[str, str] = {
     **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url", "color"), "text"),
-    **dict.fromkeys(
-        ("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-color", "no-headers", "raw", "no-input"),
-        "flag",
-    ),
+    **dict.fromkeys(("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-input"), "flag"),
+    **dict.fromkeys(("no-color", "no-headers", "raw"), "flag"),
     "timeout": "duration",
     "rps": "number",
 }

@@ -351,6 +351,7 @@ def test_the_gate_changes_no_value_of_json(text: str) -> None:
 DOORS = {
     "terminal.py": "the gate",
     "commands/context.py": "asks questions",
+    "commands/prompts/rich_prompts.py": "draws menus, of texts that were made harmless",
     "commands/streams.py": "puts the gate before the streams of a run",
     "cli/main.py": "puts the gate before the process's streams",
     "output/stream.py": "behind the gate: cleans all it writes, and pages it",
