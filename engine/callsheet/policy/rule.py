@@ -54,7 +54,7 @@ class Rule(NamedTuple):
         if self.methods is not None:
             yield Match.MAYBE if facts.methods is None else _share([each in self.methods for each in facts.methods])
         if self.paths is not None:
-            yield _each(facts.paths, [_path_pattern(text) for text in self.paths])
+            yield _each(facts.paths, [path_pattern(text) for text in self.paths])
         if self.sites is not None:
             yield _on_site(self.sites, facts.sites)
         for kind, wanted in self.named.items():
@@ -110,7 +110,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 @cache
-def _path_pattern(text: str) -> re.Pattern[str]:
+def path_pattern(text: str) -> re.Pattern[str]:
     """`*` stands for one segment or a part of it, `**` for any number; what stands before the path does not matter."""
     parts = ["[^/]*".join(map(re.escape, part.split("*"))) for part in text.strip("/").split("**")]
     return re.compile("(?:.*/)?" + ".*".join(parts), re.IGNORECASE | re.DOTALL)

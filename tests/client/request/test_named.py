@@ -81,7 +81,18 @@ FORM = "application/x-www-form-urlencoded"
         ("POST", COMMENT, Form((("project", "X"),)), {"DEMO", "X"}),
         ("POST", "/rest/api/3/issue/DEMO-1/attachments", Multipart((Part("issueKey", "X-1"),)), {"DEMO", "X"}),
         ("GET", "/rest/api/3/component?projectIdsOrKeys=A,B", None, {"A", "B"}),
-        ("PUT", "/rest/api/3/version/10001", {"name": "1.0"}, set()),
+        ("PUT", "/rest/api/3/version/10001", {"name": "1.0"}, None),
+        ("PUT", "/rest/api/3/version/10001", {"name": "1.0", "project": "DEMO"}, None),
+        ("GET", "/rest/api/3/search/jql?project=DEMO", None, None),
+        ("GET", "/rest/api/3/attachment/content/7", None, None),
+        ("GET", "/rest/api/3/myself", None, set()),
+        ("GET", "/rest/api/3/field", None, set()),
+        ("GET", "/rest/api/3/search/jql", None, None),
+        ("GET", "/rest/api/3/search/jql?jql=project%20%3D%20DEMO%20AND%20status%3DOpen", None, {"DEMO"}),
+        ("GET", "/rest/api/3/search/jql?jql=project%3DDEMO&jql=text~x", None, None),
+        ("POST", "/rest/api/3/search/jql", {"jql": "Project in (A, 'B') order by key"}, {"A", "B"}),
+        ("POST", "/rest/api/3/search/jql", {"jql": "project = A OR x = y"}, None),
+        ("GET", "/rest/agile/1.0/board/3/issue", None, None),
         ("POST", "/unknown/DEMO-1", {}, {"unknown", "DEMO"}),
     ],
 )
@@ -93,6 +104,24 @@ def test_a_project_is_found(
     named = facts.named["project"]
     assert named.unclear == (project is None)
     assert project is None or named.names == project
+
+
+@pytest.mark.parametrize(
+    ("path", "space"),
+    [
+        ("/wiki/api/v2/pages/5", None),
+        ("/wiki/api/v2/spaces/98306", None),
+        ("/wiki/rest/api/search?cql=space%3DDOCS%20AND%20text~x", {"DOCS"}),
+        ("/wiki/rest/api/search?cql=text~x", None),
+        ("/wiki/rest/api/space/DOCS", {"DOCS"}),
+        ("/wiki/rest/api/user/current", set()),
+    ],
+)
+def test_a_space_is_found(path: str, space: set[str] | None, catalog: Catalog, gate: Gate) -> None:
+    facts = gate.facts(raw(catalog, "GET", path))
+    assert facts.named is not None
+    assert facts.named["space"].unclear == (space is None)
+    assert space is None or facts.named["space"].names == space
 
 
 def test_an_operation_names_them_too(catalog: Catalog, gate: Gate) -> None:

@@ -9,7 +9,9 @@ from urllib.parse import parse_qsl
 
 from ...jsontext import JSONError, parse
 from ...policy.facts import Named
+from ...policy.rule import path_pattern
 from .model import Body, Form, Json, Multipart, Raw, Request
+from .restricted import restricted_to
 from .safety import Meaning
 
 if TYPE_CHECKING:
@@ -19,12 +21,15 @@ Pairs = Iterator[tuple[str, Any]]
 
 
 def named_in(containers: Mapping[str, ContainerDefinition], request: Request, meaning: Meaning) -> dict[str, Named]:
-    """By kind of container. Where no operation has the path, each of its segments may be a name."""
+    """By kind of container. Where no operation has the path, each of its segments may be a name.
+
+    What is about something in a container by its id is unclear, and so is a search, unless its query is restricted.
+    """
     pairs = [*meaning.arguments, *request.query, *_of_body(request.body)]
-    return {id: _named(container, pairs, meaning.unknown) for id, container in containers.items()}
+    return {id: _named(container, pairs, meaning) for id, container in containers.items()}
 
 
-def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], segments: frozenset[str]) -> Named:
+def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning: Meaning) -> Named:
     keys, names, unclear = frozenset(container["keys"]), set[str](), False
     wanted = re.compile(container["pattern"])
     for name, value in pairs:
@@ -32,8 +37,29 @@ def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], segment
             match = wanted.fullmatch(text)
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
-    names.update(match[1] for segment in segments if (match := wanted.fullmatch(segment)))
-    return Named(frozenset(names), unclear)
+    queries = [*_queries(container, pairs)]
+    for text in queries:
+        for value in restricted_to(text, container.get("fields", ())) or [""]:
+            match = wanted.fullmatch(value)
+            names.update([match[1]] if match else ())
+            unclear = unclear or match is None
+    names.update(match[1] for segment in meaning.unknown if (match := wanted.fullmatch(segment)))
+    return Named(frozenset(names), unclear or (not queries and _is_within(container, meaning)))
+
+
+def _queries(container: ContainerDefinition, pairs: list[tuple[str, Any]]) -> Iterator[str]:
+    keys = frozenset(container.get("queries", ()))
+    for name, value in pairs:
+        if name in keys and value is not None:
+            yield from map(str, value if isinstance(value, list | tuple) else [value])
+
+
+def _is_within(container: ContainerDefinition, meaning: Meaning) -> bool:
+    for text in container.get("within", ()):
+        method, _, path = text.rpartition(" ")
+        if (not method or method in meaning.methods) and any(map(path_pattern(path).fullmatch, meaning.paths)):
+            return True
+    return False
 
 
 def _texts(value: Any, key: str | None) -> Iterator[str]:

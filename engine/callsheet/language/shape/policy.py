@@ -28,6 +28,17 @@ class ContainerDefinition(Shape, total=False):
             pattern(description="A value that tells which one it is: its first group. Others do not.", groups=1),
         ]
     ]
+    within: Annotated[
+        list[str],
+        Field(
+            description="Paths, perhaps behind a method, of requests about something by its id, or about all that is "
+            "found: they do not tell which one it is in, unless a query of theirs does."
+        ),
+    ]
+    queries: Annotated[list[Name], Field(description="Parameters, and keys of a body, that hold a query.")]
+    fields: Annotated[
+        list[Name], Field(description="Fields that restrict a query to some, by what `pattern` finds in their values.")
+    ]
     key: Annotated[Name, Field(description="Where a value is an object, the key of it that holds the name.")]
 
 
