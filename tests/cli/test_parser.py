@@ -12,7 +12,7 @@ WRONG = [
     (["issues", "list", "--jql", "a", "--jql", "b"], "--jql is given twice; it takes one value"),
     (["issues", "get", "A-1", "-o", "json", "-o", "csv"], "--output is given twice; it takes one value"),
     (["-o", "json", "issues", "get", "A-1", "-o", "csv"], "--output is given twice: json and csv"),
-    (["issues", "comment", "A-1", "one", "--body", "two"], "TEXT|@FILE|- is given twice, once with --body"),
+    (["requests", "comment", "A-1", "one", "--body", "two"], "TEXT|@FILE|- is given twice, once with --body"),
     (["issues", "log-work", "A-1"], "missing --time DURATION"),
     (["issues", "assign", "A-1", "A-2", "x y", "--to", "me"], "'x y' is not a valid issue"),
     (

@@ -164,3 +164,55 @@ def test_another_site_is_refused(desk: Desk, words: list[str]) -> None:
     desk.environ["SUITE_BASE_URL"] = "http://127.0.0.1:9"
     done = desk.run(*words, path)
     assert (done.exit, f"is of {desk.url}, and this site is http://127.0.0.1:9" in done.stderr) == (2, True)
+
+
+def created(desk: Desk, count: int) -> list[str]:
+    """Further issues with one label."""
+    fields = {"project": {"key": "OPS"}, "issuetype": {"name": "Task"}, "summary": "Box", "labels": ["box"]}
+    with httpx.Client(base_url=desk.url, trust_env=False) as client:
+        return [client.post("/rest/api/3/issue", json={"fields": fields}).json()["key"] for _ in range(count)]
+
+
+def count_of(desk: Desk, query: str) -> int:
+    return int(
+        httpx.post(f"{desk.url}/rest/api/3/search/approximate-count", json={"jql": query}, trust_env=False).json()[
+            "count"
+        ]
+    )
+
+
+def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
+    """Of those that are gone it is told that they were not changed."""
+    keys = created(desk, 101)
+    httpx.delete(f"{desk.url}/rest/api/3/issue/{keys[7]}", trust_env=False).raise_for_status()
+    done = desk.run("issues", "label", "-", "moved", "-v", stdin="\n".join(keys))
+    assert done.exit == 1, done.stderr
+    assert f"labelled 100 of 101 issues; 1 failed\n  - {keys[7]}: the service did not change it" in done.stderr
+    assert done.stderr.count("/rest/api/3/bulk/issues/fields") == 1
+    assert "PUT " not in done.stderr
+    assert count_of(desk, "labels = moved") == 100
+    assert desk.run("undo", "last", "--yes").exit == 0
+    assert count_of(desk, "labels = moved") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (["issues", "assign", "DEMO-2", "DEMO-3", "none"], "assignee is EMPTY and key in (DEMO-2, DEMO-3)"),
+        (["issues", "move", "DEMO-4", "DEMO-5", "In Progress"], "status = 'In Progress' and key in (DEMO-4, DEMO-5)"),
+        (["sprints", "move", "3", "DEMO-2", "DEMO-8"], "sprint = 3 and key in (DEMO-2, DEMO-8)"),
+        (["issues", "edit", "DEMO-2", "DEMO-9", "--set", "Sprint=3"], "sprint = 3 and key in (DEMO-2, DEMO-9)"),
+        (["issues", "watch", "DEMO-2", "DEMO-3"], "watcher = currentUser() and key in (DEMO-2, DEMO-3)"),
+        (["issues", "edit", "DEMO-2", "DEMO-3", "-s", "X", "--due", "2026-01-31"], "due = 2026-01-31 and summary ~ X"),
+    ],
+)
+def test_what_has_an_inverse_is_undone(desk: Desk, words: list[str], query: str) -> None:
+    keys = [word for word in words if word.startswith("DEMO")]
+    fields = ["assignee", "status", "customfield_10020", "summary", "duedate", "watches"]
+    before = {key: desk.fields(key, *fields) for key in keys}
+    done = desk.run(*words, "--journal", desk.path("j"))
+    assert done.exit == 0, done.stderr
+    assert count_of(desk, query) == 2
+    undone = desk.run("undo", desk.path("j"), "--yes")
+    assert undone.exit == 0, undone.stderr
+    assert {key: desk.fields(key, *fields) for key in keys} == before

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from ..language.shape.compiled import CompiledCommand, CompiledOperation
     from ..language.shape.hosts import HostDefinition
+    from ..language.shape.items import SnapshotDefinition
     from ..language.shape.listener import (
         EventDefinition,
         ListenerDefinition,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         Assignment,
         LookupDefinition,
         NamingDefinition,
-        SnapshotDefinition,
     )
     from ..language.shape.tools import ResourceDefinition, ToolDefinition, ToolsetDefinition
 

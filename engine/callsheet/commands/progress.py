@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..terminal import drawing
 
@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from ..client.pagination.walk import Page
     from .context import Context
 
-Thing = TypeVar("Thing")
+
+class Counted(Protocol):
+    """`counts` are the items that it stands for."""
+
+    @property
+    def counts(self) -> int: ...
+
+
+Thing = TypeVar("Thing", bound=Counted)
 _MANY = 10
 
 
@@ -40,7 +48,7 @@ def with_count(context: Context, things: Iterable[Thing], total: int) -> Iterato
     with click.progressbar(length=total, label="items", file=drawing(context.streams.err), show_pos=True) as bar:
         for thing in things:
             yield thing
-            bar.update(1)
+            bar.update(thing.counts)
 
 
 def _is_watched(context: Context) -> bool:

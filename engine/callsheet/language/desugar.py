@@ -85,19 +85,25 @@ def _stepped(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _steps_of(table: dict[str, Any]) -> dict[str, Any]:
-    """The rules of its parameters are its first steps."""
+    """The rules and steps of its parameters are its first steps."""
     steps = table.get("step") or [{key: table[key] for key in ACTION if key in table}]
-    return {"step": [*_rules(table), *steps]}
+    return {"step": [*_rules(table), *_of_params(table, "step"), *steps]}
 
 
 def _rules(table: dict[str, Any]) -> list[dict[str, Any]]:
-    return [rule for param in table.get("params", ()) for rule in param.get("refuse", ())]
+    return _of_params(table, "refuse")
+
+
+def _of_params(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    return [each for param in table.get("params", ()) for each in param.get(key, ())]
 
 
 def _drop_rules(table: dict[str, Any]) -> None:
     for here in (table, *table["on"].values()):
         if "params" in here:
-            here["params"] = [{key: param[key] for key in param if key != "refuse"} for param in here["params"]]
+            here["params"] = [
+                {key: param[key] for key in param if key not in ("refuse", "step")} for param in here["params"]
+            ]
 
 
 def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ from ...errors import CallsheetError, NetworkError, NotAllowed, RateLimited
 from ...language.template import evaluate, fill_text
 from ..progress import with_count
 from .batch import name_of, names_of
+from .bulk import Failures, is_refused
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each
@@ -33,6 +34,8 @@ class StepsOfItem(Protocol):
 class Record(Protocol):
     """Who writes down what becomes of the items. Raises `CallsheetError` where that cannot be done any more."""
 
+    was: dict[int, Any]
+
     def before(self, items: Sequence[Numbered]) -> None: ...
     def started(self, item: Numbered) -> None: ...
     def ended(self, item: Numbered, error: CallsheetError | None) -> None: ...
@@ -47,8 +50,21 @@ class Numbered(NamedTuple):
     item: Any
 
 
+class Together(Protocol):
+    """A way to change many items at once, `size` of them in a request."""
+
+    size: int
+
+    def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
+        """Yields percents while it goes on, and returns what failed."""
+        ...
+
+
 class Work(NamedTuple):
-    """Steps to take for items. `already` is how many of the list were done by an earlier run."""
+    """Steps to take for items. `already` is how many of the list were done by an earlier run.
+
+    With `together` they are changed at once, and `result` is what stands for an item then.
+    """
 
     items: list[Numbered]
     make: Callable[[Numbered], StepsOfItem]
@@ -57,6 +73,8 @@ class Work(NamedTuple):
     workers: int
     record: Record | None = None
     already: int = 0
+    together: Together | None = None
+    result: Callable[[Any], Any] = lambda item: item
 
 
 class _Outcome(NamedTuple):
@@ -67,6 +85,13 @@ class _Outcome(NamedTuple):
     answer: Any = None
     error: CallsheetError | None = None
     notes: Sequence[str] = ()
+    counts: int = 1
+
+
+class _Progress(NamedTuple):
+    """So many items of a group are done, nobody knows which."""
+
+    counts: int
 
 
 def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetError | None]:
@@ -76,10 +101,12 @@ def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetErro
     is used up, a credential that is refused) ends it: the rest is told as not tried.
     """
     outcomes: list[_Outcome] = []
-    run = _Run(work)
+    run = _Run(work, context.note)
     try:
         with closing(run.outcomes()) as found:
             for outcome in with_count(context, found, len(work.items)):
+                if isinstance(outcome, _Progress):
+                    continue
                 outcomes.append(outcome)
                 for note in outcome.notes:
                     context.note(note)
@@ -98,21 +125,24 @@ def run_for_each(context: Context, work: Work) -> tuple[list[Any], CallsheetErro
 class _Run:
     """`end` is set when nothing more is to be begun; `stopped` is why, where it was not the fault of an item."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, note: Callable[[str], None]) -> None:
         self.work = work
+        self.note = note
         self.end = threading.Event()
         self.stopped: CallsheetError | None = None
 
-    def outcomes(self) -> Generator[_Outcome]:
+    def outcomes(self) -> Generator[_Outcome | _Progress]:
         """One for each item in turn, while at most so many are under way at once."""
         record = self.work.record
         for group in self._groups():
             if record is not None:
                 self._try(record.before, group)
             done = []
-            for each, outcome in zip(group, self._taken(group), strict=True):
-                if outcome.tried and outcome.error is None:
-                    done.append(each)
+            way, rest = self.work.together, iter(group)
+            for outcome in self._together(group, way) if way is not None else self._taken(group):
+                if isinstance(outcome, _Outcome):
+                    each = next(rest)
+                    done += [each] if outcome.tried and outcome.error is None else []
                 yield outcome
             if record is not None and done and not self.end.is_set():
                 self._try(record.after, done)
@@ -120,6 +150,7 @@ class _Run:
     def _groups(self) -> Iterator[list[Numbered]]:
         items = self.work.items
         size = _GROUP if self.work.record is not None else max(len(items), 1)
+        size = self.work.together.size if self.work.together is not None else size
         return (items[start : start + size] for start in range(0, len(items), size))
 
     def _try(self, act: Callable[[list[Numbered]], None], group: list[Numbered]) -> None:
@@ -130,6 +161,51 @@ class _Run:
         except CallsheetError as error:
             self.stopped = error
             self.end.set()
+
+    def _together(self, group: list[Numbered], way: Together) -> Iterator[_Outcome | _Progress]:
+        """One request for the group; one by one where the service refuses it."""
+        if self.end.is_set():
+            yield from (_Outcome(each.item, tried=False) for each in group)
+            return
+        try:
+            failed, shown = yield from self._at_once(group, way)
+        except CallsheetError as error:
+            if is_refused(error):
+                self.note(f"the service refused the bulk operation, so it is done one by one: {error.message}")
+                yield from self._taken(group)
+                return
+            self.stopped = error
+            self.end.set()
+            self._ended(group, dict.fromkeys((each.number for each in group), error))
+            yield from (_Outcome(each.item, tried=False) for each in group)
+            return
+        self._ended(group, failed)
+        for place, each in enumerate(group):
+            fault, counts = failed.get(each.number), int(place >= shown)
+            answer = None if fault is not None else self.work.result(each.item)
+            yield _Outcome(each.item, answer=answer, error=fault, counts=counts)
+
+    def _at_once(self, group: list[Numbered], way: Together) -> Generator[_Progress, None, tuple[Failures, int]]:
+        """What failed, and of how many the progress has been shown. Raises what the request raises."""
+        record, shown = self.work.record, 0
+        if record is not None:
+            for each in group:
+                record.started(each)
+        was = record.was if record is not None else {}
+        percents = way.take({each.number: each.item for each in group}, was)
+        while True:
+            try:
+                share = len(group) * min(next(percents), 100) // 100
+            except StopIteration as end:
+                failed: Failures = end.value
+                return failed, shown
+            yield _Progress(max(share - shown, 0))
+            shown = max(shown, share)
+
+    def _ended(self, group: list[Numbered], errors: Failures) -> None:
+        if self.work.record is not None:
+            for each in group:
+                self.work.record.ended(each, errors.get(each.number))
 
     def _taken(self, group: list[Numbered]) -> Iterator[_Outcome]:
         from ...client.pagination.ahead import in_order

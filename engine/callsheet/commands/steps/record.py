@@ -22,16 +22,26 @@ _SERVER_ERROR = 500
 
 
 class JournalRecord:
-    """`snapshots` where items can be put back. `found` is the journal of an earlier run that this one goes on with."""
+    """`snapshots` where it is kept what items were, `again` where they can be put back.
+
+    `found` is the journal of an earlier run that this one goes on with.
+    """
 
     def __init__(
-        self, context: Context, journal: Journal, snapshots: Snapshots | None = None, found: Recorded | None = None
+        self,
+        context: Context,
+        journal: Journal,
+        snapshots: Snapshots | None = None,
+        found: Recorded | None = None,
+        *,
+        again: bool = True,
     ) -> None:
         self.journal = journal
         self.was: dict[int, Any] = {}  # of the group that is at work
         self._context = context
         self._snapshots = snapshots
         self._found = found
+        self._again = again
         self._under_way: set[int] = set()
         self._changing = threading.Lock()
         self.done = self.failed = 0
@@ -70,7 +80,7 @@ class JournalRecord:
 
     def after(self, items: Sequence[Numbered]) -> None:
         """Read what they are now, by which an undo can tell whether somebody changed them since."""
-        if self._snapshots is None:
+        if self._snapshots is None or not self._again:
             return
         try:
             values = self._snapshots.read([each.item for each in items])

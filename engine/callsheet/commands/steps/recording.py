@@ -64,7 +64,7 @@ def followed(
 ) -> Iterator[JournalRecord]:
     """A record in the journal. On Ctrl-C the `advice` is given: how to go on."""
     snapshots = Snapshots(run.context, run.dispatcher, each["keep"], run.scope) if "keep" in each else None
-    record = JournalRecord(run.context, journal, snapshots, found)
+    record = JournalRecord(run.context, journal, snapshots, found, again="undo" in each)
     try:
         yield record
     except KeyboardInterrupt:

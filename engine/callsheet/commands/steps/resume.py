@@ -15,8 +15,9 @@ from .run import Run
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
-    from ...language.shape.steps import StepDefinition
+    from ...language.shape.steps import Each, StepDefinition
     from ..context import Context
+    from .bulk import InBulk
     from .recording import Recording
 
 
@@ -68,6 +69,9 @@ class ResumedRun(Run):
             self.context.confirm(f"Continue `{self.found.words}` with {left} of {total}?")
         self.context.note(f"{total - left} of {total} are done, {left} are left")
         self.take_all(self.command["step"][self.found.head["step"] :])
+
+    def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
+        """The person agreed to the run that this one goes on with."""
 
     def numbered(self, items: list[Any]) -> list[Numbered]:
         del items

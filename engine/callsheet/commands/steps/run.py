@@ -15,17 +15,20 @@ from .asking import ask_for, mentions, wanted
 from .dispatcher import ONE_PAGE, Dispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
+from .parts import HELD, acts, calls_of
+from .plan import ask_about
 from .print_result import show, show_part
 from .scope import convert_values, resolve_values, scope_of
-from .sequence import HELD, StepRun, acts, calls_of
+from .sequence import StepRun
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
     from ...language.shape.commands import Param, ViewDefinition
     from ...language.shape.compiled import CompiledCommand
-    from ...language.shape.steps import ItemStep, StepDefinition
+    from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ..context import Context
     from ..dump import Dump
+    from .bulk import InBulk
     from .each import Record
 
 
@@ -81,6 +84,9 @@ class Run(StepRun):
         """Raises what is wrong with format, columns and filters before anything is changed."""
         self.view = with_fields(self.command, self._view(), self.lookups, self.scope)
         self.output = self.context.output(self.view, settled=self.changes)
+
+    def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
+        ask_about(self, each, items, bulk=bulk.size if bulk is not None else None)
 
     def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
         from .recording import recording

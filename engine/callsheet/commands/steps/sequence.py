@@ -12,11 +12,13 @@ from ...language.safety import CHANGES
 from ...language.template import evaluate, fill, is_true, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
+from .bulk import InBulk, bulk_for
 from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, Dispatcher
 from .each import WORKERS, Numbered, Record, StepsOfItem, Work, run_for_each
 from .lookup import Lookups
 from .overlay import overlaid
+from .parts import HELD, acts, bound, calls_of, item_name, sent
 from .rich_text import edited
 from .unknown import Unknown
 
@@ -30,7 +32,6 @@ Scope = dict[str, Any]
 CODES: dict[str, type[CallsheetError]] = {
     kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
 }
-HELD = object()  # the answer to a request that was printed instead of sent
 
 
 class StepRun:
@@ -123,13 +124,13 @@ class StepRun:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
             for item in self._items(step["each"]["items"], scope):
-                inner = {**scope, _item_name(step["each"]): item}
+                inner = {**scope, item_name(step["each"]): item}
                 for part in step["each"]["step"]:
                     self.check(cast("StepDefinition", part), inner)
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
                 self.dispatcher.check(self.request(step, part_scope))
-        scope.update(_bound(step, HELD))
+        scope.update(bound(step, HELD))
 
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
@@ -137,18 +138,38 @@ class StepRun:
         return [inner for _, inner in groups(self._items(step["batch"]["items"], scope), step["batch"], scope)]
 
     def _bind(self, step: ItemStep, answer: Any) -> None:
-        self.scope.update(_bound(step, answer))
+        self.scope.update(bound(step, answer))
         self.answer = answer
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
         items = self._items(step["each"]["items"], self.scope)
         numbered = self.numbered(items)
+        bulk = bulk_for(self, step, len(numbered))
+        if not self.dispatcher.dry:
+            self.ask_about(step["each"], items, bulk)
+        elif bulk is not None:
+            return self._print_bulk(step, bulk, items)
         with self.recording(step, items) as record:
             already = len(items) - len(numbered)
-            return self.take_for_each(step, numbered, record, final=final, already=already)
+            return self.take_for_each(step, numbered, record, bulk, final=final, already=already)
+
+    def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
+        """Where a person is asked before the items are changed."""
+
+    def _print_bulk(self, step: StepDefinition, bulk: InBulk, items: list[Any]) -> Any:
+        for start in range(0, len(items), bulk.size):
+            self.dispatcher.print(step["each"]["bulk"]["call"], bulk.request(items[start : start + bulk.size]))
+        return HELD
 
     def take_for_each(
-        self, step: StepDefinition, items: list[Numbered], record: Record | None, *, final: bool, already: int = 0
+        self,
+        step: StepDefinition,
+        items: list[Numbered],
+        record: Record | None,
+        bulk: InBulk | None = None,
+        *,
+        final: bool,
+        already: int = 0,
     ) -> Any:
         """With a record of what becomes of each item several are under way at once, whatever the method."""
         each = step["each"]
@@ -156,21 +177,26 @@ class StepRun:
         parallel = not (self.dispatcher.dry or saves) and (record is not None or self.may_repeat(step))
         workers = WORKERS if parallel else 1
         make = partial(self.item_run, step, final=final)
-        answers, failure = run_for_each(self.context, Work(items, make, each, self.scope, workers, record, already))
+        together = None if bulk is None or bulk.is_denied([items[0].item]) else bulk
+        work = Work(items, make, each, self.scope, workers, record, already, together, partial(self._result_for, each))
+        answers, failure = run_for_each(self.context, work)
         if failure is not None:
             self.failures.append(failure)
-        return _sent(answers)
+        return sent(answers)
+
+    def _result_for(self, each: Each, item: Any) -> Any:
+        return self.fill(each.get("result"), {**self.scope, item_name(each): item})
 
     def may_repeat(self, step: StepDefinition) -> bool:
         return all(map(self.dispatcher.may_repeat, calls_of(step)))
 
     def may_repeat_for(self, step: StepDefinition, item: Any) -> bool:
         """The same, where only those calls count that are made for this item, as far as that can be known."""
-        scope = {**self.scope, _item_name(step["each"]): item}
+        scope = {**self.scope, item_name(step["each"]): item}
         for part in step["each"]["step"]:
             if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
                 return False
-            scope.update(_bound(part, HELD if self.wanted(part, scope) else None))
+            scope.update(bound(part, HELD if self.wanted(part, scope) else None))
         return True
 
     def numbered(self, items: list[Any]) -> list[Numbered]:
@@ -197,7 +223,7 @@ class StepRun:
             goes_on,
             changed=self.context.changed,
         )
-        return _sent(answers)
+        return sent(answers)
 
     def _items(self, expression: str, scope: Scope) -> list[Any]:
         things = evaluate(expression, scope)
@@ -261,7 +287,7 @@ class ItemRun(StepRun):
         self, whole: StepRun, each: Each, item: Any, *, final: bool, seen: Mapping[str, Any] | None = None
     ) -> None:
         """`seen` are further names in the scope of its steps."""
-        scope = {**whole.scope, _item_name(each): item, **(seen or {})}
+        scope = {**whole.scope, item_name(each): item, **(seen or {})}
         self._own = cast("list[StepDefinition]", each["step"])
         super().__init__(whole.context, whole.dispatcher, [*whole.steps, *self._own], scope)
         self.named_files = whole.named_files
@@ -285,32 +311,3 @@ class ItemRun(StepRun):
         if self.answer is HELD or "result" not in self._each_of:
             return self.answer
         return self.fill(self._each_of["result"])
-
-
-def acts(step: StepDefinition) -> bool:
-    return "call" in step or "each" in step
-
-
-def calls_of(step: StepDefinition, *, certain: bool = False) -> list[str]:
-    """The operations that a step calls, for items too; the `certain` ones are called whatever is given."""
-    parts: list[ItemStep] = [step, *(step["each"]["step"] if "each" in step else ())]
-    return [part["call"] for part in parts if "call" in part and not (certain and "when" in part)]
-
-
-def _item_name(each: Each) -> str:
-    return each.get("item", "item")
-
-
-def _sent(answers: list[Any]) -> Any:
-    """The answers to what was sent; `HELD` where nothing was."""
-    if answers and all(answer is HELD for answer in answers):
-        return HELD
-    return [answer for answer in answers if answer is not HELD and answer is not None]
-
-
-def _bound(step: ItemStep, answer: Any) -> Scope:
-    """What a step's answer is called further down, and its value there."""
-    name = step.get("as")
-    if isinstance(name, dict):
-        return {key: Unknown(key) if answer is HELD else evaluate(part, answer) for key, part in name.items()}
-    return {name: Unknown(name) if answer is HELD else answer} if name else {}

@@ -11,7 +11,7 @@ from ...language.template import evaluate, fill, to_text
 from .print_result import listed
 
 if TYPE_CHECKING:
-    from ...language.shape.steps import Keep, SnapshotDefinition
+    from ...language.shape.items import Keep, SnapshotDefinition
     from ..context import Context
     from .dispatcher import Dispatcher
 

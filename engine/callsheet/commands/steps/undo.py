@@ -14,11 +14,12 @@ from ..journal.writer import held, new_journal
 from .dispatcher import Dispatcher
 from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .lookup import Lookups
+from .parts import calls_of
 from .record import JournalRecord
 from .recording import followed, head_of, shown_path, tell
 from .resume import step_of
 from .scope import of_the_run
-from .sequence import ItemRun, StepRun, calls_of
+from .sequence import ItemRun, StepRun
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand

@@ -13,9 +13,10 @@ from ..identifier import identifier
 from ..locate import Path
 from ..merge import ACTION
 from ..safety import class_of_operation
-from ..scopes import names_in, roots
+from ..scopes import names_in
 from ..template import TemplateError, expressions
 from .bodies import body_faults
+from .items import added_by, bulk_problems, keep_problems, plan_problems
 from .names import expression_faults, value_faults
 from .operations import misfit
 
@@ -100,7 +101,10 @@ class Checker:
         yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step({key: table[key] for key in ACTION if key in table}, names, at, {}, STEP_VERBS)
-        names = yield from self._steps(table.get("step", ()), names, (*at, "step"), {})
+        bound: dict[str, int] = {}
+        for place, param in enumerate(params):
+            names = yield from self._steps(param.get("step", ()), names, (*at, "params", place, "step"), bound)
+        names = yield from self._steps(table.get("step", ()), names, (*at, "step"), bound)
         yield from value_faults(table.get("result"), names, (*at, "result"))
         yield from self._convert(table, names, (*at, "convert"))
 
@@ -212,6 +216,12 @@ class Checker:
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
         yield from value_faults(each.get("result"), inner, (*at, "result"))
+        yield from plan_problems(each.get("plan", {}), names, (*at, "plan"))
+        if bulk := each.get("bulk"):
+            yield from bulk_problems(bulk, names, (*at, "bulk"))
+            yield from self.arguments(bulk, (*at, "bulk"))
+            if "task" in bulk:
+                yield from self.arguments(bulk["task"], (*at, "bulk", "task"))
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
         yield from self._undo(each, inner - added_by(each["step"]), at)
@@ -220,19 +230,9 @@ class Checker:
     def _undo(self, each: dict[str, Any], names: Names, at: Path) -> Problems:
         """What puts an item back sees what the command named before the item's own steps, and what it was."""
         if keep := each.get("keep"):
-            yield from value_faults(keep.get("args"), names - {each.get("item", "item")}, (*at, "keep", "args"))
-            snapshot = self._table("snapshot", keep["snapshot"]) or {}
-            given = {*keep.get("args", {}), "site"}
-            for here in (snapshot, *variants(snapshot).values()) if snapshot else ():
-                yield from self._snapshot(here, given, keep["snapshot"], (*at, "keep"))
-        if "undo" in each:
-            yield from self._steps(each["undo"], names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
-
-    def _snapshot(self, snapshot: dict[str, Any], given: Names, id: str, at: Path) -> Problems:
-        used = {*names_in(snapshot.get("args")), *names_in(snapshot.get("body"))} - {"ids"}
-        used |= set(roots(snapshot["state"])) - {"found"}
-        for name in sorted(used - given):
-            yield at, f"the snapshot {id!r} needs {name!r} in args"
+            snapshot = self._table("snapshot", keep["snapshot"])
+            yield from keep_problems(keep, snapshot, names - {each.get("item", "item")}, (*at, "keep"))
+        yield from self._steps(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
 
     def _on_conflict(self, rule: dict[str, Any], names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         if rule["step"] not in bound:
@@ -306,12 +306,6 @@ def _takes(operation: Mapping[str, Any]) -> dict[str, bool]:
         if param.get("in") != "path" and not param.get("remove"):
             known[param["name"]] = bool(param.get("required"))
     return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
-
-
-def added_by(steps: list[dict[str, Any]]) -> Names:
-    """The names that steps give their answers."""
-    named = [step["as"] for step in steps if "as" in step]
-    return {name for names in named for name in (names if isinstance(names, dict) else (names,))}
 
 
 def _is_single(param: Mapping[str, Any]) -> bool:

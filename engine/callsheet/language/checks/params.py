@@ -25,8 +25,9 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
-            if "refuse" in param and (key != "params" or "builtin" in table):
-                yield Finding((key, place, "refuse"), "only commands that call something have rules")
+            for part in ("refuse", "step"):
+                if part in param and (key != "params" or "builtin" in table):
+                    yield Finding((key, place, part), "only commands that call something have rules and steps")
     for key, known in (("options", OPTIONS), (_PAGING, PAGING), ("journal", JOURNAL)):
         yield from _read_by_the_engine(table.get(key, ()), key, known)
     if definition.kind == "command" and "builtin" not in table:

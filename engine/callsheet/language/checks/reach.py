@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..definition import Definition, Definitions
 from ..locate import Path
@@ -70,11 +70,17 @@ def safety_findings(definitions: Definitions, command: Definition, aliases: Mapp
             text = f"{said!r} is milder than what {way} does: {id} is {its!r}"
             yield Finding(("safety",), text, (("operation", id),))
             return
-        if its == "destroy" and "confirm" not in command.table:
+        if its == "destroy" and not _asks(command.table):
             yield Finding((), f"a command that destroys needs 'confirm' ({id} destroys)", (("operation", id),))
             return
-    if said == "destroy" and "confirm" not in command.table and "builtin" not in command.table:
+    if said == "destroy" and not _asks(command.table) and "builtin" not in command.table:
         yield Finding((), "a command that destroys needs 'confirm'")
+
+
+def _asks(command: Mapping[str, Any]) -> bool:
+    """Whether a person is asked before it destroys anything, whatever was given."""
+    plans = [step["each"]["plan"] for step in command.get("step", ()) if "plan" in step.get("each", {})]
+    return "confirm" in command or any("when" not in plan for plan in plans)
 
 
 def naming_findings(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Findings:

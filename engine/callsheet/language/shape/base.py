@@ -69,6 +69,10 @@ def pattern(*, description: str, groups: int = 0) -> Any:
     return Field(description=description, json_schema_extra={"format": "regex", "groups": groups})
 
 
+OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
+Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
+
+
 class Shape(TypedDict, total=False):
     """The base of every shape: unknown keys are refused."""
 

@@ -78,6 +78,10 @@ class InputDefinition(Shape, total=False):
         list[InputRule],
         Field(description="Rules that go with it; they see the values of the command as they were given."),
     ]
+    step: Annotated[
+        list[StepDefinition],
+        Field(min_length=1, description="Steps that go with it, taken before those of the command."),
+    ]
 
 
 class Param(InputDefinition, total=False):

@@ -7,11 +7,23 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
+from .base import (
+    Args,
+    Expression,
+    Name,
+    OperationId,
+    Shape,
+    Template,
+    Value,
+    keyed_by,
+    named,
+    pattern,
+    reference,
+    seeing,
+)
+from .items import Bulk, Keep, Plan, SnapshotDefinition
 from .rules import Rule, Rules
 
-OperationId = Annotated[str, reference("operation", description="The operation it calls.")]
-Args = Annotated[dict[str, Value], Field(description="The operation's parameters.")]
 Code = Annotated[
     Literal["error", "usage", "not_found", "conflict", "not_allowed"],
     Field(description="What kind of failure it is; it sets the exit code. Default: usage."),
@@ -110,45 +122,6 @@ class NamingDefinition(Shape, total=False):
     items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
     id: Required[Annotated[Expression, Field(description="The id of one of them.")]]
     name: Required[Annotated[Expression, Field(description="Its name.")]]
-
-
-_State = Annotated[Expression, Field(description="What is kept of a thing, seen as `found`.")]
-
-
-class SnapshotRequest(Shape, total=False):
-    """How things are asked for."""
-
-    args: Args
-    body: Value
-    size: Annotated[int, Field(ge=1, description="How many things one call takes. Default: 1.")]
-    items: Annotated[Expression, Field(description="The things in the answer. Default: the answer is the only one.")]
-    names: Annotated[Expression, Field(description="Of one of several things: the names that it may be given by.")]
-
-
-class SnapshotHere(SnapshotRequest, total=False):
-    """What a snapshot's table may say differently for one deployment."""
-
-    call: OperationId
-    state: _State
-
-
-class SnapshotDefinition(SnapshotRequest, total=False):
-    """What things are before they are changed, as a later change can send it back.
-
-    `args` and `body` see the things that are asked for as `ids`, and what the command hands over in `args` of `keep`;
-    `state` sees the latter and one thing of the answer as `found`.
-    """
-
-    call: Required[OperationId]
-    state: Required[_State]
-    on: Annotated[dict[str, SnapshotHere], keyed_by("deployment", description="Deployment → what differs there.")]
-
-
-class Keep(Shape, total=False):
-    """What is read of an item before it is changed, and once more afterwards. It is kept in the journal."""
-
-    snapshot: Required[Annotated[str, reference("snapshot", description="How it is read.")]]
-    args: Annotated[dict[str, Value], Field(description="What the snapshot's expressions see by these names.")]
 
 
 class Case(Shape, total=False):
@@ -269,6 +242,8 @@ class Each(Shape, total=False):
     step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is done for one item, in order.")]]
     result: Annotated[Value, Field(description="What stands for an item in the answer. Default: its last answer.")]
     done: Required[Annotated[Template, Field(description="What is told where some failed; sees done and total.")]]
+    bulk: Bulk
+    plan: Annotated[Plan, Field(description="Shown and asked before the first item; `--yes` agrees.")]
     keep: Annotated[Keep, Field(description="What an item was is kept, and seen by `undo`.")]
     undo: Annotated[
         list[ItemStep],
@@ -303,7 +278,7 @@ RULES: Rules = {
     "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "find"))),
     "Case": (Rule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
-    "Each": (Rule("undo", needs=("keep",)), Rule("keep", needs=("undo",))),
+    "Each": (Rule("undo", needs=("keep",)),),
     "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
 }
 

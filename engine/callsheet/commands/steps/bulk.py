@@ -1,0 +1,107 @@
+"""Many items in one request of the service's own, and waiting for the task that does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import CallsheetError, UsageError
+from ...language.template import evaluate, fill, to_text
+
+if TYPE_CHECKING:
+    from ...client.request.model import Request
+    from ...language.shape.items import Bulk, Task
+    from ...language.shape.steps import StepDefinition
+    from ..context import Context
+    from .dispatcher import Dispatcher
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between two looks at a task
+Failures = dict[int, CallsheetError]
+
+
+class Running(Protocol):
+    """The run whose items these are."""
+
+    context: Context
+    dispatcher: Dispatcher
+    scope: dict[str, Any]
+
+    def wanted(self, step: Any) -> bool: ...
+
+
+def bulk_for(run: Running, step: StepDefinition, count: int) -> InBulk | None:
+    """The way for so many items at once; None where they are better done one by one, or have to be."""
+    bulk = step["each"].get("bulk")
+    if bulk is None or count <= bulk.get("above", 1) or not run.wanted(bulk):
+        return None
+    try:
+        run.dispatcher.builder.call(bulk["call"])
+    except UsageError:  # the site's deployment does not have it
+        return None
+    return InBulk(run, bulk)
+
+
+class InBulk:
+    """`size` is how many items one request takes."""
+
+    def __init__(self, run: Running, bulk: Bulk) -> None:
+        self.size = bulk["size"]
+        self._run = run
+        self._bulk = bulk
+
+    def request(self, items: Sequence[Any]) -> Request:
+        scope = {**self._run.scope, "batch": list(items)}
+        body = fill(self._bulk["body"], scope) if "body" in self._bulk else None
+        return self._run.dispatcher.build(self._bulk["call"], fill(self._bulk.get("args", {}), scope) or {}, body)
+
+    def is_denied(self, items: Sequence[Any]) -> bool:
+        """Whether the policy leaves only single requests."""
+        return self._run.context.client().gate.judge(self.request(items)).decision == "deny"
+
+    def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
+        """Yields the percent that are done while it waits, and returns what failed, by number.
+
+        Raises what the request raises: nothing is known then of any item, unless the service refused it.
+        """
+        dispatcher = self._run.dispatcher
+        answer = dispatcher.answer(self._bulk["call"], self.request([*items.values()]))
+        if "task" not in self._bulk:
+            return {}
+        outcome = yield from self._wait(self._bulk["task"], answer)
+        return self._failures(self._bulk["task"], outcome, items, was)
+
+    def _wait(self, task: Task, answer: Any) -> Generator[int, None, Any]:
+        arguments = fill(task.get("args", {}), {**self._run.scope, "started": answer}) or {}
+        wait = _FIRST_WAIT
+        while True:
+            request = self._run.dispatcher.build(task["call"], arguments)
+            state = self._run.dispatcher.answer(task["call"], request)
+            if evaluate(task["ended"], state):
+                return state
+            percent = evaluate(task["percent"], state) if "percent" in task else None
+            yield int(percent) if isinstance(percent, int | float) else 0
+            time.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
+
+    def _failures(self, task: Task, outcome: Any, items: Mapping[int, Any], was: Mapping[int, Any]) -> Failures:
+        """What the task says of each item, by the names that it gives them."""
+        failed = evaluate(task["failed"], outcome) or {}
+        done = {to_text(name) for name in evaluate(task["done"], outcome) or ()}
+        found: Failures = {}
+        for number, item in items.items():
+            kept = {**self._run.scope, "item": item, "was": was.get(number)}
+            name = to_text(evaluate(task["name"], kept))
+            if name in failed:
+                why = failed[name]
+                found[number] = CallsheetError("; ".join(map(to_text, why)) if isinstance(why, list) else to_text(why))
+            elif name not in done:
+                found[number] = CallsheetError(
+                    "the service did not change it and gives no reason: it may not exist, or you may not see it"
+                )
+        return found
+
+
+def is_refused(error: CallsheetError) -> bool:
+    """Whether a service would not take the request as it is, so that nothing was changed by it."""
+    return error.status in (400, 403, 404, 405, 413, 422)

@@ -1,0 +1,42 @@
+"""What a step is about: the operations that it calls, and what its answer is called further down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...language.template import evaluate
+from .unknown import Unknown
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import Each, ItemStep, StepDefinition
+
+HELD = object()  # the answer to a request that was printed instead of sent
+
+
+def acts(step: StepDefinition) -> bool:
+    return "call" in step or "each" in step
+
+
+def calls_of(step: StepDefinition, *, certain: bool = False) -> list[str]:
+    """The operations that a step calls, for items too; the `certain` ones are called whatever is given."""
+    parts: list[ItemStep] = [step, *(step["each"]["step"] if "each" in step else ())]
+    return [part["call"] for part in parts if "call" in part and not (certain and "when" in part)]
+
+
+def item_name(each: Each) -> str:
+    return each.get("item", "item")
+
+
+def sent(answers: list[Any]) -> Any:
+    """The answers to what was sent; `HELD` where nothing was."""
+    if answers and all(answer is HELD for answer in answers):
+        return HELD
+    return [answer for answer in answers if answer is not HELD and answer is not None]
+
+
+def bound(step: ItemStep, answer: Any) -> dict[str, Any]:
+    """What a step's answer is called further down, and its value there."""
+    name = step.get("as")
+    if isinstance(name, dict):
+        return {key: Unknown(key) if answer is HELD else evaluate(part, answer) for key, part in name.items()}
+    return {name: Unknown(name) if answer is HELD else answer} if name else {}

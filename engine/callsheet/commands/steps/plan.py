@@ -1,0 +1,69 @@
+"""What is about to be done to many items, shown to the person who is asked for a yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...language.template import evaluate, fill_text, to_text
+from ...terminal import escape_line
+from .each import WORKERS
+
+if TYPE_CHECKING:
+    from ...language.shape.commands import Param
+    from ...language.shape.steps import Each
+    from ..context import Context
+
+_SHOWN = 5
+_WIDEST = 100
+_OF_THE_JOURNAL = ("journal", "resume")
+
+
+class Planned(Protocol):
+    """The run that is about to begin with the items."""
+
+    context: Context
+    params: list[Param]
+    scope: dict[str, Any]
+
+
+def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | None) -> None:
+    """Raises `UsageError` where nobody agrees. `bulk` is how many items go into one request of the service's own."""
+    plan = each.get("plan")
+    if plan is None or ("when" in plan and not evaluate(plan["when"], run.scope)):
+        return
+    question = str(fill_text(plan["question"], {**run.scope, "total": len(items)}))
+    if run.context.will_confirm(question):
+        sample = evaluate(plan["sample"], run.scope) if "sample" in plan else None
+        for line in _lines(run, each, sample or items, len(items), bulk):
+            run.context.say(escape_line(line))
+        run.context.confirm(question)
+
+
+def _lines(run: Planned, each: Each, sample: Sequence[Any], total: int, bulk: int | None) -> Iterator[str]:
+    for row in sample[:_SHOWN]:
+        yield f"  {_short('  '.join(map(to_text, row)) if isinstance(row, list) else to_text(row))}"
+    if total > _SHOWN:
+        yield f"  ... and {total - _SHOWN} more"
+    if given := [_short(text) for text in _given(run, each["plan"].get("when"))]:
+        yield f"change: {' '.join(given)}"
+    if total > 1:
+        alone = f"one request each, up to {WORKERS} at a time"
+        yield f"through: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
+    if "undo" not in each:
+        yield "This cannot be undone."
+
+
+def _given(run: Planned, asked_for: str | None) -> Iterator[str]:
+    """The options that say what is to be changed, as they were given; not the one that the items came from."""
+    for param in run.params:
+        name = param["name"]
+        value = run.scope["given"].get(name.replace("-", "_").replace(".", "_"))
+        if value in (None, False, []) or param.get("lines") or name in _OF_THE_JOURNAL or name == asked_for:
+            continue
+        shown = run.scope["named"].get(name.replace("-", "_").replace(".", "_"), value)
+        yield f"--{name}" if value is True else f"--{name} {to_text(shown)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

@@ -1,0 +1,48 @@
+"""Whether what is done to many items is sound: the plan, the service's own operations, what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..deployment import variants
+from ..locate import Path
+from ..scopes import names_in, roots
+from .names import expression_faults, value_faults
+
+Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
+Names = set[str]
+
+
+def plan_problems(plan: dict[str, Any], names: Names, at: Path) -> Problems:
+    for key in ("when", "sample"):
+        if key in plan:
+            yield from expression_faults(plan[key], names, (*at, key))
+    yield from value_faults(plan.get("question"), names | {"total"}, (*at, "question"))
+
+
+def bulk_problems(bulk: dict[str, Any], names: Names, at: Path) -> Problems:
+    if "when" in bulk:
+        yield from expression_faults(bulk["when"], names, (*at, "when"))
+    for key in ("args", "body"):
+        yield from value_faults(bulk.get(key), names | {"batch"}, (*at, key))
+    if task := bulk.get("task"):
+        yield from value_faults(task.get("args"), names | {"started"}, (*at, "task", "args"))
+        yield from expression_faults(task["name"], names | {"item", "was"}, (*at, "task", "name"))
+
+
+def keep_problems(keep: dict[str, Any], snapshot: dict[str, Any] | None, names: Names, at: Path) -> Problems:
+    """`args` see what the command named; the snapshot sees what they hand over."""
+    yield from value_faults(keep.get("args"), names, (*at, "args"))
+    given = {*keep.get("args", {}), "site"}
+    for here in (snapshot, *variants(snapshot).values()) if snapshot else ():
+        used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids"}
+        used |= set(roots(here["state"])) - {"found"}
+        for name in sorted(used - given):
+            yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"
+
+
+def added_by(steps: list[dict[str, Any]]) -> Names:
+    """The names that steps give their answers."""
+    named = [step["as"] for step in steps if "as" in step]
+    return {name for names in named for name in (names if isinstance(names, dict) else (names,))}
