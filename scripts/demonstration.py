@@ -24,7 +24,7 @@ from tour import Step, Tour, WentWrong, read, surroundings
 from tour_processes import INTERRUPTS, Place, at_terminal, found, piped
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-PAUSE = 1.2  # seconds between two steps, for reading
+PAUSE = 1.0  # seconds between two steps, for reading
 
 
 def options(words: list[str]) -> argparse.Namespace:

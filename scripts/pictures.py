@@ -40,8 +40,10 @@ class Recorder:
         self.moments.append(Moment("typed", self._same(line), prompt))
 
     def show(self, text: str) -> None:
+        """What comes at once is one moment; a comment and what an agent asks for are moments of their own."""
         last = self.moments[-1]
-        if last.kind == "shown" and not last.text.startswith(("\n\x1b[2m#", "\x1b[2m#")):
+        apart = last.text.startswith(("\n\x1b[2m#", "\x1b[2m#")) or text.startswith("\x1b[1magent: ")
+        if last.kind == "shown" and not apart:
             self.moments[-1] = Moment("shown", self._same(last.text + text))
         elif text:
             self.moments.append(Moment("shown", self._same(text)))

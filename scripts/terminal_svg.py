@@ -60,6 +60,19 @@ class State:
     cursor: tuple[int, int] | None = None
 
 
+class Timing(NamedTuple):
+    """How long all of it takes, and where it begins when a page is opened: nobody looks at an empty screen for long."""
+
+    whole: float
+    begin: float
+
+    def __str__(self) -> str:
+        return f"{self.whole:.2f}s -{self.begin:.2f}s"
+
+    def percent(self, time: float) -> str:
+        return f"{100 * time / self.whole:.3f}".rstrip("0").rstrip(".") + "%"
+
+
 def lines(text: str, columns: int = COLUMNS) -> list[Line]:
     """The rows that a text takes on the screen. Raises `ValueError` for an escape that moves the cursor."""
     found: list[list[Piece]] = [[]]
@@ -152,12 +165,12 @@ def svg(title: str, told: str, found: Sequence[State], palette: str, rows: int =
     """The picture. `told` is for readers who do not see it."""
     colours = PALETTES[palette]
     width, height = round(COLUMNS * CELL) + 2 * EDGE, rows * LINE + BAR + 2 * EDGE
-    whole = found[-1].end
+    timing = Timing(found[-1].end, next((state.start for state in found if len(state.rows) >= rows / 3), 0.0))
     numbers: dict[Line, int] = {}
     rules, groups = [], []
     for number, state in enumerate(found):
-        rules.append(_visible(number, state, whole, last=number == len(found) - 1))
-        covers, moves = _covers(number, state, whole)
+        rules.append(_visible(number, state, timing, last=number == len(found) - 1))
+        covers, moves = _covers(number, state, timing)
         rules.extend(moves)
         uses = "".join(
             f'<use href="#l{numbers.setdefault(line, len(numbers))}" y="{row * LINE}"/>'
@@ -194,27 +207,27 @@ def _styles(colours: dict[str, str]) -> str:
     )
 
 
-def _visible(number: int, state: State, whole: float, *, last: bool) -> str:
-    start, end = _percent(state.start, whole), _percent(state.end, whole)
+def _visible(number: int, state: State, timing: Timing, *, last: bool) -> str:
+    start, end = timing.percent(state.start), timing.percent(state.end)
     before = "" if start == "0%" else "0%{visibility:hidden}"
     after = "" if last else f"{end}{{visibility:hidden}}"
     shown = f"#s{number}{{visibility:visible}}" if last else ""
     return (
         f"{shown}@keyframes s{number}{{{before}{start}{{visibility:visible}}{after}}}"
-        f"#s{number}{{animation:s{number} {whole:.2f}s step-end infinite}}\n"
+        f"#s{number}{{animation:s{number} {timing} step-end infinite}}\n"
     )
 
 
-def _covers(number: int, state: State, whole: float) -> tuple[str, list[str]]:
+def _covers(number: int, state: State, timing: Timing) -> tuple[str, list[str]]:
     """What hides the letters that are not typed yet, with the cursor at its left edge, and how it moves."""
     shapes, rules = "", []
     now = state.start + BEFORE
     for at, (row, column, count) in enumerate(state.typed):
         name, end = f"c{number}-{at}", now + TYPING * count
         rules.append(
-            f"@keyframes {name}{{0%,{_percent(now, whole)}{{transform:none;animation-timing-function:steps({count})}}"
-            f"{_percent(end, whole)},to{{transform:translateX({count * CELL:g}px)}}}}"
-            f"#{name}{{animation:{name} {whole:.2f}s linear infinite}}\n"
+            f"@keyframes {name}{{0%,{timing.percent(now)}{{transform:none;animation-timing-function:steps({count})}}"
+            f"{timing.percent(end)},to{{transform:translateX({count * CELL:g}px)}}}}"
+            f"#{name}{{animation:{name} {timing} linear infinite}}\n"
         )
         x, y = column * CELL, row * LINE
         cursor = f'<rect class="b" x="{x:g}" y="{y + 3}" width="8" height="17"/>'
@@ -222,10 +235,6 @@ def _covers(number: int, state: State, whole: float) -> tuple[str, list[str]]:
         shapes += f'<g class="c" id="{name}">{cover}{cursor}</g>'
         now = end
     return shapes, rules
-
-
-def _percent(time: float, whole: float) -> str:
-    return f"{100 * time / whole:.3f}".rstrip("0").rstrip(".") + "%"
 
 
 def _text(line: Line, number: int) -> str:
