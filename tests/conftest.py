@@ -84,7 +84,8 @@ def overlay(running_site: FakeSite, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Compiled once for all tests; searched for secrets when they are over."""
-    directory = tmp_path_factory.mktemp("cache")
+    directory = tmp_path_factory.getbasetemp() / "shared-cache"  # the same as of the tests that make their own home
+    directory.mkdir(exist_ok=True)
     yield directory
     assert leaking_files(directory) == []
 

@@ -38,8 +38,7 @@ def in_this_process(words: Sequence[str], place: Place, show: Callable[[str], No
 
 
 @pytest.fixture
-def environ(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    cache = tmp_path_factory.getbasetemp() / "shared-cache"
+def environ(tmp_path: Path, cache: Path) -> dict[str, str]:
     around = tour.surroundings({"PATH": "/bin"}, tmp_path / "home", Path(sys.executable).parent)
     return {**around, "CALLSHEET_CACHE": str(cache)}
 
