@@ -17,6 +17,7 @@ RUN python -m venv /opt/callsheet \
   && /opt/callsheet/bin/pip install --require-hashes -r requirements.lock \
   && pip install --require-hashes -r requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
+COPY scripts/build_hook.py scripts/build_hook.py
 COPY definitions definitions
 COPY engine engine
 # The definitions are compiled here, so that a start does not have to.

@@ -21,12 +21,19 @@ CHECKS = (
     ("architecture", ["scripts/architecture.py", "--check"]),
 )
 
+# Programs that stand beside Python.
+PROGRAMS = (("workflows", ["zizmor", "--offline", "--quiet", "--no-progress", ".github"]),)
+
 if __name__ == "__main__":
     python = ready("dev")
     failed = []
     for name, arguments in CHECKS:
         print(f"== {name}", flush=True)
         if run(python, *arguments) != 0:
+            failed.append(name)
+    for name, words in PROGRAMS:
+        print(f"== {name}", flush=True)
+        if run(python.with_name(words[0]), *words[1:]) != 0:
             failed.append(name)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")

@@ -16,9 +16,10 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from environment import ROOT, ready
@@ -32,6 +33,10 @@ TRIED = {
 }
 
 
+Where = Mapping[str, Path]  # variables of the environment that name folders
+NOWHERE: Where = MappingProxyType({})
+
+
 class Place(NamedTuple):
     """A folder to work in, the Python with the tools, and what was built."""
 
@@ -40,7 +45,7 @@ class Place(NamedTuple):
     wheel: Path
     sdist: Path
 
-    def run(self, *words: str | Path, cwd: Path | None = None, **environ: str | Path) -> None:
+    def run(self, *words: str | Path, cwd: Path | None = None, environ: Where = NOWHERE) -> None:
         """Raises `SystemExit` where the command fails."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUITE_", "LMS_"))}
         more = {name: str(value) for name, value in environ.items()}
@@ -49,8 +54,8 @@ class Place(NamedTuple):
         if done.returncode != 0:
             raise SystemExit(f"exit code {done.returncode}: {' '.join(map(str, words))}")
 
-    def uv(self, *words: str | Path, **environ: str | Path) -> None:
-        self.run(self.python, "-m", "uv", *words, **environ)
+    def uv(self, *words: str | Path, environ: Where = NOWHERE) -> None:
+        self.run(self.python, "-m", "uv", *words, environ=environ)
 
 
 def binary(folder: Path, name: str) -> Path:
@@ -58,6 +63,7 @@ def binary(folder: Path, name: str) -> Path:
 
 
 def build(folder: Path, python: Path) -> Place:
+    subprocess.run([python, ROOT / "scripts" / "share.py"], check=True, stdout=sys.stderr)
     subprocess.run(
         [python, "-m", "build", "--installer", "uv", "--outdir", folder, ROOT], check=True, stdout=sys.stderr
     )
@@ -81,13 +87,16 @@ def by_pip(place: Place, package: Path) -> None:
 def by_pipx(place: Place) -> None:
     programs = place.folder / "programs"
     where = {"PIPX_HOME": place.folder / "pipx", "PIPX_BIN_DIR": programs, "PIPX_MAN_DIR": place.folder / "man"}
-    place.uv("tool", "run", "pipx", "install", place.wheel, **where)
+    place.uv("tool", "run", "pipx", "install", place.wheel, environ=where)
     try_programs(place, programs)
+    if os.name != "nt" and not (place.folder / "man" / "man1" / "suite.1").is_file():
+        raise SystemExit("pipx found no manual pages")
 
 
 def by_uv(place: Place) -> None:
     programs = place.folder / "programs"
-    place.uv("tool", "install", place.wheel, UV_TOOL_DIR=place.folder / "tools", UV_TOOL_BIN_DIR=programs)
+    where = {"UV_TOOL_DIR": place.folder / "tools", "UV_TOOL_BIN_DIR": programs}
+    place.uv("tool", "install", place.wheel, environ=where)
     try_programs(place, programs)
 
 
@@ -97,7 +106,7 @@ def all_tests(resolution: str, arguments: list[str], place: Place) -> None:
     python = binary(home, "python")
     extras = [word for name in EXTRAS for word in ("--extra", name)]
     place.uv("venv", "--quiet", "--python", sys.executable, home)
-    chosen = ["--resolution", resolution, "--python", python, "--quiet", "--output-file", pins]
+    chosen = ["--resolution", resolution, "--python", str(python), "--quiet", "--output-file", str(pins)]
     place.uv("pip", "compile", ROOT / "pyproject.toml", *extras, *chosen)
     place.uv("pip", "install", "--quiet", "--python", python, "-r", pins, *PROJECT["optional-dependencies"]["dev"])
     place.uv("pip", "install", "--quiet", "--python", python, "--no-deps", place.wheel)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import tomllib
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
 
 from support.places import ROOT
 
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+BUILD_HOOK = "scripts/build_hook.py"
 # Put into every source distribution by the build itself.
 ALWAYS = {"pyproject.toml", "README.md", "LICENSE", ".gitignore", "PKG-INFO"}
 
@@ -33,7 +40,71 @@ def test_the_source_distribution_has_all_that_its_tests_read() -> None:
 
 
 def test_what_it_includes_exists() -> None:
-    assert [name for name in BUILD["sdist"]["include"] if not (ROOT / name).exists()] == []
+    made = {"build/share"}  # before a release
+    assert [name for name in BUILD["sdist"]["include"] if name not in made and not (ROOT / name).exists()] == []
+
+
+@pytest.fixture(scope="module")
+def hook() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_hook", ROOT / BUILD_HOOK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("target", "version", "made", "shared"),
+    [
+        ("wheel", "standard", True, {"build/share": "share"}),
+        ("wheel", "standard", False, {}),
+        ("wheel", "editable", True, {}),
+        ("sdist", "standard", True, {}),
+    ],
+)
+def test_a_wheel_has_manual_pages_and_completion_where_they_were_made(
+    hook: ModuleType, target: str, version: str, made: bool, shared: dict[str, str], tmp_path: Path
+) -> None:
+    if made:
+        (tmp_path / "build" / "share").mkdir(parents=True)
+    data: dict[str, dict[str, str]] = {"shared_data": {}}
+    hook.SharedFiles.initialize(SimpleNamespace(root=str(tmp_path), target_name=target), version, data)
+    assert data["shared_data"] == shared
+    assert BUILD["sdist"]["artifacts"] == [hook.MADE]
+
+
+def test_an_image_has_all_that_the_wheel_is_built_from() -> None:
+    """What is copied into it, and what of that the builder gets to see."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    copied = {word for line in re.findall(r"^COPY (?!--)(.+)$", text, re.MULTILINE) for word in line.split()[:-1]}
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {*BUILD["wheel"]["force-include"], BUILD_HOOK, "pyproject.toml", "README.md", "LICENSE", "engine"} <= copied
+    assert copied == {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+def test_an_image_and_a_unit_start_what_there_is() -> None:
+    """The words that they start the listener with are those of its definition; nothing starts as root."""
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    unit = (ROOT / "deploy" / "systemd" / "lms-listener.service").read_text(encoding="utf-8")
+    compose = (ROOT / "deploy" / "docker" / "compose.yaml").read_text(encoding="utf-8")
+    definition = (ROOT / "definitions" / "listener" / "commands.toml").read_text(encoding="utf-8")
+    known = {f"--{name}" for name in re.findall(r'name = "([\w-]+)"', definition)}
+    started = re.findall(
+        r"--[a-z-]+", image.rpartition("CMD")[2] + compose.partition("init:")[0].partition("command:")[2]
+    )
+    assert set(started) | set(re.findall(r"--[a-z-]+", unit)) <= known
+    assert re.search(r"^USER (?!root|0)", image, re.MULTILINE)
+    assert "DynamicUser=yes" in unit
+
+
+def test_every_action_of_a_workflow_is_pinned() -> None:
+    uses = [
+        line for path in (ROOT / ".github").rglob("*.yml") for line in path.read_text().splitlines() if "uses:" in line
+    ]
+    assert len(uses) > 10
+    assert [line for line in uses if not re.search(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
 
 
 def test_every_page_that_another_page_links_to_is_included() -> None:
