@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,6 @@ USERS = [
 ]
 TYPES = {"issueTypes": [{"id": "1", "name": "Task"}, {"id": "2", "name": "Bug"}], "total": 2}
 PROJECTS = {"values": [{"key": "OPS", "name": "Operations"}, {"key": "DEMO", "name": "Demo"}], "isLast": True}
-FIELDS = {"project": {"key": "DEMO"}, "issuetype": {"name": "Bug"}, "summary": "The lamp flickers"}
 CREATED = reply(201, json={"id": "7", "key": "DEMO-7"})
 
 
@@ -86,7 +86,9 @@ def test_an_issue_is_made_of_answers(tmp_path: Path) -> None:
         "demo\nbug\nThe lamp flickers\n",
         exchange("GET", "/rest/api/3/project/search", reply(json=PROJECTS)),
         exchange("GET", "/rest/api/3/issue/createmeta/DEMO/issuetypes", reply(json=TYPES)),
-        exchange("POST", "/rest/api/3/issue", CREATED, json={"fields": FIELDS}),
+        exchange("GET", "/rest/api/3/issue/createmeta/DEMO/issuetypes/2", reply(403)),
+        exchange("POST", "/rest/api/3/issue", CREATED),
+        environ=script(tmp_path / "editor", 'echo So > "$1"'),
     )
     assert code == 0, screen
     assert out == "DEMO-7\n"
@@ -134,6 +136,59 @@ def test_a_comment_is_written_in_the_editor(tmp_path: Path) -> None:
     code, _, screen = at_terminal(tmp_path, ["issues", "comment", "A-1"], "", environ={"EDITOR": str(path)})
     assert code == 2
     assert "the text is empty; nothing was sent" in screen
+
+
+def script(path: Path, *turns: str) -> dict[str, str]:
+    """An editor that does one thing each time it is called."""
+    cases = "".join(f"{number}) {turn};;\n" for number, turn in enumerate(turns))
+    path.write_text(
+        f'#!/bin/sh\nn=$(cat "$0.n" 2>/dev/null || echo 0)\necho $((n+1)) > "$0.n"\ncase $n in\n{cases}esac\n'
+    )
+    path.chmod(0o755)
+    return {"EDITOR": str(path)}
+
+
+META = {"fields": [{"fieldId": "priority", "name": "Priority", "allowedValues": [{"name": "High"}]}], "total": 1}
+META["fields"] += [{"fieldId": "summary", "name": "Summary", "required": True}]  # type: ignore[operator]
+
+
+def of_a_new_issue(answer: Any) -> list[Exchange]:
+    return [
+        exchange("GET", "/rest/api/3/issue/createmeta/DEMO/issuetypes", reply(json=TYPES)),
+        exchange("GET", "/rest/api/3/issue/createmeta/DEMO/issuetypes/2", reply(json=META)),
+        exchange(
+            "GET",
+            "/rest/api/3/field",
+            reply(json=[{"id": "priority", "name": "Priority", "schema": {"type": "priority"}}]),
+        ),
+        exchange("POST", "/rest/api/3/issue", answer),
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script as an editor")
+def test_fields_are_filled_in_and_what_is_wrong_is_offered_again(tmp_path: Path) -> None:
+    environ = script(
+        tmp_path / "editor",
+        """sed -i 's/^Priority:.*/Priority: Hihg/' "$1"; echo '@[Text] here' >> "$1" """,
+        """sed -i 's/Hihg/High/' "$1" """,
+    )
+    argv = ["issues", "new", "-p", "DEMO", "-t", "Bug", "-o", "id"]
+    code, out, screen = at_terminal(tmp_path, argv, "Lamp\n\n", *of_a_new_issue(CREATED), environ=environ)
+    assert (code, out) == (0, "DEMO-7\n"), screen
+    assert "Priority: unknown value 'Hihg', did you mean 'High'?" in screen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script as an editor")
+def test_a_text_that_the_site_refuses_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    environ = script(tmp_path / "editor", """sed -i 's/^Priority:.*/Priority: High/' "$1"; echo Text >> "$1" """)
+    argv = ["issues", "new", "-p", "DEMO", "-t", "Bug"]
+    refused = of_a_new_issue(reply(400, json={"errors": {"priority": "no"}}))
+    code, _, screen = at_terminal(tmp_path, argv, "Lamp\n", *refused, environ=environ)
+    assert code == 1, screen
+    (path,) = tmp_path.glob("description-*.md")
+    assert f"your text is in {path}" in screen
+    assert path.read_text().endswith("\nText\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of a POSIX system")

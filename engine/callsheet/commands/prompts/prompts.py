@@ -22,6 +22,7 @@ class Prompts:
         self._streams = streams
         self._environ = environ
         self._option = option
+        self.drafts: list[tuple[str, str]] = []  # texts from an editor and their files' names, until they are sent
 
     @property
     def possible(self) -> bool:
@@ -56,6 +57,14 @@ class Prompts:
         """Yes or no."""
         answer = self._line(f"{escape_line(question)} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
         return answer in ("y", "yes") if answer else default
+
+    def keep_drafts(self) -> None:
+        """What was written is not lost because it could not be sent."""
+        from .editor import kept
+
+        for text, name in self.drafts:
+            self.say(f"note: your text is in {kept(text, name)}")
+        self.drafts.clear()
 
     def edit(self, text: str, name: str) -> str:
         """The text as it is after an editor; `name` is that of the file, and says what it holds by its suffix."""

@@ -11,9 +11,11 @@ from ...errors import CallsheetError, UsageError
 from ...integers import whole
 from ...language.identifier import identifier
 from ...language.parameters import is_required
-from ...language.template import evaluate, fill, is_true
+from ...language.template import evaluate, fill, is_true, to_text
+from ...output.clean import one_line
 from ...registry import REGISTRIES
 from ..prompts.editor import kept
+from .form import FormField, form, read_form
 from .scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
@@ -52,13 +54,26 @@ def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], s
     known = dict(scope)  # with the ids of what was given before: the candidates of a later one may depend on it
     left = list(asked)
     for param in params:
-        name = identifier(param["name"])
         if param in left:
             left.remove(param)
-            _take(lookups, param, scope, known)
-        if any(_offer(lookups.context, later) for later in left) and scope.get(name) is not None:
-            known[name] = scope[name]
-            resolve_values(lookups, [param], known)
+            if _ask(param).get("editor"):
+                _write(lookups, params, param, scope, known)
+            else:
+                _take(lookups, param, scope, known)
+        if any(_offer(lookups.context, later) or "fields" in _ask(later) for later in left):
+            _resolve(lookups, param, scope, known)
+
+
+def _resolve(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[str, Any]) -> None:
+    name, lookup = identifier(param["name"]), _ask(param).get("lookup")
+    known[name] = scope.get(name)
+    if known[name] is None:
+        return
+    if "lookup" in param:
+        resolve_values(lookups, [param], known)
+    elif lookup is not None and isinstance(known[name], str):
+        beside = fill(_ask(param).get("sees", {}), known) or {}
+        known[name] = lookups.find(lookup, known[name], {**known, **beside}).value
 
 
 def ask_plainly(context: Context, params: Sequence[Param], values: dict[str, Any]) -> None:
@@ -69,26 +84,84 @@ def ask_plainly(context: Context, params: Sequence[Param], values: dict[str, Any
 
 
 def _take(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[str, Any]) -> None:
-    name, context = identifier(param["name"]), lookups.context
+    context = lookups.context
     while True:
         words = _offered(lookups, param, known) or _words(context.prompts, param)
-        listed = param.get("multiple") or param.get("split")
-        scope[name] = words if listed else words[0]
-        scope["given"] = {**scope["given"], name: scope[name]}
-        scope["named"] = {**scope["named"], name: ", ".join(map(str, words))}
         try:
-            convert_values(context, [param], scope)
+            _put(context, param, words, scope)
         except UsageError as error:
             context.prompts.say(error.message)
-            _keep(context, param, words)
             continue
         return
 
 
-def _keep(context: Context, param: Param, words: list[Any]) -> None:
-    """A text from an editor is not lost because it could not be read."""
-    if _ask(param).get("editor"):
-        context.prompts.say(f"your text is in {kept(words[0], _file(param))}")
+def _put(context: Context, param: Param, words: list[Any], scope: dict[str, Any]) -> None:
+    """As if the words had been given."""
+    name = identifier(param["name"])
+    scope[name] = words if param.get("multiple") or param.get("split") else words[0]
+    scope["given"] = {**scope["given"], name: scope[name]}
+    scope["named"] = {**scope["named"], name: ", ".join(map(str, words))}
+    convert_values(context, [param], scope)
+
+
+def _write(
+    lookups: Lookups, params: Sequence[Param], param: Param, scope: dict[str, Any], known: dict[str, Any]
+) -> None:
+    """A text from the person's editor, with fields above it. What cannot be used is offered again, and never lost."""
+    prompts, fields = lookups.context.prompts, _fields(lookups, param, known)
+    text = form(fields) if fields else ""
+    while True:
+        text = prompts.edit(text, _file(param))
+        if not text.strip():
+            raise UsageError("the text is empty; nothing was sent")
+        try:
+            _use(lookups, params, param, (read_form(text, fields) if fields else ([], text.strip())), scope, known)
+        except UsageError as error:
+            prompts.say(error.message)
+            if not prompts.agree("Edit it again?"):
+                raise UsageError(f"nothing was sent; your text is in {kept(text, _file(param))}") from None
+            continue
+        prompts.drafts.append((text, _file(param)))
+        return
+
+
+def _use(
+    lookups: Lookups,
+    params: Sequence[Param],
+    param: Param,
+    written: tuple[list[str], str],
+    scope: dict[str, Any],
+    known: dict[str, Any],
+) -> None:
+    words, text = written
+    if text:
+        text = f"\n{text}" if text.startswith(("@", "-")) else text  # a text, and never the name of a file
+        _put(lookups.context, param, [text], scope)
+    taker = next((each for each in params if each["name"] == _ask(param).get("assign")), None)
+    if taker is not None and words:
+        name = identifier(taker["name"])
+        _put(lookups.context, taker, [*(scope.get(name) or []), *words], scope)
+        resolve_values(lookups, [taker], {**known, name: scope[name]})  # only to see whether they can be used
+
+
+def _fields(lookups: Lookups, param: Param, scope: dict[str, Any]) -> list[FormField]:
+    """None where the service does not tell them: then the text alone is asked for."""
+    ask = _ask(param)
+    if "fields" not in ask:
+        return []
+    try:
+        items = lookups.all_candidates(ask["fields"], scope)
+    except CallsheetError:
+        return []
+    required, values = ask.get("required", "`false`"), ask.get("values", "`[]`")
+    return [
+        FormField(
+            one_line(lookups.label(ask["fields"], item)),
+            is_true(evaluate(required, item)),
+            [one_line(to_text(value)) for value in evaluate(values, item) or []],
+        )
+        for item in items
+    ]
 
 
 def _offered(lookups: Lookups, param: Param, scope: dict[str, Any]) -> list[Any]:
@@ -123,21 +196,12 @@ def _words(prompts: Prompts, param: Param) -> list[Any]:
     choices = list(REGISTRIES[param["choices_of"]]) if "choices_of" in param else param.get("choices")
     if choices:
         return [choices[prompts.choose(asked, choices)]]
-    if _ask(param).get("editor"):
-        return [_text(prompts, param)]
     while True:
         answer = prompts.text(asked)
         try:
             return _typed(param, answer)
         except UsageError as error:
             prompts.say(error.message)
-
-
-def _text(prompts: Prompts, param: Param) -> str:
-    text = prompts.edit("", _file(param)).strip()
-    if not text:
-        raise UsageError("the text is empty; nothing was sent")
-    return text
 
 
 def _file(param: Param) -> str:

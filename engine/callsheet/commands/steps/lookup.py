@@ -79,14 +79,25 @@ class Lookups:
         Raises `CallsheetError` where there are no candidates.
         """
         lookup = self.definition(id)
-        listing: LookupDefinition = {**lookup, "args": lookup.get("every", lookup.get("args", {}))}
-        candidates = self._candidates(listing, scope)
-        if candidates is None or not candidates.items:
+        items = self.all_candidates(id, scope)
+        if not items:
             raise CallsheetError(f"there is no {lookup['title']} to choose")
-        item = self._pick(lookup, question, candidates.items)
+        item = self._pick(lookup, question, items)
         label = _label(lookup, item)
         self._chosen[id, label] = Match(_id(lookup.get("value", "@"), lookup, label, item), label, item)
         return to_text(evaluate(word, item)) if word else label
+
+    def all_candidates(self, id: str, scope: Mapping[str, Any]) -> list[Any]:
+        """Every candidate, whatever its name."""
+        lookup = self.definition(id)
+        listing: LookupDefinition = {**lookup, "args": lookup.get("every", lookup.get("args", {}))}
+        candidates = self._candidates(listing, scope)
+        return candidates.items if candidates else []
+
+    def label(self, id: str, item: Any) -> str:
+        """What a candidate is called, without its id."""
+        lookup = self.definition(id)
+        return to_text(evaluate(lookup.get("label", lookup.get("value", "@")), item))
 
     def _pick(self, lookup: LookupDefinition, question: str, items: list[Any]) -> Any:
         return items[self.context.prompts.choose(question, [_label(lookup, item) for item in items])]

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
+from ...errors import CallsheetError
 from ...language.identifier import identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate
@@ -47,12 +48,16 @@ class Run(StepRun):
 
     def run(self) -> None:
         self._guard()
-        with self._ending:
-            self.begin()
-            if not self.shown and not self.dispatcher.dry:
-                self._show()
-            if self.failures:
-                raise self.failures[0]
+        try:
+            with self._ending:
+                self.begin()
+                if not self.shown and not self.dispatcher.dry:
+                    self._show()
+                if self.failures:
+                    raise self.failures[0]
+        except (CallsheetError, KeyboardInterrupt):
+            self.context.prompts.keep_drafts()
+            raise
 
     def begin(self) -> None:
         """Everything that can be refused without asking the service is refused first."""

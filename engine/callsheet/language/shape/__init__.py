@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, commands, guards, hosts, listener, policy, renamed, rest, richtext, sandbox, steps, tools
+from . import access, asking, commands, guards, hosts, listener, policy, renamed, rest, richtext, sandbox, steps, tools
 from .commands import (
     AddressDefinition,
     CommandDefinition,
@@ -52,4 +52,12 @@ KINDS: dict[str, Any] = {
 # What completes a parameter besides the engine's own completers: ids of a kind, or the columns of a command's view.
 COMPLETED = (*KINDS, "column")
 
-RULES: Rules = {**rest.RULES, **commands.RULES, **access.RULES, **guards.RULES, **listener.RULES, **steps.RULES}
+RULES: Rules = {
+    **access.RULES,
+    **asking.RULES,
+    **commands.RULES,
+    **guards.RULES,
+    **listener.RULES,
+    **rest.RULES,
+    **steps.RULES,
+}

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .base import Expression, Name, Shape, Value, reference
+from .rules import Rule, Rules
 
 
 class Ask(Shape, total=False):
@@ -21,3 +22,19 @@ class Ask(Shape, total=False):
     # `with` would be the natural name, but is a keyword of Python
     sees: Annotated[dict[Name, Value], Field(description="Names that the arguments of the lookup see beside.")]
     editor: Annotated[bool, Field(description="It is written in the person's editor, as Markdown.")]
+    fields: Annotated[
+        str,
+        reference("lookup", description="In the editor, its candidates stand above the text, as lines NAME: VALUE."),
+    ]
+    assign: Annotated[Name, Field(description="With `fields`: the parameter that takes the lines, as NAME=VALUE.")]
+    required: Annotated[Expression, Field(description="With `fields`, of a candidate: whether it needs a value.")]
+    values: Annotated[Expression, Field(description="With `fields`, of a candidate: the names of the values it takes.")]
+
+
+RULES: Rules = {
+    "Ask": (
+        Rule("fields", needs=("editor", "assign")),
+        *(Rule(key, needs=("fields",)) for key in ("assign", "required", "values")),
+        Rule("word", needs=("lookup",)),
+    )
+}
