@@ -141,13 +141,13 @@ def test_a_comment_is_written_in_the_editor(tmp_path: Path) -> None:
 def script(path: Path, *turns: str) -> dict[str, str]:
     """An editor that does one thing each time it is called."""
     cases = "".join(f"{number}) {turn};;\n" for number, turn in enumerate(turns))
-    path.write_text(
-        f'#!/bin/sh\nn=$(cat "$0.n" 2>/dev/null || echo 0)\necho $((n+1)) > "$0.n"\ncase $n in\n{cases}esac\n'
-    )
+    count = 'n=$(cat "$0.n" 2>/dev/null || echo 0)\necho $((n+1)) > "$0.n"'
+    path.write_text(f"#!/bin/sh\n{count}\ncase $n in\n{cases}esac\n")
     path.chmod(0o755)
     return {"EDITOR": str(path)}
 
 
+PRIORITY = {"id": "priority", "name": "Priority", "schema": {"type": "priority"}}
 META = {"fields": [{"fieldId": "priority", "name": "Priority", "allowedValues": [{"name": "High"}]}], "total": 1}
 META["fields"] += [{"fieldId": "summary", "name": "Summary", "required": True}]  # type: ignore[operator]
 
@@ -159,7 +159,7 @@ def of_a_new_issue(answer: Any) -> list[Exchange]:
         exchange(
             "GET",
             "/rest/api/3/field",
-            reply(json=[{"id": "priority", "name": "Priority", "schema": {"type": "priority"}}]),
+            reply(json=[PRIORITY]),
         ),
         exchange("POST", "/rest/api/3/issue", answer),
     ]

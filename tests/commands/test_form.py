@@ -27,9 +27,8 @@ def test_many_values_are_cut() -> None:
 
 
 def test_what_was_filled_in_is_read_back() -> None:
-    text = filled(
-        "# a note", "severity: low", "", "Due: date: 2026-01-31", "Labels: a, b", text="\n# Heading\n\n---\nText\n"
-    )
+    lines = ["# a note", "severity: low", "", "Due: date: 2026-01-31", "Labels: a, b"]
+    text = filled(*lines, text="\n# Heading\n\n---\nText\n")
     assert read_form(text, FIELDS) == (
         ["Severity=low", "Due: date=2026-01-31", "Labels=a, b"],
         "# Heading\n\n---\nText",
