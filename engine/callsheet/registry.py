@@ -169,6 +169,9 @@ BEHAVIORS: dict[str, str] = {
     "rank": "callsheet.sandbox.behaviors:rank",
 }
 
+# Converters that read what a person writes as Markdown.
+MARKDOWN: frozenset[str] = frozenset({"adf", "storage", "wiki", "markdown"})
+
 # Constructs of rich text that readers and writers make themselves: definitions can change them, but not take them away.
 NODES: frozenset[str] = frozenset(
     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
@@ -33,6 +34,8 @@ def read_text(context: Context, given: str, option: str) -> str:
     if given.startswith("@@"):
         return Typed(given[1:])
     if not given.startswith("@") and given != "-":
+        return given
+    if given.startswith("@[") and not os.path.exists(given[1:]):  # somebody is mentioned
         return given
     try:
         return Typed(context.read(given).decode("utf-8-sig"))

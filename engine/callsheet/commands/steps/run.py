@@ -61,7 +61,7 @@ class Run(StepRun):
 
     def begin(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
-        convert_values(self.context, self.params, self.scope)
+        mentions = convert_values(self.context, self.params, self.scope)
         asked = wanted(self.context, self.params, self.scope)
         self._refuse(without=asked)
         if asked:
@@ -71,6 +71,7 @@ class Run(StepRun):
         if "confirm" in self.command:
             self.context.will_confirm(str(self.fill(self.command["confirm"])))
         resolve_values(self.lookups, self.params, self.scope)
+        mentions.find(self.lookups, self.scope)
         self.prepare_output()
         if "confirm" in self.command:  # by the names that were found
             self.context.confirm(str(self.fill(self.command["confirm"])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...language.identifier import identifier
@@ -15,6 +14,7 @@ from .assign import assigned
 from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
 from .lookup import Lookups, Match
+from .mentions import Mentions
 from .rich_text import front_matter
 from .unknown import Unknown
 
@@ -71,18 +71,25 @@ def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None
     return [text.strip().replace("\\,", ",") for text in texts if text.strip()] or None
 
 
-def convert_values(context: Context, params: list[Param], scope: dict[str, Any]) -> None:
-    """Texts and files into what is sent, in place. Nothing is sent here."""
+def convert_values(context: Context, params: list[Param], scope: dict[str, Any]) -> Mentions:
+    """Texts and files into what is sent, in place. Nothing is sent here: who is mentioned is looked up later."""
+    mentions = Mentions(context)
     for param in params:
         name = identifier(param["name"])
         if "front" in param or "beside" in param:
-            _take_text(context, param, name, scope)
+            _take_text(context, param, name, scope, mentions)
         elif "convert" in param and scope.get(name) is not None:
             converter = str(fill_text(param["convert"], scope))
-            scope[name] = _each(scope[name], partial(convert, context, converter, option=_shown(param)))
+            if isinstance(scope[name], list):
+                scope[name] = [convert(context, converter, word, _shown(param)) for word in scope[name]]
+            else:
+                text = read_text(context, scope[name], _shown(param))
+                scope[name] = converted(context, converter, text, _shown(param))
+                mentions.add(param, name, converter, text)
+    return mentions
 
 
-def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any]) -> None:
+def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any], mentions: Mentions) -> None:
     """A text with its front matter and what is beside it under names of their own; it is read once."""
     scope.update(dict.fromkeys(param[key] for key in ("front", "beside") if key in param))
     given = scope.get(name)
@@ -94,7 +101,9 @@ def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any])
     if "beside" in param:
         folder = param.get("folder")
         text = accompanied(context, text, given, scope.get(identifier(folder)) if folder else None, f"--{folder}")
-    scope[name] = converted(context, str(fill_text(param["convert"], scope)), text, _shown(param))
+    converter = str(fill_text(param["convert"], scope))
+    scope[name] = converted(context, converter, text, _shown(param))
+    mentions.add(param, name, converter, text)
     if "beside" in param:
         scope[param["beside"]] = found_beside(text)
 
@@ -126,10 +135,6 @@ def _find_except(lookups: Lookups, lookup: str, word: str, scope: dict[str, Any]
     match = lookups.find(lookup, word.removeprefix(EXCEPT), scope)
     value = match.value if isinstance(match.value, Unknown) else f"{EXCEPT}{'' if match.value is None else match.value}"
     return Match(value, f"{EXCEPT}{match.name}", match.item)
-
-
-def _each(value: Any, change: Any) -> Any:
-    return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
 def _shown(param: Param) -> str:

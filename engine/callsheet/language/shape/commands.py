@@ -105,6 +105,9 @@ class ProgramDefinition(Shape, total=False):
     text: Annotated[Expression, Field(description="The name of any item, where no view says it.")]
     paging: Annotated[list[Param], Field(description="Options of every command that prints a list.")]
     journal: Annotated[list[Param], Field(description="Options of every command that changes each item of a list.")]
+    mentions: Annotated[
+        str, reference("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
+    ]
     synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
     aliases: Annotated[dict[str, str], Field(description="Word → the words of a command or group it stands for.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]

@@ -71,6 +71,7 @@ class LookupHere(Shape, total=False):
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: list[UrlPattern]
     sole: Expression
+    mention: Template
     partial: bool
     keywords: dict[str, KeywordDefinition]
     suggest: Suggest
@@ -99,6 +100,7 @@ class LookupDefinition(LookupHere, total=False):
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
     sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
+    mention: Annotated[Template, seeing("value", "name"), Field(description="How Markdown mentions what was found.")]
     partial: Annotated[
         bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")
     ]
