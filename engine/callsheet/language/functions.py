@@ -13,7 +13,7 @@ from jmespath import exceptions, functions
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
-from . import queries, trees
+from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
 
@@ -139,6 +139,16 @@ class Functions(functions.Functions):
     def _func_basename(self, path: str) -> str:
         """The name of a file of this machine, without its folder."""
         return os.path.basename(path)
+
+    @functions.signature(_TEXT)
+    def _func_from_letters(self, text: str) -> int | None:
+        """The number that the letters of a short link stand for; null for others."""
+        return short_links.number_of(text)
+
+    @functions.signature({"types": ["number"]})
+    def _func_to_letters(self, number: float) -> str | None:
+        """The letters of a short link for a whole number."""
+        return short_links.letters_of(int(number)) if number >= 0 else None
 
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ...errors import CallsheetError, UsageError
+from ...language.template import evaluate, to_text
 from ...urls import origin
 
 if TYPE_CHECKING:
@@ -18,15 +19,26 @@ def is_url(word: str) -> bool:
     return word.lower().startswith(("https://", "http://"))
 
 
-def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> str:
-    """The id that one of the lookup's `urls` finds in an address of the site; raises `UsageError`."""
+class InAddress(NamedTuple):
+    """What an address names: the id, or else a word that is still to be looked up."""
+
+    word: str
+    is_id: bool
+
+
+def found_in_url(context: Context, url: str, lookup: LookupDefinition) -> InAddress:
+    """What one of the lookup's `urls` or `links` finds in an address of the site; raises `UsageError`."""
     rest = below_site(context, url)
     if rest is None:
         raise UsageError(f"{url} is not an address of site {context.site().name!r}", hint="choose the site with --site")
     for pattern in lookup.get("urls", ()):
-        match = re.search(pattern, rest)
-        if match:
-            return unquote(match[1])
+        if match := re.search(pattern, rest):
+            return InAddress(unquote(match[1]), is_id=True)
+    for link in lookup.get("links", ()):
+        match = re.search(link["url"], rest)
+        word = evaluate(link["word"], {"word": unquote(match[1])}) if match else None
+        if word is not None:
+            return InAddress(to_text(word), is_id=False)
     raise UsageError(f"{url} shows no {lookup['title']}", hint=lookup.get("hint"))
 
 

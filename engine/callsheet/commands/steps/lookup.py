@@ -60,8 +60,9 @@ class Lookups:
         if keyword is not None:
             return self._of_keyword(lookup, keyword, word, scope)
         if is_url(word) and not foreign:
-            id = found_in_url(self.context, word, lookup)
-            return Match(id, id)
+            word, is_id = found_in_url(self.context, word, lookup)
+            if is_id:
+                return Match(word, word)
         if kind != "name" and "pattern" in lookup and (found := re.fullmatch(lookup["pattern"], word)):
             id = found.groupdict().get("id", word)
             doubtful = self.exact and not kind and numbers.is_number(word)

@@ -35,6 +35,15 @@ UrlPattern = Annotated[
 ]
 
 
+class Link(Shape, total=False):
+    """An address that names a thing otherwise than by its id."""
+
+    url: Required[UrlPattern]
+    word: Required[
+        Annotated[Expression, seeing("word"), Field(description="What one would write instead; sees what `url` found.")]
+    ]
+
+
 class KeywordDefinition(Shape, total=False):
     """A word with a meaning of its own, such as `me`. Without `call` its value is null: nobody, nothing."""
 
@@ -70,6 +79,7 @@ class LookupHere(Shape, total=False):
     label: Expression
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: list[UrlPattern]
+    links: list[Link]
     sole: Expression
     mention: Template
     partial: bool
@@ -99,6 +109,7 @@ class LookupDefinition(LookupHere, total=False):
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
+    links: Annotated[list[Link], Field(description="Where it has another name, such as short links.")]
     sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
     mention: Annotated[Template, seeing("value", "name"), Field(description="How Markdown mentions what was found.")]
     partial: Annotated[
