@@ -27,6 +27,12 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
             raise context.broken
         context.told = True
     _check_output(context, command)
+    if "," in str(context.option("site") or ""):
+        from ..commands.several_sites import run_on_each, sites_of
+
+        if names := sites_of(context):
+            run_on_each(context, command, values, names, _run_steps)
+            return
     if "builtin" in command:
         if context.may_ask():
             from ..commands.steps.asking import ask_plainly
@@ -34,6 +40,10 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
             ask_plainly(context, command.get("params", []), values)
         registry.resolve(registry.BUILTINS[command["builtin"]])(context, Given(values))
         return
+    _run_steps(context, command, values)
+
+
+def _run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
     from ..commands.steps.start import run_steps
 
     run_steps(context, command, values)

@@ -1,0 +1,129 @@
+"""One command that reads, on several sites at once: `--site a,b`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..client.pagination.ahead import in_order
+from ..errors import CallsheetError, UsageError
+from ..jsontext import parse
+from .context import Context
+from .streams import Streams
+
+if TYPE_CHECKING:
+    from ..language.shape.commands import ViewDefinition
+    from ..language.shape.compiled import CompiledCommand
+
+Run = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
+_WORKERS = 8
+_OF_ONE_SITE = ("names", "address")  # keys of columns whose values only mean something on the site they came from
+
+
+class Outcome(NamedTuple):
+    site: str
+    items: list[Any]
+    text: str  # what a dry run printed
+    notes: str
+    error: CallsheetError | None
+
+
+def sites_of(context: Context) -> list[str]:
+    """The sites that `--site` names; none where it names one."""
+    words = [word.strip() for word in str(context.option("site") or "").split(",")]
+    names = list(dict.fromkeys(word for word in words if word))
+    return names if len(words) > 1 else []
+
+
+def run_on_each(context: Context, command: CompiledCommand, values: dict[str, Any], names: list[str], run: Run) -> None:
+    """Print what all of them answer, each item with its `site`; a site that fails does not stop the others.
+
+    Raises `UsageError` for what changes something, and `CallsheetError` at the end where a site failed.
+    """
+    _refuse(context, command, values)
+    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    output = context.output(_with_site(view))
+    jobs = [_child(context, name) for name in names]
+    outcomes = []
+    with closing(in_order(lambda child: _outcome(child, command, dict(values), run), jobs, _WORKERS)) as found:
+        for outcome in found:
+            outcomes.append(outcome)
+            for line in outcome.notes.splitlines():
+                context.say(f"{outcome.site}: {line}")
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    if len(failed) < len(outcomes):
+        if context.option("dry-run"):
+            context.streams.out.write("".join(outcome.text for outcome in outcomes))
+        else:
+            output.items([item for outcome in outcomes for item in outcome.items])
+    if failed:
+        raise _failure(failed, len(outcomes))
+
+
+def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:
+    if command["safety"] != "read" or "builtin" in command:
+        raise UsageError("several sites are only for commands that list or show something", hint="give one --site")
+    if context.option("base-url"):
+        raise UsageError("--base-url is the address of one site", hint="give one --site")
+    if values.get("out") or values.get("page-token"):
+        raise UsageError("--out and --page-token are for one site", hint="give one --site")
+
+
+def _child(context: Context, name: str) -> Context:
+    """A run of its own that asks nobody, whose result is read here."""
+    streams = Streams(io.StringIO(), io.StringIO(), io.StringIO())
+    child = Context(
+        context.program, context.environ, streams, literal=context.literal, restrictions=context.restrictions
+    )
+    own = {} if context.option("dry-run") else {"output": "json"}
+    words = [word for word in (context.option("columns") or "").split(",") if word.strip().lower() != "site"]
+    columns = ",".join(words) or None  # they say which fields are asked for
+    child.options = {**context.options, **own, "site": name, "columns": columns, "jq": None, "query": None}
+    return child
+
+
+def _outcome(child: Context, command: CompiledCommand, values: dict[str, Any], run: Run) -> Outcome:
+    out, err = cast("io.StringIO", child.streams.out), cast("io.StringIO", child.streams.err)
+    error = None
+    try:
+        run(child, command, values)
+    except CallsheetError as failure:
+        error = failure
+    finally:
+        child.close()
+    text = _written(out)
+    items: list[Any] = []
+    if error is None and not child.option("dry-run"):
+        found = parse(text.encode()) if text.strip() else []
+        items = [_named(item, str(child.option("site"))) for item in (found if isinstance(found, list) else [found])]
+    return Outcome(str(child.option("site")), items, text, _written(err), error)
+
+
+def _written(stream: Any) -> str:
+    from ..terminal import unguarded
+
+    buffer: Any = unguarded(stream)
+    return str(buffer.getvalue())
+
+
+def _named(item: Any, site: str) -> Any:
+    """The item with its site in front."""
+    return {"site": site, **{key: item[key] for key in item if key != "site"}} if isinstance(item, dict) else item
+
+
+def _with_site(view: ViewDefinition | None) -> ViewDefinition | None:
+    if view is None:
+        return None
+    kept = [{key: column[key] for key in column if key not in _OF_ONE_SITE} for column in map(dict, view["columns"])]
+    return cast("ViewDefinition", {**view, "columns": [{"name": "SITE", "value": "site"}, *kept]})
+
+
+def _failure(failed: list[Outcome], count: int) -> CallsheetError:
+    """Where no site answered, the first failure says what kind it was."""
+    told = [f"{outcome.site}: {outcome.error.message}" for outcome in failed if outcome.error is not None]
+    first = failed[0].error
+    if len(failed) == count and first is not None:
+        return type(first)(f"all {count} sites failed", details=told, hint=first.hint)
+    return CallsheetError(f"{len(failed)} of {count} sites failed", details=told)
