@@ -216,3 +216,22 @@ def test_what_has_an_inverse_is_undone(desk: Desk, words: list[str], query: str)
     undone = desk.run("undo", desk.path("j"), "--yes")
     assert undone.exit == 0, undone.stderr
     assert {key: desk.fields(key, *fields) for key in keys} == before
+
+
+def test_an_undo_passes_the_policy(desk: Desk) -> None:
+    path = relabelled(desk)
+    for policy, told in (("read-only", "undo"), ("write=deny", "editIssue")):
+        desk.environ["SUITE_POLICY"] = policy
+        done = desk.run("undo", path, "--yes")
+        assert (done.exit, "polic" in done.stderr) == (3, True), (told, done.stderr)
+    del desk.environ["SUITE_POLICY"]
+    assert desk.labels() == {key: [*labels, "urgent"] for key, labels in WAS.items()}
+
+
+def test_a_dry_run_of_an_undo_shows_what_would_be_sent(desk: Desk) -> None:
+    path = relabelled(desk)
+    done = desk.run("undo", path, "--dry-run")
+    assert done.exit == 0, done.stderr
+    assert [line.split()[3].rpartition("/")[2] for line in done.stdout.decode().splitlines()] == [*WAS][::-1]
+    assert done.stdout.decode().count('"labels": ["checkout"]') == 1
+    assert desk.labels()["DEMO-2"] == ["checkout", "urgent"]

@@ -1,0 +1,215 @@
+"""Journals of runs that ended in the middle: killed, interrupted, and without a connection."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from callsheet.commands.journal.recorded import DONE, LEFT, UNDER_WAY, read_journal
+from callsheet.commands.journal.writer import new_journal
+from callsheet.errors import CallsheetError, UsageError
+from callsheet.sandbox.faults import Faults
+from support.cases import Done, nobody, run_program
+from support.simulated import serving
+from support.waiting import at_most
+
+KEYS = [*(f"DEMO-{number}" for number in range(1, 11)), *(f"OPS-{number}" for number in range(1, 5))]
+
+
+class Slow:
+    """A site that takes a moment for each answer, and the program in a process of its own."""
+
+    def __init__(self, url: str, environ: dict[str, str], journal: Path) -> None:
+        self.url = url
+        self.journal = journal
+        self.environ = {**environ, "SUITE_BASE_URL": url, "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "x"}
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        line = [sys.executable, "-m", "callsheet", "suite", "--rps", "30", *words, "--journal", str(self.journal)]
+        return subprocess.Popen(
+            line, env={**os.environ, **self.environ}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+    def until_done(self, count: int) -> None:
+        with at_most(60):
+            while not self.journal.exists() or self.journal.read_text("utf-8").count('"done"}') < count:
+                time.sleep(0.01)
+
+    def run(self, *words: str) -> Done:
+        return run_program("suite", list(words), self.environ)
+
+    def labelled(self) -> list[str]:
+        asked = {"jql": "labels = moved order by key", "fields": ["summary"], "maxResults": 100}
+        answer = httpx.post(f"{self.url}/rest/api/3/search/jql", json=asked, trust_env=False)
+        return [issue["key"] for issue in answer.json()["issues"]]
+
+    def states(self) -> dict[str, str]:
+        with read_journal(str(self.journal)) as found:
+            return {item: entry.state for item, entry in zip(found.items, found.entries, strict=True)}
+
+
+@pytest.fixture
+def slow(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slow]:
+    with serving(Faults([], latency=0.03)) as url:
+        yield Slow(url, nobody(tmp_path_factory), tmp_path / "j.jsonl")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not killed this way there")
+def test_a_killed_run_is_resumed_and_undone(slow: Slow) -> None:
+    """Whatever was under way is known as such, all that the journal calls done is done, and nothing is left out."""
+    process = slow.start("issues", "label", *KEYS, "moved")
+    slow.until_done(3)
+    process.kill()
+    process.communicate()
+    states = slow.states()
+    done = {key for key, state in states.items() if state == DONE}
+    begun = {key for key, state in states.items() if state in UNDER_WAY}
+    assert 3 <= len(done) < len(KEYS)
+    assert done <= set(slow.labelled()) <= done | begun
+    resumed = slow.run("issues", "label", "--resume", str(slow.journal))
+    assert resumed.exit == 0, resumed.stderr
+    assert sorted(slow.labelled()) == sorted(KEYS)
+    undone = slow.run("undo", str(slow.journal), "--yes", "--force")
+    assert (undone.exit, slow.labelled()) == (0, []), undone.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal there")
+def test_an_interrupted_run_says_how_to_continue(slow: Slow) -> None:
+    process = slow.start("issues", "label", *KEYS, "moved")
+    slow.until_done(2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"to continue: suite issues label --resume {slow.journal}" in told
+    assert not any(state in UNDER_WAY for state in slow.states().values())  # they had a moment to end
+    assert slow.run("issues", "label", "--resume", str(slow.journal)).exit == 0
+    assert sorted(slow.labelled()) == sorted(KEYS)
+
+
+def test_without_a_connection_the_rest_waits_for_a_resume(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The site is gone after the journal was begun; its address answers again later."""
+    journal = tmp_path / "j.jsonl"
+    environ = nobody(tmp_path_factory)
+    with serving() as url:
+        slow = Slow(url, environ, journal)
+        assert slow.run("issues", "label", "DEMO-1", "moved", "--journal", str(journal)).exit == 0
+        assert slow.run("undo", str(journal), "--yes").exit == 0
+        head = json.loads(journal.read_text("utf-8").splitlines()[0])
+        head |= {"site": "http://127.0.0.1:9", "values": {**head["values"], "issue": KEYS}}
+        journal.write_text(f"{json.dumps(head)}\n{json.dumps({'items': KEYS})}\n", "utf-8")
+        gone = run_program(
+            "suite",
+            ["issues", "label", "--resume", str(journal)],
+            {**slow.environ, "SUITE_BASE_URL": "http://127.0.0.1:9"},
+        )
+        assert gone.exit == 1
+        assert "labelled 0 of 14 issues" in gone.stderr
+        assert "not tried: DEMO-1" in gone.stderr
+        text = journal.read_text("utf-8").replace("http://127.0.0.1:9", url)
+        journal.write_text(text, "utf-8")
+        assert slow.run("issues", "label", "--resume", str(journal)).exit == 0
+        assert sorted(slow.labelled()) == sorted(KEYS)
+
+
+def whole(path: Path) -> bytes:
+    """A journal of three items: one done, one failed, one under way."""
+    with new_journal(str(path)) as journal:
+        head = {"program": "p", "command": "c", "step": 0, "site": "s", "started": "t", "undo": False, "values": {}}
+        journal.head(head, ["a", "b", "c"])
+        journal.started(0, "a", {"was": {"x": "\u00e9"}})
+        journal.done(0, "a")
+        journal.now(0, "a", {"x": 2})
+        journal.started(1, "b", {"was": 1})
+        journal.failed(1, "b", "no\nway")
+        journal.started(2, "c", {})
+    return path.read_bytes()
+
+
+def test_a_journal_that_ends_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Each beginning of the file is what some killed process left: never more is known of an item than was written."""
+    content = whole(tmp_path / "whole")
+    rank = {LEFT: 0, "started": 1, DONE: 2, "failed": 2}
+    last = [0, 0, 0]
+    part = tmp_path / "part"
+    for length in (*range(0, len(content), 5), len(content)):
+        part.write_bytes(content[:length])
+        part.chmod(0o600)
+        if content[:length].count(b"\n") < 2:
+            with pytest.raises(UsageError):
+                read_journal(str(part))
+            continue
+        with read_journal(str(part)) as found:
+            ranks = [rank[entry.state] for entry in found.entries]
+            assert all(new >= old for new, old in zip(ranks, last, strict=True))
+            assert found.length == content[:length].rfind(b"\n") + 1
+            last = ranks
+    with read_journal(str(part)) as found:
+        assert (found.was(0), found.now(0), found.entries[1].why) == ({"x": "\u00e9"}, {"x": 2}, "no\nway")
+    assert last == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]",
+        b"7",
+        b'{"n": 3, "state": "done"}',
+        b'{"n": -1, "state": "done"}',
+        b'{"n": true, "state": "done"}',
+        b'{"n": 0}',
+        b'{"n": 0, "state": "x"}',
+        b"{",
+        b"\xff",
+        b"[" * 300 + b"]" * 300,
+    ],
+)
+def test_a_line_that_does_not_belong_is_named(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "j"
+    whole(path)
+    with path.open("ab") as file:
+        file.write(line + b"\n")
+    with pytest.raises(UsageError, match=r"j:9: not a line of a journal"):
+        read_journal(str(path))
+
+
+@pytest.mark.parametrize(
+    "change", [{"journal": 2}, {"step": -1}, {"step": True}, {"values": []}, {"site": 1}, {"undo": 0}]
+)
+def test_a_head_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "j"
+    first, *rest = whole(path).splitlines(keepends=True)
+    path.write_bytes(json.dumps({**json.loads(first), **change}).encode() + b"\n" + b"".join(rest))
+    with pytest.raises(UsageError, match=r"was written by another version|is missing or not what it should be"):
+        read_journal(str(path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are elsewhere there")
+def test_a_journal_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    whole(path)
+    path.chmod(0o666)
+    with pytest.raises(CallsheetError, match=r"the journal .* can be changed by others"):
+        read_journal(str(path))
+
+
+def test_two_runs_never_write_into_one_journal(tmp_path: Path) -> None:
+    from callsheet.commands.journal.writer import continued
+
+    path = tmp_path / "j"
+    content = whole(path)
+    path.write_bytes(content + b"{}")
+    with pytest.raises(UsageError, match="has just written"), continued(str(path), len(content), len(content)):
+        pass
+    assert path.read_bytes() == content + b"{}"
