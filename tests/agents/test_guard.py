@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -76,6 +78,7 @@ def test_what_is_there_stays(text: str, tmp_path: Path, variables: dict[str, str
     before, now = (parse(text) if text.strip() else {}), parse(after)
     earlier = before.setdefault("hooks", {}).pop("PreToolUse", [])
     assert now["hooks"].pop("PreToolUse")[:-1] == earlier
+    assert "Bash(suite issues delete:*)" in now.pop("permissions")["ask"]
     assert now == before
 
 
@@ -88,6 +91,33 @@ def test_a_file_that_cannot_be_merged_is_left_alone(text: str, tmp_path: Path, v
     assert (code, path.read_bytes()) == (2, text.encode("latin-1"))
     assert "nothing was written" in told or "is not UTF-8" in told
     assert text == "\xff" or "agent hook --host claude-code" in told, "what to put there is shown"
+
+
+def test_rules_of_ones_own_stay(tmp_path: Path, variables: dict[str, str]) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"permissions": {"ask": ["Bash(git push:*)", "Bash(suite issues delete:*)"], "deny": ["x"]}}')
+    for _ in range(2):
+        assert guard(tmp_path, variables, "claude-code", "--write")[0] == 0
+    found = json.loads(path.read_text())["permissions"]
+    assert found["deny"] == ["x"]
+    assert found["ask"][:2] == ["Bash(git push:*)", "Bash(suite issues delete:*)"]
+    assert len(found["ask"]) == len(set(found["ask"])) > 10
+
+
+@pytest.mark.skipif(shutil.which("codex") is None, reason="no codex here")
+def test_codex_itself_reads_the_rules(tmp_path: Path, variables: dict[str, str]) -> None:
+    """It refuses a file whose rules do not match their own examples."""
+    guard(tmp_path, variables, "codex", "--write")
+    rules = str(tmp_path / ".codex" / "rules" / "suite.rules")
+    for line, decision in {
+        "suite issues delete DEMO-1": "prompt",
+        "suite i rm DEMO-1": "prompt",
+        "suite issues list": None,
+    }.items():
+        command = ["codex", "execpolicy", "check", "--rules", rules, *line.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout).get("decision") == decision
 
 
 def test_rules_name_the_commands_of_the_tree(tmp_path: Path, variables: dict[str, str]) -> None:

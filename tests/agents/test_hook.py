@@ -23,6 +23,7 @@ PAYLOADS: dict[str, tuple[dict[str, Any], str]] = {
     "gemini-cli": ({"tool_name": "run_shell_command", "tool_input": {"command": "{line}"}}, "decision"),
     "copilot-cli": ({"toolName": "bash", "toolArgs": '{"command": "{line}"}'}, "permissionDecision"),
     "opencode": ({"tool": "bash", "args": {"command": "{line}"}}, "decision"),
+    "windsurf": ({"agent_action_name": "pre_run_command", "tool_info": {"command_line": "{line}", "cwd": "/"}}, ""),
 }
 CANNOT_ASK = ("gemini-cli", "opencode")
 OF_HOST = pytest.mark.parametrize("host", PAYLOADS)
@@ -43,6 +44,12 @@ def said(host: str, text: str, variables: dict[str, str], *options: str) -> tupl
 @OF_HOST
 def test_a_host_is_answered_in_its_own_words(host: str, variables: dict[str, str]) -> None:
     ask = "deny" if host in CANNOT_ASK else "ask"
+    if host == "windsurf":  # its answer is the exit code, and what is on standard error
+        line = payload(host, "suite issues rm A-1")
+        done = run_program("suite", ["agent", "hook", "--host", host], variables, stdin=line)
+        assert (done.exit, done.stdout, "issues delete" in done.stderr) == (2, b"", True)
+        assert said(host, payload(host, "suite issues list"), variables) == (0, None)
+        return
     assert said(host, payload(host, "suite issues delete PP-1"), variables) == (0, ask)
     denied = {**variables, "SUITE_POLICY": "destroy=deny"}
     assert said(host, payload(host, "suite issues delete PP-1"), denied) == (0, "deny")

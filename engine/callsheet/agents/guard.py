@@ -56,16 +56,24 @@ def hook_command(program: str, host: str, programs: Sequence[str], *, all_writes
 def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[Planned]:
     """Raises `UsageError` for a file that cannot be read, with what has to be put there."""
     scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
+    planned: dict[str, Planned] = {}
     for file in guard["files"]:
-        there = read(os.path.join(directory, *str(fill(file["path"], scope)).split("/")))
+        path = os.path.join(directory, *str(fill(file["path"], scope)).split("/"))
+        there = planned[path].file if path in planned else read(path)
+        before = planned[path].text if path in planned else there.text
         if file["format"] == "text":
-            yield Planned(there, _whole(file, guard, scope, ruled))
+            planned[path] = Planned(there, _whole(file, guard, scope, ruled))
         else:
-            yield Planned(there, _merged(file, scope, there))
+            planned[path] = Planned(there, _merged(file, scope, there.path, before, _texts(file, guard, scope, ruled)))
+    yield from planned.values()
 
 
 def _whole(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
-    text = to_text(fill_text(file["text"], scope)).removeprefix("\n")
+    return to_text(fill_text(file["text"], scope)).removeprefix("\n") + "".join(_texts(file, guard, scope, ruled))
+
+
+def _texts(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> Iterator[str]:
+    """What the file says of each command that the guard asks about or denies."""
     decisions: Mapping[Any, str] = guard.get("decisions", {})
     for each in ruled() if "each" in file else ():
         values = {
@@ -75,14 +83,13 @@ def _whole(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ru
             "decision": decisions.get(each.decision, each.decision),
             "reason": each.reason.replace("\\", "").replace('"', "'"),
         }
-        text += to_text(fill_text(file["each"], values))
-    return text
+        yield to_text(fill_text(file["each"], values))
 
 
-def _merged(file: GuardFile, scope: Mapping[str, Any], there: ForeignFile) -> str:
-    """The guard's entry in the place of an earlier one, else behind those that are there."""
-    before, path = there.text, there.path
-    entry, at = fill(file["entry"], scope), file["at"]
+def _merged(file: GuardFile, scope: Mapping[str, Any], path: str, before: str, texts: Iterable[str]) -> str:
+    """The guard's entry in the place of an earlier one, else behind those that are there; texts where they are not."""
+    entry, at = fill(file.get("entry"), scope), file["at"]
+    told = [*texts] if entry is None else entry
     text = before if before.strip("\ufeff \t\r\n") else "{}\n"
     try:
         for name, value in (fill(file.get("set", {}), scope) or {}).items():
@@ -90,15 +97,15 @@ def _merged(file: GuardFile, scope: Mapping[str, Any], there: ForeignFile) -> st
                 text = with_member(text, name.split("."), value)
         entries = _found(parse(text), at)
         if entries is not None and not isinstance(entries, list):
-            raise _unreadable(path, f"{'.'.join(at)} is not a list", at, entry)
-        changed = _with_entry(entries or [], entry, str(scope["program"]), str(scope["host"]))
+            raise _unreadable(path, f"{'.'.join(at)} is not a list", at, told)
+        changed = _with_entries(entries or [], told, str(scope["program"]), str(scope["host"]))
         return text if changed == entries else with_member(text, at, changed)
     except JsoncError as error:
-        raise _unreadable(path, f"not JSON: {error}", at, entry) from None
+        raise _unreadable(path, f"not JSON: {error}", at, told) from None
 
 
-def _unreadable(path: str, problem: str, at: Sequence[str], entry: Any) -> UsageError:
-    whole: Any = [entry]
+def _unreadable(path: str, problem: str, at: Sequence[str], told: Any) -> UsageError:
+    whole: Any = told if isinstance(told, list) else [told]
     for key in reversed(at):
         whole = {key: whole}
     snippet = json.dumps(whole)
@@ -109,6 +116,13 @@ def _found(tree: Any, path: Sequence[str]) -> Any:
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
+
+
+def _with_entries(entries: Sequence[Any], told: Any, program: str, host: str) -> list[Any]:
+    """Texts are added where they are not there: which of the others are a person's own cannot be told."""
+    if isinstance(told, list):
+        return [*entries, *(each for each in told if each not in entries)]
+    return _with_entry(entries, told, program, host)
 
 
 def _with_entry(entries: Sequence[Any], entry: Any, program: str, host: str) -> list[Any]:

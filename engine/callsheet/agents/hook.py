@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 Judge = Callable[[str], Ruling]
 
 
+class Refused(CallsheetError):
+    """For a host that takes the exit code for a denial, and shows what is on standard error."""
+
+    exit_code = 2
+    code = "denied"
+
+
 class NotUnderstood(CallsheetError):
     """The payload is not what this host sends: nothing is known of what it is about to run."""
 
@@ -26,7 +33,7 @@ class NotUnderstood(CallsheetError):
 def answer(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
     """What is printed for the host; None where the line may run, or the agent does something else.
 
-    Raises `NotUnderstood`; the host takes the exit code for a denial.
+    Raises `NotUnderstood`, and `Refused` where a host has no other answer; it takes the exit code for a denial.
     """
     line = shell_line(guard, payload)
     if line is None:
@@ -34,6 +41,8 @@ def answer(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
     ruling = judge(line)
     if ruling.decision == "allow":
         return None
+    if "answer" not in guard:
+        raise Refused(ruling.reason)
     decision = ruling.decision if guard.get("asks") else "deny"
     return dump(fill(guard["answer"], {"decision": decision, "reason": ruling.reason}))
 

@@ -29,7 +29,10 @@ class GuardFile(Shape, total=False):
     each: Annotated[
         Template,
         seeing("program", "words", "line", "decision", "reason"),
-        Field(description="text: a line for each command that a guard asks about or denies."),
+        Field(
+            description="For each command that a guard asks about or denies: a line of the text; json: a text in the "
+            "list, in the place of an `entry`."
+        ),
     ]
 
 
@@ -44,12 +47,10 @@ class GuardDefinition(Shape, total=False):
             Field(description="The shell line in it, or null. JSON that is sent as a text is read."),
         ]
     ]
-    answer: Required[
-        Annotated[
-            dict[str, Value],
-            seeing("decision", "reason"),
-            Field(description="Printed unless a line is allowed."),
-        ]
+    answer: Annotated[
+        dict[str, Value],
+        seeing("decision", "reason"),
+        Field(description="Printed unless a line is allowed. Default: the reason on standard error, and exit code 2."),
     ]
     asks: Annotated[bool, Field(description="Whether it can ask a person; without it a question is a denial.")]
     decisions: Annotated[
@@ -60,7 +61,8 @@ class GuardDefinition(Shape, total=False):
 
 RULES: Rules = {
     "GuardFile": (
-        Rule("format", ("json",), needs=("at", "entry"), without=("text", "each")),
+        Rule("format", ("json",), needs=("at",), without=("text",)),
+        Rule("entry", without=("each",)),
         Rule("format", ("text",), needs=("text",), without=("at", "entry", "set")),
     ),
 }
