@@ -78,12 +78,12 @@ def _programs(context: Context) -> list[str]:
 
 def hook(context: Context, values: dict[str, Any]) -> None:
     """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
-    from ...agents.hook import NotUnderstood, answer
+    from ...agents.hook import NotUnderstood, Refused, answer
 
     try:
         guard = _guard_of(context, values["host"])
         said = answer(guard, context.read_input(), lambda line: _ruling(context, line, values))
-    except NotUnderstood:
+    except (NotUnderstood, Refused):
         raise
     except CallsheetError as error:
         raise NotUnderstood(f"denied, because the line cannot be judged: {error.message}", hint=error.hint) from None
