@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tomllib
@@ -118,6 +119,14 @@ def test_codex_itself_reads_the_rules(tmp_path: Path, variables: dict[str, str])
         command = ["codex", "execpolicy", "check", "--rules", rules, *line.split()]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert json.loads(done.stdout).get("decision") == decision
+
+
+@pytest.mark.skipif(shutil.which("gemini") is None, reason="no gemini here")
+def test_gemini_itself_reads_the_policy(tmp_path: Path, variables: dict[str, str]) -> None:
+    guard(tmp_path, variables, "gemini-cli", "--write")
+    environ = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(["gemini", "mcp", "list"], env=environ, capture_output=True, text=True, check=True)
+    assert "Policy file error" not in done.stdout + done.stderr
 
 
 def test_rules_name_the_commands_of_the_tree(tmp_path: Path, variables: dict[str, str]) -> None:
