@@ -102,16 +102,17 @@ def one(tour: Tour, step: Step, screen: Shown) -> None:
 
 
 def exports(environ: dict[str, str], scripts: Path) -> str:
-    """What a shell needs to go on with the sandbox, in its own words."""
+    """What a shell needs to go on with the sandbox, in its own words. The program of the tour can be run, too."""
+    folders = [str(Path(environ["CALLSHEET_HOME"]) / "bin"), str(scripts)]
     values = {"CALLSHEET_HOME": environ["CALLSHEET_HOME"], "SUITE_SITE": environ["SUITE_SITE"]}
     if any(os.environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
         values["NO_PROXY"] = environ["NO_PROXY"]
     if os.name == "nt":
         quoted = {name: value.replace("'", "''") for name, value in values.items()}
-        path = str(scripts).replace("'", "''")
+        path = ";".join(folders).replace("'", "''")
         lines = [f"$env:PATH = '{path};' + $env:PATH", *(f"$env:{n} = '{v}'" for n, v in quoted.items())]
     else:
-        path = shlex.quote(str(scripts))
+        path = shlex.quote(":".join(folders))
         lines = [f'export PATH={path}:"$PATH"', *(f"export {n}={shlex.quote(v)}" for n, v in values.items())]
     return "".join(f"{line}\n" for line in lines)
 
@@ -143,10 +144,11 @@ def clear(tour: Tour, home: Path) -> None:
     for name in SIGNALS:
         signal.signal(name, signal.SIG_IGN)
     tour.close()
-    stop = ["suite", "sandbox", "stop", "--quiet"]
-    with contextlib.suppress(OSError):
-        place = Place(tour.environ, home)
-        subprocess.run(found(stop, place), env=tour.environ, capture_output=True, timeout=60, check=False)
+    for left in [home / "sandbox.json", *home.glob("programs/*/sandbox.json")]:
+        program = "suite" if left.parent == home else left.parent.name
+        with contextlib.suppress(OSError):
+            stop = found([program, "sandbox", "stop", "--quiet"], Place(tour.environ, home))
+            subprocess.run(stop, env=tour.environ, capture_output=True, timeout=60, check=False)
     shutil.rmtree(home, ignore_errors=True)
 
 

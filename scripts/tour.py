@@ -85,8 +85,9 @@ def surroundings(environ: Mapping[str, str], home: Path, scripts: Path) -> dict[
     kept = {name: value for name, value in environ.items() if not name.upper().startswith(OWN)}
     return {
         **kept,
-        "PATH": os.pathsep.join([str(scripts), environ.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([str(home / "bin"), str(scripts), environ.get("PATH", os.defpath)]),
         "CALLSHEET_HOME": str(home),
+        "CALLSHEET_BIN": str(home / "bin"),
         "SUITE_SITE": "sandbox",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         "PAGER": "cat",
