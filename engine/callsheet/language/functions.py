@@ -150,6 +150,14 @@ class Functions(functions.Functions):
         """The letters of a short link for a whole number."""
         return short_links.letters_of(int(number)) if number >= 0 else None
 
+    @functions.signature(_TEXT, _TEXT)
+    def _func_difference(self, before: str, after: str) -> str:
+        """What changed between two texts, as the lines of a unified diff."""
+        import difflib
+
+        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", n=2, lineterm="")
+        return "\n".join(lines)
+
     @functions.signature(_ANY, _TEXT)
     def _func_moment(self, text: str | None, form: str) -> str | None:
         """A date or time (now, where it is null) written as `form` says, in the letters of strftime."""
