@@ -24,7 +24,8 @@ COPY engine engine
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
   && /opt/callsheet/bin/pip install --no-deps /wheels/*.whl \
   && /opt/callsheet/bin/pip uninstall --yes pip \
-  && for program in suite lms callsheet; do CALLSHEET_CACHE=/opt/callsheet/cache "/opt/callsheet/bin/$program" --help >/dev/null; done
+  && for program in suite lms callsheet; do CALLSHEET_CACHE=/opt/callsheet/cache "/opt/callsheet/bin/$program" --help >/dev/null; done \
+  && chmod -R a+rX /opt/callsheet/cache
 
 FROM python:${PYTHON}-slim-trixie
 LABEL org.opencontainers.image.title="Callsheet" \

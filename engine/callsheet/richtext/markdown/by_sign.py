@@ -107,7 +107,7 @@ def of_words(by_sign: dict[str, list[Rule]], _others: list[Rule]) -> Rule:
         found = sign.search(state.src, start)
         state.pos = found.start() if found else state.posMax
         if not silent:
-            state.pending += state.src[start : state.pos]
+            state.append_pending(state.src[start : state.pos])
         return True
 
     return rule
