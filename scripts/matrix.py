@@ -101,14 +101,25 @@ def by_uv(place: Place) -> None:
 
 
 def all_tests(resolution: str, arguments: list[str], place: Place) -> None:
-    """The versions are chosen for the programs alone; the tools of the tests take what fits beside them."""
+    """The versions are chosen for the programs alone; what the tools of the tests would rather have does not count."""
     home, pins = place.folder / "venv", place.folder / "pins.txt"
     python = binary(home, "python")
     extras = [word for name in EXTRAS for word in ("--extra", name)]
     place.uv("venv", "--quiet", "--python", sys.executable, home)
     chosen = ["--resolution", resolution, "--python", str(python), "--quiet", "--output-file", str(pins)]
     place.uv("pip", "compile", ROOT / "pyproject.toml", *extras, *chosen)
-    place.uv("pip", "install", "--quiet", "--python", python, "-r", pins, *PROJECT["optional-dependencies"]["dev"])
+    place.uv(
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        python,
+        "--override",
+        pins,
+        "-r",
+        pins,
+        *PROJECT["optional-dependencies"]["dev"],
+    )
     place.uv("pip", "install", "--quiet", "--python", python, "--no-deps", place.wheel)
     with tarfile.open(place.sdist) as archive:
         archive.extractall(place.folder, filter="data")
