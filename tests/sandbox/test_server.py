@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 import pytest
 
 from callsheet.errors import UsageError
 from callsheet.sandbox.faults import Faults, fault
+from callsheet.sandbox.server import Server
+from callsheet.sandbox.site import Incoming
 from support.simulated import TOKEN, ask, serving, site
 
 
@@ -102,8 +106,13 @@ def test_faults_are_real() -> None:
     with serving(Faults([fault("503")])) as url, httpx.Client(base_url=url, trust_env=False) as client:
         told = client.get("/rest/api/3/myself")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
-    with serving(Faults([fault("break")])) as url, pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(f"{url}/rest/api/3/issue/DEMO-2", trust_env=False)
+    with (
+        serving(Faults([fault("break")])) as url,
+        httpx.stream("GET", f"{url}/rest/api/3/issue/DEMO-2", trust_env=False) as told,
+    ):
+        assert told.status_code == 200
+        with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
+            told.read()
     with serving(Faults([fault("html")])) as url, httpx.Client(base_url=url, trust_env=False) as client:
         told = client.get("/rest/api/3/myself")
         assert (told.status_code, told.headers["content-type"]) == (502, "text/html")
@@ -116,6 +125,41 @@ def test_more_requests_than_the_limit_get_429() -> None:
         told = client.get("/rest/api/3/myself")
         assert int(told.headers["retry-after"]) > 0
         assert told.headers["x-ratelimit-remaining"] == "0"
+
+
+def test_a_slow_answer_comes_in_drops_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callsheet.sandbox.server._SLOW_PAUSE", 0.002)
+    with serving(Faults([fault("slow")])) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        with client.stream("GET", "/rest/api/3/issue/DEMO-2") as told:
+            pieces = list(told.iter_raw())
+        assert len(pieces) > 5
+        assert json.loads(b"".join(pieces))["key"] == "DEMO-2"
+
+
+RESET, REFILL = "x-ratelimit-reset", "x-ratelimit-fillrate"
+LIMITS = {
+    ("cloud", "/rest/api/3/myself"): (RESET, "jira-burst-based"),
+    ("cloud", "/rest/agile/1.0/board"): (RESET, "jira-burst-based"),
+    ("cloud", "/rest/servicedeskapi/servicedesk"): (RESET, "jira-burst-based"),
+    ("cloud", "/wiki/api/v2/spaces"): (RESET, "confluence-burst-based"),
+    ("datacenter", "/rest/api/2/myself"): (REFILL, None),
+    ("datacenter", "/rest/api/content"): (REFILL, None),
+}
+
+
+@pytest.mark.parametrize(("deployment", "path"), LIMITS)
+def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: str, path: str) -> None:
+    simulated = site(deployment)
+    answer = Server(simulated, Faults([], rate_limit=1), TOKEN).answer
+    asked = Incoming("GET", path, {}, b"")
+    assert answer(asked).status == 200
+    told = answer(asked)
+    headers = {name.lower(): value for name, value in told.headers}
+    named, reason = LIMITS[deployment, path]
+    assert (told.status, named in headers, headers.get("ratelimit-reason")) == (429, True, reason)
+    assert int(headers["retry-after"]) > 0
+    assert isinstance(told.body, bytes) is (deployment == "datacenter")
+    simulated.close()
 
 
 @pytest.mark.parametrize(

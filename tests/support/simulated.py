@@ -105,9 +105,16 @@ def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[
         if wrong is not None:
             wrong.update(simulated.wrong)
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        finally:
+            ready.set()  # nobody waits for what did not come up
+
+    thread = threading.Thread(target=run)
     thread.start()
     assert ready.wait(30)
+    assert found
     try:
         yield found[0]
     finally:

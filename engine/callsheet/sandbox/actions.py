@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..registry import BEHAVIORS, resolve
-from .entities import Entities, Entity, Scope
+from .entities import BRIEF, Entities, Entity, Scope
 from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
+from .moments import parsed
 from .refusal import RefusedError, refused
 from .rendering import compiled, expression, holds, without_null
 from .search import Searcher
@@ -34,7 +35,6 @@ class Actions:
     def __init__(self, catalog: Catalog, entities: Entities) -> None:
         self.catalog = catalog
         self.entities = entities
-        self._simulations = catalog.all("simulation")
         self.lists = Lists(catalog, entities, Searcher(catalog, entities))
         self.by_operation: dict[str, tuple[Entity, ActionHere]] = {
             catalog.canonical("operation", operation): (entity, action)
@@ -44,7 +44,7 @@ class Actions:
 
     def simulation(self, product: str | None) -> Mapping[str, Any]:
         """How the product answers, as far as a definition says so."""
-        return self._simulations.get(product or "") or {}
+        return self.entities.simulations.get(product or "") or {}
 
     def run(self, asked: Asked) -> Answer:
         """Raises `RefusedError`; then nothing has changed."""
@@ -194,7 +194,10 @@ class Actions:
         if event is None or template is None:
             return None
         shown = {name: self._event_part(action, name, scope) for name in event.get("shows", [])}
-        told = compiled(template)({**scope, "name": event["name"], "shown": shown})
+        people = self.simulation(entity.product).get("me")
+        user = self.entities.show(people, scope["me"], BRIEF) if people and scope["me"] else None
+        millis = round(parsed(scope["now"]).timestamp() * 1000)
+        told = compiled(template)({**scope, "name": event["name"], "shown": shown, "user": user, "millis": millis})
         return without_null(told)
 
     def _event_part(self, action: ActionHere, name: str, scope: Scope) -> Any:

@@ -65,6 +65,9 @@ class Entities:
     def __init__(self, catalog: Catalog, deployment: str, state: State) -> None:
         self.catalog = catalog
         self.state = state
+        self.simulations: dict[str, Any] = {
+            name: on_deployment(it, deployment) for name, it in catalog.all("simulation").items()
+        }
         self._site = ""
         self._shown: dict[tuple[str, Any, str], Any] = {}  # what other items show, until something changes
         self._shown_at = -1

@@ -38,7 +38,6 @@ class Lists:
         self.catalog = catalog
         self.entities = entities
         self.searcher = searcher
-        self._simulations: Mapping[str, Any] = catalog.all("simulation")
 
     def answer(self, listing: Listing, asked: Asked, scope: Scope) -> Any:
         """What the page stands in. Its headers go into the scope."""
@@ -67,7 +66,7 @@ class Lists:
         return body
 
     def _envelope(self, product: str, paginator: str) -> Any:
-        return (self._simulations.get(product) or {}).get("pages", {}).get(paginator)
+        return (self.entities.simulations.get(product) or {}).get("pages", {}).get(paginator)
 
     def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]

@@ -32,7 +32,7 @@ class Searcher:
     def __init__(self, catalog: Catalog, entities: Entities) -> None:
         self.entities = entities
         self.languages: dict[str, QueryDefinition] = catalog.all("query")
-        self.people = {name: it["me"] for name, it in catalog.all("simulation").items() if "me" in it}
+        self.people = {name: it["me"] for name, it in entities.simulations.items() if "me" in it}
         self.grammars = {
             name: Grammar(frozenset(language.get("reserved", ())), language.get("numbered"))
             for name, language in self.languages.items()

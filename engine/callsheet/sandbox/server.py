@@ -68,9 +68,7 @@ class Server:
             return self.control(request)
         told = self.faults.limited()
         if told is not None:
-            product = self.site.routes.product_of(request.target)
-            headers = {"Retry-After": str(told["seconds"]), **self.site.limit_headers(product, told)}
-            return self.site.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
+            return self.site.limited(self.site.routes.product_of(request.target), told)
         return self.site.answer(request)
 
 

@@ -99,7 +99,7 @@ class Site:
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
             return self.refused(RefusedError(500, message), product)
         if self.webhooks and answer.event is not None:
-            self.webhooks.send(answer.event)
+            self.webhooks.send(answer.event, self.actions.simulation(product).get("webhook", {}))
         return answer
 
     def refused(self, refusal: RefusedError, product: str | None) -> Answer:
@@ -108,10 +108,16 @@ class Site:
         body = without_null(compiled(simulation.get("error", {"message": "{message}"}))(scope))
         return Answer(refusal.status, body, tuple(refusal.headers.items()))
 
-    def limit_headers(self, product: str | None, told: Mapping[str, Any]) -> dict[str, str]:
-        """What the product's 429 says about its limit."""
-        rules = self.actions.simulation(product).get("limited", {})
-        return {name: str(compiled(template)(told)) for name, template in rules.items()}
+    def limited(self, product: str | None, told: Mapping[str, Any]) -> Answer:
+        """The product's 429, with what its headers say of the limit."""
+        simulation = self.actions.simulation(product)
+        rules = simulation.get("limited", {})
+        headers = {"Retry-After": str(told["seconds"])}
+        said = {name: str(compiled(template)(told)) for name, template in rules.items()}
+        headers |= {name: text for name, text in said.items() if text}
+        if page := simulation.get("limited_page"):
+            return Answer(429, str(compiled(page)(told)).encode(), (*headers.items(), ("Content-Type", "text/html")))
+        return self.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
 
     def _unknown(self, path: str) -> NoReturn:
         methods = self.routes.methods(path)

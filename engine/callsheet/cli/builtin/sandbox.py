@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from ...commands.context import Context
 from ...errors import CallsheetError, UsageError, did_you_mean
+from ...files import read_private
 from ...installation import own_command
 from ...sandbox import process
 from ...urls import base_url, is_loopback
@@ -89,6 +90,9 @@ def _check(values: dict[str, Any]) -> None:
         refuse_other_file(values["state"])
     if values.get("webhooks") is not None:
         base_url(values["webhooks"], "--webhooks")
+    elif values.get("webhook-secret-file"):
+        raise UsageError("--webhook-secret-file signs nothing without --webhooks")
+    _secret(values)
     port, limit = values.get("port"), values.get("rate-limit")
     if port is not None and not 0 <= port <= 65535:
         raise UsageError(f"--port expects a number from 0 to 65535, not {port}")
@@ -96,10 +100,23 @@ def _check(values: dict[str, Any]) -> None:
         raise UsageError(f"--rate-limit expects a number above 0, not {limit}")
 
 
+def _secret(values: dict[str, Any]) -> str | None:
+    """The only line of the file: a secret on a command line could be read in the list of processes."""
+    path = values.get("webhook-secret-file")
+    if path is None:
+        return None
+    secret: str = read_private(path, "the secret's file").decode("utf-8", "replace").strip()
+    if not secret or "\n" in secret:
+        raise UsageError(f"{path}: expected one secret on one line")
+    return secret
+
+
 def _words(values: dict[str, Any]) -> list[str]:
     """The same command again, in the foreground."""
-    given = {**values, "state": values.get("state") and os.path.abspath(values["state"])}
-    kept = [name for name in ("port", "state", "deployment", "rate-limit", "webhooks") if given.get(name) is not None]
+    paths = ("state", "webhook-secret-file")
+    given = {**values, **{name: os.path.abspath(values[name]) for name in paths if values.get(name)}}
+    names = ("port", "deployment", "rate-limit", "webhooks", *paths)
+    kept = [name for name in names if given.get(name) is not None]
     words = ["sandbox", "start", "--foreground", *(f"--{name}={given[name]}" for name in kept)]
     if values.get("latency") is not None:
         words.append(f"--latency={values['latency']}s")
@@ -118,7 +135,7 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
     faults = Faults(
         [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
     )
-    webhooks = Webhooks(values["webhooks"]) if values.get("webhooks") else None
+    webhooks = Webhooks(values["webhooks"], _secret(values)) if values.get("webhooks") else None
     site = Site(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
     token = secrets.token_urlsafe(24)
     server = Server(site, faults, token)

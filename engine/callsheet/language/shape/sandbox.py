@@ -200,14 +200,48 @@ class EntityDefinition(Shape, total=False):
     on: Annotated[dict[str, EntityHere], keyed_by("deployment", description="What is different on a deployment.")]
 
 
+class WebhookSignature(Shape, total=False):
+    """How an event is signed with the secret that its receiver knows: the whole body, in hexadecimal."""
+
+    header: Required[HeaderName]
+    algorithm: Required[Literal["sha1", "sha256", "sha512"]]
+    prefix: str
+
+
+class WebhookDefinition(Shape, total=False):
+    """How a product sends events."""
+
+    headers: Annotated[
+        dict[HeaderName, Template], Field(description="Sees the event's id, and in retry how often it was tried.")
+    ]
+    signature: WebhookSignature
+    again: Annotated[Expression, Field(description="Whether it is tried again: sees status, null without an answer.")]
+    retries: Annotated[int, Field(ge=0, description="How often it is tried again.")]
+    wait: Annotated[str, Field(description="The time before the first further try; twice as long before each other.")]
+
+
+class SimulationHere(Shape, total=False):
+    """What a simulation's table may say differently for one deployment."""
+
+    error: Value
+    limited: dict[HeaderName, Template]
+    limited_page: Template
+    event: Value
+    webhook: WebhookDefinition
+    me: Entity
+    pages: Annotated[dict[str, Value], keyed_by("paginator", description="What a page stands in.")]
+
+
 class SimulationDefinition(Shape, total=False):
     """How the operations of a product answer what has nothing to do with one entity."""
 
     error: Required[Annotated[Value, Field(description="The body of an error: sees status, message and fields.")]]
     limited: Annotated[
-        dict[HeaderName, Template], Field(description="Headers of a 429: sees seconds, limit and reset.")
+        dict[HeaderName, Template], Field(description="Headers of a 429, unless empty: sees seconds, limit and reset.")
     ]
-    event: Annotated[Value, Field(description="The body of a webhook: sees name, shown, me and now.")]
+    limited_page: Annotated[Template, Field(description="The page (HTML) of a 429, where that is what it has.")]
+    event: Annotated[Value, Field(description="The body of a webhook: sees name, shown, user, millis, me and now.")]
+    webhook: WebhookDefinition
     me: Annotated[Entity, Field(description="The entity of people: a request comes from one of them.")]
     pages: Annotated[
         dict[str, Value],
@@ -216,6 +250,7 @@ class SimulationDefinition(Shape, total=False):
             description="What a page stands in: sees start, size, count, total, last, next, link.",
         ),
     ]
+    on: Annotated[dict[str, SimulationHere], keyed_by("deployment", description="What is different on a deployment.")]
 
 
 class QueryFunction(Shape, total=False):
