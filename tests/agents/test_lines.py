@@ -17,7 +17,7 @@ from callsheet.agents.invocations import invocations
 from callsheet.agents.shell_words import Unclear, simple_commands
 
 LINES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text(encoding="utf-8"))
-PROGRAMS = ["lms", "suite"]
+PROGRAMS = ["callsheet", "lms", "suite"]
 Under = Callable[[str], Any]
 
 

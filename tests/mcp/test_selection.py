@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,49 @@ from callsheet.language.safety import CHANGES
 from callsheet.mcp.selection import ALL, Selection
 from callsheet.mcp.tools import Tool
 from support.places import ROOT
+from support.programs import small_program
 
+OWN = """
+[group.pets]
+help = "Pets"
+
+[service.shop]
+title = "Shop"
+
+[product.shop]
+title = "Shop"
+service = "shop"
+
+[operation.dropPet]
+product = "shop"
+tag = "Pets"
+http = "DELETE /pets/{id}"
+[operation.sellPet]
+product = "shop"
+tag = "Pets"
+http = "POST /pets/{id}/sale"
+[operation.listPets]
+product = "shop"
+tag = "Pets"
+http = "GET /pets"
+reply = "json"
+
+[command."pets drop"]
+help = "Drop a pet"
+safety = "destroy"
+confirm = "Drop {id}?"
+params = [{ name = "id", kind = "argument", help = "the pet" }]
+call = "dropPet"
+args = { id = "{id}" }
+[command."pets sell"]
+help = "Sell a pet"
+params = [{ name = "id", kind = "argument", help = "the pet" }]
+call = "sellPet"
+args = { id = "{id}" }
+[command."pets list"]
+help = "List pets"
+call = "listPets"
+"""
 ENGINE = ROOT / "engine" / "callsheet"
 LIBRARY = ("mcp", "mcp_types")
 # A token of the common tokenizers is 3.9 bytes of these schemas; benchmarks/agents.py counts exactly.
@@ -159,3 +202,16 @@ def test_only_the_server_imports_the_library() -> None:
         or (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in LIBRARY)
     }
     assert importing == {"mcp/serve.py", "mcp/server.py"}
+
+
+def test_a_program_of_ones_own_offers_its_commands(tmp_path: Path) -> None:
+    """As long as no definition of its own chooses among them."""
+    directory = small_program(tmp_path)
+    (directory / "commands.toml").write_text(OWN, encoding="utf-8")
+    context = Context("shop", {"CALLSHEET_HOME": str(tmp_path)})
+    try:
+        names = [tool.name for tool in Selection(context.catalog).chosen(None)]
+    finally:
+        context.close()
+    assert [name for name in names if name.startswith("pets")] == ["pets_list", "pets_sell", "pets_drop"]
+    assert "op_search" in names

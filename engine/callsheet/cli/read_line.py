@@ -36,9 +36,23 @@ _SETTINGS = frozenset(
         "config set",
         "config use",
         "definitions import",
+        "definitions upgrade",
         "init",
+        "mcp disable",
+        "mcp enable",
+        "programs install",
+        "programs link",
+        "programs new",
+        "webhook secret delete",
+        "webhook secret set",
     }
 )
+# What else a person should know of before it runs.
+_NOTES = {
+    "mcp token": "prints a credential",
+    "undo": "does what the journal says, which the line does not tell",
+    **dict.fromkeys(_SETTINGS, "changes what later commands may do"),
+}
 _EXPANDED = ("$", "`", "*")  # what begins so may be several words when the line runs
 
 
@@ -103,11 +117,24 @@ def _effect(context: Context, command: CompiledCommand, values: dict[str, Any] |
         if values is None:
             raise Unclear("its arguments do not fit")
         return _of_request(context, values) if builtin == "api" else _of_operation(context, values)
-    safety = command["safety"]
+    if builtin == "programs run":
+        return _of_program(context, values)
+    safety, note = command["safety"], _NOTES.get(str(builtin), "")
     if safety == "local":
-        return Effect("", safety, note="changes what later commands may do" if builtin in _SETTINGS else "")
+        return Effect("", safety, note=note)
     operations = tuple(dict.fromkeys(call for here in (command, *variants(command).values()) for call in _calls(here)))
-    return Effect("", safety, operations=operations, verdict=_verdict(context, safety, operations))
+    verdict = _verdict(context, safety, operations)
+    return Effect("", safety, operations=operations, verdict=verdict, note=note)
+
+
+def _of_program(context: Context, values: Mapping[str, Any] | None) -> Effect:
+    """What the program would do that another one runs."""
+    if values is None:
+        raise Unclear("its arguments do not fit")
+    try:
+        return effect_of(str(values["program"]), values["words"] or (), context.environ)
+    except CallsheetError as error:
+        raise Unclear(error.message) from None
 
 
 def _calls(table: Any) -> Iterator[str]:
@@ -157,7 +184,8 @@ def _policy(context: Context) -> tuple[Policy, Any]:
         site = context.site()
     except UsageError:  # none is configured, or this is no way to name one; a broken policy is broken there too
         variables = Variables(context.definition["prefix"], context.environ)
-        return policy_here(context.catalog, variables, context.environ), Nowhere(context.catalog.ids("deployment")[0])
+        deployment = next(iter(context.catalog.ids("deployment")), "")
+        return policy_here(context.catalog, variables, context.environ), Nowhere(deployment)
     return site.policy, site
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError, did_you_mean
 from ..language.deployment import on_deployment
 from ..language.safety import CHANGES
+from ..policy.rule import CLASSES
 from .tools import Tool, Tools, can_be_offered, read_more
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
 
 ALL = "all"
+_MOST = 40  # commands of a program whose definitions choose none
 
 
 class Selection:
@@ -22,9 +24,11 @@ class Selection:
         """Commands that do not exist on the deployment, where it is known, are left out."""
         self._catalog = catalog
         self.tools = Tools(catalog)
+        commands = catalog.all("command")
+        self._builtins = {id for id, definition in commands.items() if "builtin" in definition}
         self.commands = {
             id: definition["safety"]
-            for id, definition in catalog.all("command").items()
+            for id, definition in commands.items()
             if can_be_offered(definition) and "unavailable" not in on_deployment(definition, deployment or "")
         }
         self._sets = catalog.all("toolset")
@@ -46,9 +50,7 @@ class Selection:
         With `read_only` those that only read; with `write` these and what it names. Raises `UsageError` for a name
         that is none, with the closest one.
         """
-        wanted = (
-            [name for name, table in self._sets.items() if table.get("default")] if tools is None else _split(tools)
-        )
+        wanted = self._usual() if tools is None else _split(tools)
         commands = dict.fromkeys(command for name in wanted for command in self.named(name))
         allowed = self.writers(write)
         if write is not None:
@@ -59,6 +61,15 @@ class Selection:
         reads = read_only or write is not None
         return [*(self.tools.tool(id, reads=reads) for id in kept), read_more()]
 
+    def _usual(self) -> list[str]:
+        """The default sets; where no definition chooses among the program's own commands, these too, readers first."""
+        sets = [name for name, table in self._sets.items() if table.get("default")]
+        chosen = {command for name in sets for command in self.named(name)}
+        own = [id for id in self.commands if id not in self._builtins]
+        if chosen.intersection(own):
+            return sets
+        return [*sets, *sorted(own, key=lambda id: CLASSES.index(self.commands[id]))[:_MOST]]
+
     def writers(self, write: str | None) -> list[str]:
         """The commands that may change something, of those named."""
         named = [command for name in _split(write or "") for command in self.named(name)]
@@ -66,7 +77,7 @@ class Selection:
 
     def _may(self, command: str, read_only: bool, write: str | None, allowed: list[str]) -> bool:
         """What calls any operation is judged by the operation, when it is called."""
-        if "builtin" in self._catalog.get("command", command):
+        if command in self._builtins:
             return True
         return not read_only and (write is None or command in allowed)
 
