@@ -9,13 +9,13 @@ from typing import Any
 
 from .. import registry
 from ..errors import DefinitionError
+from ..language.as_shipped import own_operations, shipped_paths
 from ..language.check import problems_in, refuse, stale_among
 from ..language.checks.reach import class_of_command
 from ..language.definition import Definition, Definitions
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import load
-from ..language.own_operations import own_operations, shipped_paths
 from ..language.template import TemplateError, fill_text
 from . import tokens
 

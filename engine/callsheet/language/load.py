@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import DefinitionError, did_you_mean
+from .as_shipped import hold_classes, hold_containers
 from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import merge
-from .own_operations import hold_classes
 from .renames import gone, present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, NEWEST, place_in, read
 
@@ -37,6 +37,7 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
         raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
     _take_over(definitions)
     hold_classes(definitions)
+    hold_containers(definitions)
     return definitions
 
 

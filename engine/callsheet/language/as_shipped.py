@@ -1,4 +1,4 @@
-"""What a person's own definitions say of an operation is not believed where it is milder than what was shipped.
+"""What policies judge by stays as it was shipped, where a person's own definitions would make it milder.
 
 Definitions are files that an agent may be able to write; a policy that follows them would follow the agent.
 """
@@ -13,7 +13,7 @@ from .deployment import ON, variants
 from .merge import lay_over
 from .safety import Safety, class_here, class_of_operation, is_milder
 
-OPERATION = "operation"
+OPERATION, CONTAINER = "operation", "container"
 
 
 def hold_classes(definitions: Definitions) -> None:
@@ -21,6 +21,15 @@ def hold_classes(definitions: Definitions) -> None:
     for definition in definitions.values():
         if definition.kind == OPERATION and (shipped := _as_shipped(definition)) is not None:
             _raise_to(definition.table, class_of_operation(shipped))
+
+
+def hold_containers(definitions: Definitions) -> None:
+    """Which requests are about a project, say: a rule would miss those that a person's file takes out."""
+    known = [*definitions.items(), *definitions.removed.items()]
+    for key, definition in known:
+        if definition.kind == CONTAINER and (shipped := _shipped_table(definition)) is not None:
+            definition.table = shipped
+            definitions[key] = definition
 
 
 def own_operations(definitions: Definitions) -> Iterator[Definition]:
@@ -47,6 +56,11 @@ def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
 
 def _as_shipped(definition: Definition) -> dict[str, Any] | None:
     """The operation as it comes with the program; None where it does, or where none of it does."""
+    table = _shipped_table(definition)
+    return table if table is not None and isinstance(table.get("http"), str) else None
+
+
+def _shipped_table(definition: Definition) -> dict[str, Any] | None:
     own = [not file.shipped for file in definition.files]
     if not any(own) or all(own):
         return None
@@ -54,7 +68,7 @@ def _as_shipped(definition: Definition) -> dict[str, Any] | None:
     for file, laid in zip(definition.files, definition.laid, strict=False):  # a removal lays nothing
         if file.shipped:
             table = lay_over(table, laid)
-    return table if isinstance(table.get("http"), str) else None
+    return table
 
 
 def _raise_to(table: dict[str, Any], least: Safety) -> None:
