@@ -32,6 +32,7 @@ BUILTINS: dict[str, str] = {
     "definitions show": "callsheet.cli.builtin.definitions:show",
     "definitions upgrade": "callsheet.cli.builtin.definitions:upgrade",
     "doctor": "callsheet.cli.builtin.doctor:doctor",
+    "help": "callsheet.cli.builtin.help:show_help",
     "events": "callsheet.cli.builtin.events:events",
     "inbox dead": "callsheet.cli.builtin.inbox:dead",
     "inbox list": "callsheet.cli.builtin.inbox:list_events",
@@ -183,9 +184,9 @@ NODES: frozenset[str] = frozenset(
 
 # Options of a whole program that mean something to the engine, and how it reads them. Others mean nothing to it.
 OPTIONS: dict[str, str] = {
-    **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url", "color"), "text"),
+    **dict.fromkeys(("output", "jq", "query", "columns", "site", "base-url", "color", "template"), "text"),
     **dict.fromkeys(("dry-run", "resolve", "show-token", "yes", "quiet", "verbose", "no-input"), "flag"),
-    **dict.fromkeys(("no-color", "no-headers", "raw"), "flag"),
+    **dict.fromkeys(("no-color", "no-headers", "raw", "web"), "flag"),
     "timeout": "duration",
     "rps": "number",
 }

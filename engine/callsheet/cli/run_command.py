@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from ..commands.context import Context
-from ..errors import DefinitionError
+from ..errors import DefinitionError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES
 
@@ -55,7 +55,9 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
     Where the command has no view of its own, only what prints knows the columns; it too judges them before it changes
     anything.
     """
-    chosen = {name: context.option(name) for name in ("jq", "query", "columns")}
+    if context.option("web"):
+        _check_web(context, command)
+    chosen = {name: context.option(name) for name in ("jq", "query", "columns", "template")}
     if context.output_format == "table" and not any(text is not None for text in chosen.values()):
         return
     view = context.catalog.get("view", command["view"]) if "view" in command else None
@@ -63,3 +65,9 @@ def _check_output(context: Context, command: CompiledCommand) -> None:
     elsewhere = "columns" in command or other_views
     columns = chosen["columns"] if view is not None and not elsewhere else None
     context.output_with(view, columns, settled=command["safety"] in CHANGES)
+
+
+def _check_web(context: Context, command: CompiledCommand) -> None:
+    view = context.catalog.get("view", command["view"]) if "view" in command else None
+    if view is None or "web" not in view or command.get("pages"):
+        raise UsageError("--web: this command shows nothing that has a web address", hint="see `open --help`")

@@ -149,6 +149,7 @@ class Context:
             text=self.definition.get("text"),
             columns=columns,
             jq=self.option("jq"),
+            template=self.option("template"),
             query=self.option("query"),
             rich=self._readable,
             names=self._names,

@@ -12,11 +12,28 @@ from typing import Any
 from .. import jsontext
 from ..errors import CallsheetError, UsageError
 from ..installation import how_to_add
-from ..language.template import TemplateError, compile_expression
+from ..language.template import TemplateError, compile_expression, compile_template, fill_text, to_text
 
 Filter = Callable[[Any], Iterator[Any]]
 
 _ESCAPES = re.compile(r"\\(?:ud[89a-f][0-9a-f]{2}|.)", re.IGNORECASE)
+
+
+def template_filter(template: str) -> Filter:
+    r"""The text for each value; `\n` and `\t` in it are a line break and a tab. Raises `UsageError`."""
+    text = template.replace("\\n", "\n").replace("\\t", "\t")
+    try:
+        compile_template(text)
+    except TemplateError as error:
+        raise UsageError(f"--template: {error}") from None
+
+    def results(value: Any) -> Iterator[Any]:
+        try:
+            yield to_text(fill_text(text, value))
+        except TemplateError as error:
+            raise CallsheetError(f"--template: {error}") from None
+
+    return results
 
 
 def jmespath_filter(expression: str) -> Filter:

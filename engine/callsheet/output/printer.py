@@ -33,6 +33,7 @@ class Output:
 
     __slots__ = (
         "_bare_layout",
+        "_filled",
         "_filter",
         "_headers",
         "_layout",
@@ -54,6 +55,7 @@ class Output:
         columns: str | Sequence[str] | None = None,
         jq: str | None = None,
         query: str | None = None,
+        template: str | None = None,
         color: bool | None = None,
         raw: bool = False,
         width: int | None = None,
@@ -69,7 +71,8 @@ class Output:
         self._renderer = renderer(format)
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
-        self._filter = _filter(jq, query)
+        self._filled = template is not None
+        self._filter = _filter(jq, query, template)
         context = FormatContext(text, id, clock, rich, names, address, palette)
         self._plain_text = raw
         asked = split(columns) if isinstance(columns, str) else columns
@@ -100,7 +103,7 @@ class Output:
         """Print a list. json, ndjson, csv and ids are written while the items come."""
         if self._filter is None:
             self._write(self._renderer.items(items, self._layout))
-        elif self._renderer.singly:
+        elif self._renderer.singly or self._filled:
             results = self._filter
             self._write_results(result for item in items for result in results(item))
         else:
@@ -122,7 +125,7 @@ class Output:
     value = one
 
     def _write_filtered(self, value: Any, results: Filter) -> None:
-        if self._renderer.is_json or (self._raw and self._renderer.for_readers):
+        if self._filled or self._renderer.is_json or (self._raw and self._renderer.for_readers):
             self._write_results(results(value))
             return
         found = list(results(value))
@@ -138,7 +141,7 @@ class Output:
 
     def _result_text(self, result: Any) -> str:
         """A result as JSON; text out of jq stands without quotes."""
-        if self._raw and isinstance(result, str):
+        if (self._raw or self._filled) and isinstance(result, str):
             return lines(result) if self._stream.terminal else result
         return dump(result, indent=None if self._renderer.singly else 2)
 
@@ -146,13 +149,16 @@ class Output:
         self._stream.write(chunks, flush=self._renderer.streams)
 
 
-def _filter(jq: str | None, query: str | None) -> Filter | None:
-    if jq is not None and query is not None:
-        raise UsageError("--jq and --query exclude each other", hint="give one of them")
-    if jq is None and query is None:
+def _filter(jq: str | None, query: str | None, template: str | None) -> Filter | None:
+    given = [name for name, text in (("--jq", jq), ("--query", query), ("--template", template)) if text is not None]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+    if not given:
         return None
-    from .filters import jmespath_filter, jq_filter
+    from .filters import jmespath_filter, jq_filter, template_filter
 
+    if template is not None:
+        return template_filter(template)
     return jq_filter(jq) if jq is not None else jmespath_filter(query or "@")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...commands.context import Context
 from ...commands.steps.addresses import addresses, below_site, is_url
-from ...commands.web_address import web_address
+from ...commands.web_address import show_in_browser, web_address
 from ...errors import UsageError
 from ...language.deployment import on_deployment
 
@@ -18,11 +18,7 @@ def open_in_browser(context: Context, values: dict[str, Any]) -> None:
     if values.get("print") or context.option("dry-run"):
         context.streams.out.write(url + "\n")
         return
-    import webbrowser
-
-    if not webbrowser.open(url):
-        context.note("no browser could be started")
-        context.streams.out.write(url + "\n")
+    show_in_browser(context, url)
 
 
 def address_of(context: Context, word: str | None) -> str:
@@ -34,7 +30,8 @@ def address_of(context: Context, word: str | None) -> str:
             raise UsageError(f"{word} is not an address of site {context.site().name!r}")
         return word
     for id, definition in context.catalog.all("address").items():
-        if re.fullmatch(on_deployment(definition, context.site().deployment)["pattern"], word):
+        pattern = on_deployment(definition, context.site().deployment).get("pattern")
+        if pattern is not None and re.fullmatch(pattern, word):
             return web_address(context.catalog, context.site(), id, word)
-    known = ", ".join(definition["title"] for definition in context.catalog.all("address").values())
+    known = ", ".join(each["title"] for each in context.catalog.all("address").values() if "pattern" in each)
     raise UsageError(f"{word!r} cannot be opened", hint=f"expected one of: {known}, or an address")

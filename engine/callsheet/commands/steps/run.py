@@ -10,7 +10,7 @@ from ... import registry
 from ...errors import CallsheetError
 from ...language.identifier import identifier
 from ...language.safety import CHANGES
-from ...language.template import evaluate
+from ...language.template import evaluate, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .asking import ask_for, mentions, wanted
 from .dispatcher import ONE_PAGE, Dispatcher
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ..dump import Dump
     from .bulk import InBulk
     from .each import Record
+
+
+_MOST_OPENED = 5  # in a browser
 
 
 class Run(StepRun):
@@ -147,6 +150,11 @@ class Run(StepRun):
 
     def _show(self) -> None:
         answer = None if self.answer is HELD else self.answer
+        if self.context.option("web"):
+            answer = self._result() if "result" in self.command else answer
+            self._open(answer if isinstance(answer, list) else [answer])
+            if not self.changes:
+                return
         if "items" in self.command:
             items = evaluate(self.command["items"], answer)
             show_part(self.context, self.output, items, self.extent)
@@ -156,6 +164,17 @@ class Run(StepRun):
             show_part(self.context, self.output, answer, self.extent)
         else:
             show(self.output, answer)
+
+    def _open(self, things: list[Any]) -> None:
+        """Show things in the browser; not more than can be looked at."""
+        from ..web_address import show_in_browser, web_address
+
+        view = self.view or {"columns": []}
+        ids = [to_text(evaluate(view.get("id", "@"), thing)) for thing in things if thing is not None]
+        for id in ids[:_MOST_OPENED]:
+            show_in_browser(self.context, web_address(self.context.catalog, self.context.site(), view["web"], id))
+        if len(ids) > _MOST_OPENED:
+            self.context.note(f"{len(ids) - _MOST_OPENED} more were not opened")
 
     def _result(self) -> Any:
         result = self.fill(self.command["result"])

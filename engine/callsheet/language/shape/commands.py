@@ -160,6 +160,7 @@ class ViewDefinition(Shape, total=False):
 
     id: Expression
     columns: Required[list[ColumnDefinition]]
+    web: Annotated[str, reference("address", description="Where `--web` shows an item: its id is the word.")]
     detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
 
 
@@ -174,7 +175,9 @@ class AddressDefinition(Shape, total=False):
     """Where a thing of a site is shown in the browser."""
 
     title: Required[str]
-    pattern: Required[Annotated[str, pattern(description="Regular expression: such a word stands for the thing.")]]
+    pattern: Annotated[
+        str, pattern(description="Regular expression: such a word stands for the thing. Default: none does.")
+    ]
     service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
     url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
     on: Annotated[dict[str, AddressHere], keyed_by("deployment", description="Deployment → what differs there.")]

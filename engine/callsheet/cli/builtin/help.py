@@ -1,0 +1,17 @@
+"""`help`: the help page of a command or group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...commands.context import Context
+
+
+def show_help(context: Context, values: dict[str, Any]) -> None:
+    """The same page as with `--help` behind the words."""
+    from ..run_command import run_command
+    from ..tree import root
+
+    root(context, run_command).main(
+        [*values["command"], "--help"], prog_name=context.program, standalone_mode=False, obj=context
+    )

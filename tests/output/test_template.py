@@ -1,0 +1,51 @@
+"""`--template`: a text for each item."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from callsheet.errors import CallsheetError, UsageError
+from callsheet.output import Output
+from support.terminal import Screen
+
+ITEMS = [{"key": "A-1", "n": 1, "to": {"name": "Done"}}, {"key": "A-2", "to": None}]
+
+
+def printed(template: str, value: Any = ITEMS, stream: io.StringIO | None = None) -> str:
+    stream = stream or io.StringIO()
+    Output("table", stream=stream, template=template).value(value)
+    return stream.getvalue()
+
+
+def test_each_item_is_a_line() -> None:
+    assert printed("{key}: {to.name}") == "A-1: Done\nA-2: \n"
+    assert printed("{n}") == "1\n\n"
+    assert printed("{key}", ITEMS[0]) == "A-1\n"
+    assert printed("{{x}} {upper(key)}", ITEMS[0]) == "{x} A-1\n"
+
+
+def test_line_breaks_and_tabs_can_be_typed() -> None:
+    assert printed(r"{key}\t{n}\n", ITEMS[0]) == "A-1\t1\n\n"
+
+
+@pytest.mark.parametrize("template", ["{key", "{a b}", "}"])
+def test_a_wrong_template_is_refused_before_anything_is_printed(template: str) -> None:
+    with pytest.raises(UsageError, match="--template: "):
+        Output("table", stream=None, template=template)
+
+
+def test_it_stands_alone() -> None:
+    with pytest.raises(UsageError, match="--jq and --template exclude each other"):
+        Output("table", stream=None, template="{key}", jq=".")
+
+
+def test_what_does_not_suit_an_item_is_an_error() -> None:
+    with pytest.raises(CallsheetError, match="--template: "):
+        printed("{length(n)}")
+
+
+def test_values_do_not_act_on_a_terminal() -> None:
+    assert "\x1b" not in printed("{key}", [{"key": "\x1b[2Jx"}], Screen())
