@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from ..commands.context import Context
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-_NEVER = ("show-token", "verbose", "columns", "jq", "query", "output")  # of the whole program: not for agents
+_NEVER = (
+    "show-token",
+    "verbose",
+    "columns",
+    "jq",
+    "query",
+    "output",
+    "template",
+    "web",
+)  # of the whole program: not for agents
 _FRAME = 600  # bytes of an answer that are not what the site said
 
 
