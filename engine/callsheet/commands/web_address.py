@@ -10,21 +10,9 @@ from ..language.template import fill_text
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..sites.site import Site
-    from .context import Context
 
 
 def web_address(catalog: Catalog, site: Site, id: str, word: str) -> str:
     """What the `address` definition of that id says of a thing; `word` is its key or id."""
     here = on_deployment(catalog.get("address", id), site.deployment)
     return site.address(here["service"]) + str(fill_text(here["url"], {"word": word}))
-
-
-def show_in_browser(context: Context, url: str) -> None:
-    """Where no browser can be started, the address is printed."""
-    import webbrowser
-
-    if webbrowser.open(url):
-        context.note(f"opened {url}")
-        return
-    context.note("no browser could be started")
-    context.streams.out.write(url + "\n")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...commands.browser import show_in_browser
 from ...commands.context import Context
 from ...commands.steps.addresses import addresses, below_site, is_url
-from ...commands.web_address import show_in_browser, web_address
+from ...commands.web_address import web_address
 from ...errors import UsageError
 from ...language.deployment import on_deployment
 

@@ -167,7 +167,8 @@ class Run(StepRun):
 
     def _open(self, things: list[Any]) -> None:
         """Show things in the browser; not more than can be looked at."""
-        from ..web_address import show_in_browser, web_address
+        from ..browser import show_in_browser
+        from ..web_address import web_address
 
         view = self.view or {"columns": []}
         ids = [to_text(evaluate(view.get("id", "@"), thing)) for thing in things if thing is not None]
