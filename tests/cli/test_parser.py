@@ -17,9 +17,9 @@ WRONG = [
     (["issues", "assign", "A-1", "A-2", "x y", "--to", "me"], "'x y' is not a valid issue"),
     (
         ["issues", "edit", "--silent", "-s", "x"],
-        "which issues? give keys, - to read them from standard input, or --jql",
+        "no issues: pass keys, - to read them from standard input, or --jql",
     ),
-    (["issues", "edit", "A-1", "--jql", "x", "-s", "x"], "keys and --jql exclude each other"),
+    (["issues", "edit", "A-1", "--jql", "x", "-s", "x"], "keys and --jql cannot be used together"),
     (["issues", "list", "--mine=maybe"], "--mine takes true or false, not 'maybe'"),
     (["issues", "get", "A-1", "--feilds", "x"], "no such option --feilds, did you mean '--fields'?"),
     (["issues", "get", "A-1", "--yse"], "no such option --yse"),

@@ -76,7 +76,7 @@ def test_nothing_is_chosen_where_nobody_is_asked(tmp_path: Path, silent: list[st
     argv = ["issues", "assign", "A-1", "robin", *(word for word in silent if word != "CI")]
     code, _, screen = at_terminal(tmp_path, argv, "2\n", *found("robin", 2), environ=environ)
     assert code == 2
-    assert '2 candidates match "robin"' in screen
+    assert '"robin" matches 2 users' in screen
 
 
 def test_an_issue_is_made_of_answers(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_other_faults_are_told_before_anything_is_asked(tmp_path: Path) -> None:
     argv = ["issues", "new", "--description", "a", "--description-adf", "[1]"]
     code, _, screen = at_terminal(tmp_path, argv, "")
     assert code == 2
-    assert "--description and --description-adf exclude each other" in screen
+    assert "--description and --description-adf cannot be used together" in screen
 
 
 def test_the_end_of_the_input_sends_nothing(tmp_path: Path) -> None:

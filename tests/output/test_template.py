@@ -38,7 +38,7 @@ def test_a_wrong_template_is_refused_before_anything_is_printed(template: str) -
 
 
 def test_it_stands_alone() -> None:
-    with pytest.raises(UsageError, match="--jq and --template exclude each other"):
+    with pytest.raises(UsageError, match="--jq and --template cannot be used together"):
         Output("table", stream=None, template="{key}", jq=".")
 
 

@@ -211,8 +211,8 @@ def test_a_number_that_is_an_id_and_a_name_is_neither(
     assert [change.split("/")[5] for change in changes(done)] == ([gone] if gone else []), done.stderr
     if word == "10" and gone is None:
         first = "Spring (10)" if found is VERSIONS else "the version with the id 10"
-        assert f'2 candidates match "10", expected one version: {first}; 10 (77)' in done.stderr
-        assert "hint: say which one you mean: id:10 or name:10" in done.stderr
+        assert f'"10" matches 2 versions: {first}; 10 (77)' in done.stderr
+        assert "hint: use id:10 or name:10" in done.stderr
         assert done.exit == 2
     if gone == "11":
         assert "deleted: Summer (11)" in done.stdout.decode()

@@ -152,7 +152,7 @@ class Output:
 def _filter(jq: str | None, query: str | None, template: str | None) -> Filter | None:
     given = [name for name, text in (("--jq", jq), ("--query", query), ("--template", template)) if text is not None]
     if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+        raise UsageError(f"{given[0]} and {given[1]} cannot be used together", hint="give one of them")
     if not given:
         return None
     from .filters import jmespath_filter, jq_filter, template_filter

@@ -93,7 +93,7 @@ def show(context: Context, values: dict[str, Any]) -> None:
 def replay(context: Context, values: dict[str, Any]) -> None:
     state = values.get("state")
     if bool(state) == bool(values["id"]):
-        raise UsageError("which events? give their ids, or --state for all in that state")
+        raise UsageError("no events: pass their ids, or --state for all in that state")
     check_change(context, "write", "inbox replay")
     with _opened(context, values, write=True) as inbox:
         listed = inbox.list_events(state, MOST) if state else []

@@ -98,7 +98,7 @@ def _queue(values: Mapping[str, Any]) -> str | None:
     for name in ("inbox", "routes", "handler", "forward-to") if url else ():
         if values.get(name):
             hint = f"`webhook work --queue` takes --{name}" if name != "inbox" else None
-            raise UsageError(f"--queue and --{name} exclude each other", hint=hint)
+            raise UsageError(f"--queue and --{name} cannot be used together", hint=hint)
     return url
 
 

@@ -157,7 +157,7 @@ class Lookups:
         matching = matches(lookup, word, candidates)
         value = lookup.get("value", "@")
         found = matching.items
-        hint = f"say it exactly, or give the {lookup.get('value', 'id')}"
+        hint = f"use the whole name, or the {lookup.get('value', 'id')}"
         if self.exact and numbers.is_number(word) and not clear:
             found, hint = numbers.called(lookup, word, candidates.items) or found, numbers.hint(word)
         by_value = {to_text(evaluate(value, item)): item for item in found}
@@ -237,9 +237,11 @@ def _label(lookup: LookupDefinition, item: Any) -> str:
 
 
 def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
-    return UsageError(
-        f'{len(labels)} candidates match "{word}", expected one {lookup["title"]}: {_joined(labels)}', hint=hint
-    )
+    return UsageError(f'"{word}" matches {len(labels)} {_plural(lookup["title"])}: {_joined(labels)}', hint=hint)
+
+
+def _plural(title: str) -> str:
+    return f"{title[:-1]}ies" if title.endswith("y") else f"{title}s"
 
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:

@@ -51,4 +51,4 @@ def other_than(lookup: LookupDefinition, id: str, items: list[Any]) -> list[Any]
 
 
 def hint(word: str) -> str:
-    return f"say which one you mean: id:{word} or name:{word}"
+    return f"use id:{word} or name:{word}"

@@ -229,7 +229,7 @@ async def odd_stream(server: Server, **settings: Any) -> None:
 def test_what_excludes_a_queue_is_said_before_anything_is_done(tmp_path: Path) -> None:
     url = "nats://127.0.0.1:9/EVENTS"
     for words, said in (
-        (("listen", "--queue", url, "--inbox", "in.db"), "exclude each other"),
+        (("listen", "--queue", url, "--inbox", "in.db"), "cannot be used together"),
         (("listen", "--queue", url, "--handler", "true"), "webhook work"),
         (("work",), "LMS_QUEUE"),
         (("work", "--queue", url), "nothing to do"),
