@@ -114,7 +114,10 @@ SHARED = (
     Variable("CALLSHEET_HOME", "Folder of settings, credentials, aliases and your definitions."),
     Variable("CALLSHEET_CACHE", "Folder of what can be made again, such as compiled definitions."),
     Variable("CALLSHEET_BIN", "Where `callsheet new` puts the launcher of a program."),
-    Variable("NO_COLOR", "Set to anything: no colours."),
+    Variable("NO_COLOR", "Set to anything: no colors."),
+    Variable("CLICOLOR_FORCE", "Set to 1: colors in pipes and files too."),
+    Variable("VISUAL, EDITOR", "The editor for texts that a command asks for."),
+    Variable("CI", "Set to anything but 0 or false: nothing is ever asked for."),
     Variable("COLUMNS", "Width of the terminal, for tables and help."),
     Variable("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "Proxies, as other programs use them."),
     Variable(
