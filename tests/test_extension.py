@@ -206,7 +206,7 @@ def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) ->
     """It is checked, shown, and part of the schema for editors."""
 
     class Gadget(TypedDict, total=False):
-        __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012
+        __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 - as pydantic wants it
         colour: str
 
     monkeypatch.setitem(KINDS, "gadget", Gadget)

@@ -136,7 +136,7 @@ def test_a_description_is_wrapped_for_a_terminal() -> None:
     class Fake:
         program = "suite"
 
-        class catalog:  # noqa: N801
+        class catalog:  # noqa: N801 - stands in for an attribute
             @staticmethod
             def get(kind: str, id: str) -> dict[str, Any]:
                 return {"title": "Shop"}

@@ -105,7 +105,7 @@ def test_a_damaged_document_never_ends_in_a_traceback(data: st.DataObject) -> No
     try:
         imported("forms", json.dumps(tree))
     except DefinitionError as error:
-        assert error.message.startswith("forms.json")  # noqa: PT017
+        assert error.message.startswith("forms.json")  # noqa: PT017 - it may also succeed
 
 
 def test_half_a_character_is_replaced_and_a_number_without_end_refused() -> None:

@@ -145,7 +145,7 @@ def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:
     try:
         found = decrypt(bytes(damaged), "password")
     except CallsheetError as error:
-        assert not isinstance(error, NotAllowed), "damage is no wrong password"  # noqa: PT017
+        assert not isinstance(error, NotAllowed), "damage is no wrong password"  # noqa: PT017 - it may also succeed
     else:
         assert found == {"work": SECRET}, "only white space was hit"
 

@@ -138,7 +138,7 @@ def test_a_program_that_moved_is_found_again(tmp_path: Path) -> None:
     printed: list[bytes] = []
 
     async def start(path: str | None) -> None:
-        done = subprocess.run(["tool"], executable=path, env=environ, check=True, capture_output=True)  # noqa: ASYNC221
+        done = subprocess.run(["tool"], executable=path, env=environ, check=True, capture_output=True)  # noqa: ASYNC221 - nothing else runs in this loop
         printed.append(done.stdout)
 
     async def work() -> None:
