@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, ref
 
 from ...errors import UsageError, did_you_mean
 from .model import Placeholder
@@ -31,29 +32,51 @@ def check_json(value: Any, schema_id: str, catalog: Catalog, operation: str, pro
 
 
 def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[str]:
-    for error in _validator(catalog, schema_id).iter_errors(value):
+    schemas = _KNOWN.get(catalog)
+    if schemas is None:
+        schemas = _KNOWN[catalog] = _Schemas(catalog)
+    for error in schemas.validator(schema_id).iter_errors(value):
         yield from describe_error(error)
 
 
-def _validator(catalog: Catalog, schema_id: str) -> Any:
-    """JSON Schema 2020-12, with `ref` naming a schema definition, which is read only when a value reaches it."""
-    from jsonschema import Draft202012Validator, validators
+class _Schemas:
+    """The schemas of one catalog, each read once, as a command may send the same operation thousands of times.
 
-    extend: Callable[..., Any] = validators.extend
+    JSON Schema 2020-12, with `ref` naming a schema definition, which is read only when a value reaches it.
+    """
 
-    def follow(validator: Any, ref: Any, instance: Any, _schema: Any) -> Iterable[Fault]:
-        found: Iterable[Fault] = validator.descend(instance, catalog.get("schema", ref))
+    def __init__(self, catalog: Catalog) -> None:
+        from jsonschema import Draft202012Validator, validators
+
+        self._catalog = ref(catalog)  # what is known of a catalog must not keep it
+        self._found: dict[str, Any] = {}
+        checks = {**Draft202012Validator.VALIDATORS, "ref": self._follow}
+        extend: Callable[..., Any] = validators.extend
+        checked = {name: _ignoring_placeholders(check) for name, check in checks.items()}
+        self.validator_of = extend(Draft202012Validator, validators=checked)
+
+    def validator(self, schema_id: str) -> Any:
+        return self.validator_of(self._get(schema_id))
+
+    def _get(self, schema_id: str) -> Any:
+        catalog = self._catalog()
+        if schema_id not in self._found and catalog is not None:
+            self._found[schema_id] = catalog.get("schema", schema_id)
+        return self._found[schema_id]
+
+    def _follow(self, validator: Any, schema_id: Any, instance: Any, _schema: Any) -> Iterable[Fault]:
+        found: Iterable[Fault] = validator.descend(instance, self._get(schema_id))
         return found
 
-    def ignore_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(validator: Any, rule: Any, instance: Any, schema: Any) -> Any:
-            return () if isinstance(instance, Placeholder) else check(validator, rule, instance, schema)
 
-        return checked
+_KNOWN: WeakKeyDictionary[Catalog, _Schemas] = WeakKeyDictionary()
 
-    checks = {**Draft202012Validator.VALIDATORS, "ref": follow}
-    checked = {name: ignore_placeholders(check) for name, check in checks.items()}
-    return extend(Draft202012Validator, validators=checked)(catalog.get("schema", schema_id))
+
+def _ignoring_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(validator: Any, rule: Any, instance: Any, schema: Any) -> Any:
+        return () if isinstance(instance, Placeholder) else check(validator, rule, instance, schema)
+
+    return checked
 
 
 def describe_error(error: Fault) -> list[str]:
