@@ -235,3 +235,35 @@ def test_a_dry_run_of_an_undo_shows_what_would_be_sent(desk: Desk) -> None:
     assert [line.split()[3].rpartition("/")[2] for line in done.stdout.decode().splitlines()] == [*WAS][::-1]
     assert done.stdout.decode().count('"labels": ["checkout"]') == 1
     assert desk.labels()["DEMO-2"] == ["checkout", "urgent"]
+
+
+def states(url: str, keys: list[str]) -> list[Any]:
+    """What a data center says of issues, but for when they were changed."""
+    found = [httpx.get(f"{url}/rest/api/2/issue/{key}", trust_env=False).json()["fields"] for key in keys]
+    return [{name: value for name, value in fields.items() if name != "updated"} for fields in found]
+
+
+def test_on_a_data_center_each_issue_is_read_alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serving(deployment="datacenter") as url:
+        (tmp_path / "home").mkdir()
+        profile = f'site = "dc"\n[sites.dc]\ndeployment = "datacenter"\nbase_url = "{url}"\ntoken_env = "DESK_TOKEN"\n'
+        (tmp_path / "home" / "profiles.toml").write_text(profile, encoding="utf-8")
+        (tmp_path / "home" / "profiles.toml").chmod(0o600)
+        desk = Desk(url, nobody(tmp_path_factory), tmp_path)
+        desk.environ = {key: text for key, text in desk.environ.items() if not key.startswith("SUITE")}
+        desk.environ |= {"CALLSHEET_HOME": str(tmp_path / "home"), "DESK_TOKEN": "t"}
+        for words in (
+            ["issues", "label", "DEMO-1", "DEMO-2", "urgent"],
+            ["issues", "assign", "DEMO-2", "DEMO-8", "none"],
+            ["issues", "move", "DEMO-4", "DEMO-5", "In Progress"],
+            ["sprints", "move", "3", "DEMO-2", "DEMO-8"],
+        ):
+            keys = [word for word in words if word.startswith("DEMO")]
+            before = states(url, keys)
+            done = desk.run(*words, "--journal", desk.path("j"))
+            assert done.exit == 0, done.stderr
+            assert states(url, keys) != before
+            undone = desk.run("undo", desk.path("j"), "--yes")
+            assert undone.exit == 0, undone.stderr
+            assert states(url, keys) == before
+            Path(desk.path("j")).unlink()
