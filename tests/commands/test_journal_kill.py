@@ -160,6 +160,24 @@ def test_a_journal_that_ends_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) 
     assert last == [2, 2, 1]
 
 
+def test_what_may_have_been_done_keeps_the_values_from_before_the_first_attempt(tmp_path: Path) -> None:
+    """Of what certainly was not done, the values before the last attempt count."""
+    path = str(tmp_path / "j")
+    with new_journal(path) as journal:
+        head = {"program": "p", "command": "c", "step": 0, "site": "s", "started": "t", "undo": False, "values": {}}
+        journal.head(head, ["lost", "failed"])
+        journal.started(0, "lost", {"was": "old"})
+        journal.failed(0, "lost", "no connection", known=False)
+        journal.started(0, "lost", {"was": "ours"})
+        journal.done(0, "lost")
+        journal.started(1, "failed", {"was": "old"})
+        journal.failed(1, "failed", "refused")
+        journal.started(1, "failed", {"was": "theirs"})
+    with read_journal(path) as found:
+        assert [entry.state for entry in found.entries] == [DONE, "started"]
+        assert (found.was(0), found.was(1)) == ("old", "theirs")
+
+
 @pytest.mark.parametrize(
     "line",
     [
