@@ -71,7 +71,7 @@ _ALSO = (
 )
 
 
-def _load() -> None:
+def load() -> None:
     import importlib
     import io
     import shlex
@@ -92,7 +92,7 @@ def _load() -> None:
 
 
 def _serve(address: str) -> None:
-    _load()
+    load()
     import select
 
     with socket.socket(socket.AF_UNIX) as listening:
@@ -124,7 +124,7 @@ def _attend(connection: socket.socket) -> None:
     child = os.fork()
     if child == 0:
         connection.close()
-        _become(streams, *marshal.loads(told))
+        become(streams, *marshal.loads(told))
     for stream in streams:
         os.close(stream)
     connection.sendall(child.to_bytes(4, "big"))
@@ -133,7 +133,7 @@ def _attend(connection: socket.socket) -> None:
     os._exit(0)
 
 
-def _become(streams: Sequence[int], name: str, words: list[str], folder: str, environ: dict[str, str]) -> None:
+def become(streams: Sequence[int], name: str, words: list[str], folder: str, environ: dict[str, str]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -143,6 +143,7 @@ def _become(streams: Sequence[int], name: str, words: list[str], folder: str, en
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = [os.path.join(os.path.dirname(sys.executable), name), *words]
+    sys.orig_argv = [sys.executable, "-m", "callsheet", name, *words]
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115 - they last as long as the process
     this = sys.modules["__main__"]
     this.__spec__ = None  # processes that the program starts in its turn look here for what to import

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from support.canary import WEBHOOK_SECRET as SECRET
 from support.canary import text_leaks
+from support.forked_process import ForkedProcess
 
 PATIENCE = 30.0
 HEADER = "X-Lms-Signature"
@@ -56,7 +57,7 @@ def until(holds: Callable[[], Any], what: str = "it") -> Any:
 class Listener:
     """`out` and `err` grow while the process writes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | ForkedProcess, folder: Path) -> None:
         self.process = process
         self.folder = folder
         self._lines: dict[str, list[str]] = {"out": [], "err": []}
@@ -164,6 +165,16 @@ def patched(patch: str) -> list[str]:
     return [sys.executable, "-c", f"{patch}; {start}"]
 
 
+def _started(
+    patch: str, arguments: Sequence[str], folder: Path, environ: dict[str, str]
+) -> subprocess.Popen[bytes] | ForkedProcess:
+    if sys.platform != "win32" and not patch:
+        return ForkedProcess("lms", ["webhook", "listen", *arguments], folder, environ, CACHE)
+    start = patched(patch) if patch else command("listen")
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*start, *arguments], stdout=pipe, stderr=pipe, cwd=folder, env=environ)
+
+
 @contextlib.contextmanager
 def listening(
     folder: Path,
@@ -187,14 +198,8 @@ def listening(
         (folder / "own").mkdir(exist_ok=True)
         (folder / "own" / "own.toml").write_text(definitions, encoding="utf-8")
         more["LMS_DEFINITIONS"] = str(folder / "own")
-    process = subprocess.Popen(
-        [*(patched(patch) if patch else command("listen")), *address, *given],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=environment(folder, **more),
-    )
-    listener = Listener(process, folder)
+    listener = Listener(_started(patch, [*address, *given], folder, environment(folder, **more)), folder)
+    process = listener.process
     try:
         listener.wait_ready()
         yield listener

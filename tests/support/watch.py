@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,12 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
             sitecustomize.write(_CURRENT[-1].variables({})[sitecustomize.RECORD], told)
         for watch in _CURRENT:
             watch.seen(told[0], told[1:])
+
+
+def note_start(words: Sequence[str]) -> None:
+    """A program that is started in a way that no audit hook sees."""
+    for watch in _CURRENT:
+        watch.seen("started", tuple(words))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,146 @@
+"""A program forked from a process that has the engine loaded, where a test would start one and use it as `Popen`.
+
+Its start takes a twentieth of the time. It is a process of its own with its own streams, folder and environment, so it
+can be killed, counted and looked at like any other.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import io
+import marshal
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from support.forked_programs import become, load
+from support.watch import note_start
+
+_TESTS = Path(__file__).resolve().parent.parent
+_FEW = 3  # streams
+_ALSO = (
+    "callsheet.cli.builtin.listen",
+    "callsheet.cli.builtin.serving",
+    "uvicorn.lifespan.off",
+    "encodings.idna",
+    "uvloop",
+)
+_OPEN = 64  # more descriptors are never open where a program is forked
+
+
+class ForkedProcess:
+    """`stdout` and `stderr` are pipes."""
+
+    def __init__(self, name: str, words: Sequence[str], folder: Path, environ: Mapping[str, str], cache: str) -> None:
+        note_start([name, *words])
+        here, there = socket.socketpair()
+        out, err = os.pipe(), os.pipe()
+        told = marshal.dumps((name, list(words), str(folder), dict(environ)))
+        with open(os.devnull, "rb") as nothing, there:
+            socket.send_fds(_template(cache), [b"."], [there.fileno(), nothing.fileno(), out[1], err[1]])
+        os.close(out[1])
+        os.close(err[1])
+        here.sendall(len(told).to_bytes(4, "big") + told)
+        self.stdout: io.BufferedReader | None = os.fdopen(out[0], "rb")
+        self.stderr: io.BufferedReader | None = os.fdopen(err[0], "rb")
+        self.pid = int.from_bytes(here.recv(4), "big")
+        self.returncode: int | None = None
+        self._told = here
+
+    def poll(self) -> int | None:
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return code
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
+            self.returncode = int.from_bytes(self._told.recv(2), "big", signed=True)
+            self._told.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+@functools.cache
+def _template(cache: str) -> socket.socket:
+    """Where forks are asked for; started by the first."""
+    here, there = socket.socketpair()
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")])}
+    environ["CALLSHEET_CACHE"] = cache
+    command = [sys.executable, "-m", "support.forked_process"]
+    process = subprocess.Popen(command, env=environ, stdin=there)
+    there.close()
+
+    def end() -> None:
+        here.close()  # it ends when nobody holds this any more
+        process.wait(20)
+
+    atexit.register(end)
+    return here
+
+
+def _serve() -> None:
+    load()
+    for module in _ALSO:
+        with contextlib.suppress(ImportError):  # uvloop is not everywhere
+            importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # else the listener's own collection copies every page
+    asked = socket.socket(fileno=0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those below
+    while True:
+        word, handles, _, _ = socket.recv_fds(asked, 1, _FEW + 1)
+        if not word:
+            return
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _attend(socket.socket(fileno=handles[0]), handles[1:])
+        for handle in handles:
+            os.close(handle)
+
+
+def _attend(connection: socket.socket, streams: Sequence[int]) -> None:
+    """One start: a child runs the program, this process waits for it and tells how it ended."""
+    told = b""
+    size = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+    while len(told) < size:
+        told += connection.recv(1 << 20)
+    child = os.fork()
+    if child == 0:
+        given = [os.dup2(stream, _OPEN + number) for number, stream in enumerate(streams)]
+        os.closerange(_FEW, _OPEN)
+        become(given, *marshal.loads(told))
+    for stream in streams:
+        os.close(stream)
+    connection.sendall(child.to_bytes(4, "big"))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with contextlib.suppress(OSError):  # the test has ended
+        connection.sendall(code.to_bytes(2, "big", signed=True))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve()
