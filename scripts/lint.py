@@ -16,7 +16,7 @@ CHECKS = (
     ("definitions of lms", ["-m", "callsheet", "lms", "definitions", "check"]),
     ("definitions of callsheet", ["-m", "callsheet", "callsheet", "definitions", "check"]),
     ("documentation", ["scripts/reference.py", "--check"]),
-    ("site", ["-m", "zensical", "build", "--strict"]),
+    ("site", ["scripts/docs.py"]),
     ("spelling", ["-m", "codespell_lib", *PROSE]),
     ("architecture", ["scripts/architecture.py", "--check"]),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -69,8 +70,8 @@ def test_the_navigation_names_every_page_once() -> None:
         return [str(entry)] if below is None else [page for each in below for page in pages(each)]
 
     named = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
-    there = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
-    assert sorted(named) == sorted(there)
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert sorted(named) == sorted({*there, "errors.md"})  # which is written when the site is built
 
 
 ASKED = (re.compile(r"""variables\.(?:get|name)\("([A-Z_]+)"\)"""), re.compile(r"""[}"']_([A-Z_]{5,})[`"']"""))
@@ -83,3 +84,14 @@ def test_every_variable_that_the_engine_reads_is_explained() -> None:
     read = {name for text in sources for pattern in ASKED for name in pattern.findall(text)}
     assert {"BASE_URL", "TOKEN", "INBOX", "POLICY", "KEYRING_PASSWORD_FILE"} <= read
     assert {name for name in read if f"_{name}`" not in page and f"`{name}" not in page} <= UNSAID
+
+
+def test_every_message_is_listed_with_what_to_do() -> None:
+    spec = importlib.util.spec_from_file_location("reference_facts", ROOT / "scripts" / "reference_facts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.messages()
+    assert page.index("## Exit code 3") < page.index("| no credential for site … | sign in: auth login --site … |")
+    assert "| nothing to search for: pass --jql" in page  # of a definition

@@ -160,6 +160,22 @@ def problems(line: str, environ: dict[str, str]) -> list[str]:
     return found
 
 
+INLINE = re.compile(r"(?<!`)`((?:suite|lms|callsheet) [^`]+)`")
+ITS_OWN = re.compile(r'^\[command\."(.+)"\]', re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda path: path.stem)
+def test_commands_named_in_sentences_exist(page: Path, cache: Path, tmp_path: Path) -> None:
+    """With their options; what must be given need not be written there. A page may define commands of its own."""
+    environ = {"CALLSHEET_CACHE": str(cache), "CALLSHEET_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    text = page.read_text(encoding="utf-8")
+    lines = [line.replace("\\|", "|") for line in INLINE.findall(re.sub(r"(?ms)^ *```.*?^ *```$", "", text))]
+    own = ITS_OWN.findall(text)
+    known = [line for line in lines if "..." not in line and not any(name in line for name in own)]
+    wrong = [problem for line in known for problem in problems(line, environ)]
+    assert [problem for problem in wrong if "issing" not in problem] == []
+
+
 def started(lines: str) -> Iterator[tuple[str, list[str]]]:
     """Our programs among the commands of a shell, whatever starts them (sudo, xargs, do), with their words."""
     for simple in simple_commands(lines, 0):

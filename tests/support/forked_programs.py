@@ -13,15 +13,24 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _TESTS = Path(__file__).resolve().parent.parent
+_SCRIPTS = os.path.dirname(sys.executable)
+_INTERPRETER = "interpreter"
 _LAUNCHER = """#!{python} -IS
 import _socket, marshal, os, signal, sys
+name, words = {name!r}, sys.argv[1:]
+if not name:  # the interpreter: of a program that starts another one of ours
+    code = words[2] if words[:2] == ["-P", "-c"] else ""
+    if "cli.entry import start; start(" not in code:  # `installation.start_code`
+        os.execv({python!r}, [{python!r}, *words])
+    name, words = code.rpartition("start(")[2].strip("()'"), words[3:]
 here = _socket.socket(_socket.AF_UNIX)
 here.connect({address!r})
-told = marshal.dumps(({name!r}, sys.argv[1:], os.getcwd(), dict(os.environ)))
+told = marshal.dumps((name, words, os.getcwd(), dict(os.environ)))
 streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
 here.sendmsg([len(told).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 while told:
@@ -36,14 +45,22 @@ os._exit((here.recv(1) or b"\\x01")[0])
 @contextlib.contextmanager
 def forked_programs(directory: Path, names: Sequence[str], cache: Path) -> Iterator[None]:
     """Put a launcher for each program into `directory`, which a test puts on its `PATH`."""
-    address = str(directory / "socket")
-    for name in names:
-        launcher = directory / name
+    with (
+        tempfile.TemporaryDirectory(prefix="callsheet-", dir="/tmp") as short,  # a socket's path has some 100 bytes
+        _served(os.path.join(short, "socket"), directory, names, cache),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _served(address: str, directory: Path, names: Sequence[str], cache: Path) -> Iterator[None]:
+    for name in [*names, ""]:
+        launcher = directory / (name or _INTERPRETER)
         launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address, name=name), encoding="utf-8")
         launcher.chmod(0o755)
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")])}
-    environ["CALLSHEET_CACHE"] = str(cache)
-    command = [sys.executable, "-m", "support.forked_programs", address]
+    environ |= {"CALLSHEET_CACHE": str(cache), "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"}  # the last for macOS
+    command = [sys.executable, "-m", "support.forked_programs", address, str(directory / _INTERPRETER)]
     with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -66,7 +83,11 @@ _LOADED_BY = (
 _ALSO = (
     "callsheet.client.http.client",
     "callsheet.sites.credentials.encrypted",
+    "callsheet.sites.credentials.encryption",
+    "callsheet.client.pagination.ahead",
+    "callsheet.client.pagination.fetch",
     "callsheet.listener.assemble",
+    "encodings.idna",
     "uvicorn",
 )
 
@@ -75,12 +96,13 @@ def load() -> None:
     import importlib
     import io
     import shlex
-    import tempfile
 
     from callsheet.cli.main import run
 
     for module in _ALSO:
         importlib.import_module(module)
+    # A password is meant to cost time, which is not what these runs are about.
+    sys.modules["callsheet.sites.credentials.encryption"]._COST.update(memory=1024, iterations=1)
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home, "SUITE_BASE_URL": "http://127.0.0.1", "SUITE_METHOD": "none"}
         environ |= {"CALLSHEET_CACHE": os.environ["CALLSHEET_CACHE"]}
@@ -91,9 +113,14 @@ def load() -> None:
             assert code == 0, said.getvalue()
 
 
-def _serve(address: str) -> None:
+def _serve(address: str, interpreter: str) -> None:
+    """`interpreter` starts what our programs start in their turn."""
     load()
+    import gc
     import select
+
+    sys.executable = interpreter
+    gc.freeze()  # a look at all that was loaded would copy it in every child
 
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
@@ -142,7 +169,7 @@ def become(streams: Sequence[int], name: str, words: list[str], folder: str, env
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
-    sys.argv = [os.path.join(os.path.dirname(sys.executable), name), *words]
+    sys.argv = [os.path.join(_SCRIPTS, name), *words]
     sys.orig_argv = [sys.executable, "-m", "callsheet", name, *words]
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115 - they last as long as the process
     this = sys.modules["__main__"]
@@ -163,4 +190,4 @@ def become(streams: Sequence[int], name: str, words: list[str], folder: str, env
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(*sys.argv[1:])
