@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VIEW = "inbox"
 MOST = 100_000  # events that are looked through
+FOLLOWED = 1000  # the newest events, whose changes are told
+_PAUSE = 0.5  # seconds between two looks
 
 
 @contextlib.contextmanager
@@ -54,12 +56,33 @@ def dead(context: Context, values: dict[str, Any]) -> None:
 
 
 def _list(context: Context, values: dict[str, Any], state: str | None) -> None:
-    pattern = values.get("type")
+    if values.get("follow") and context.output_format in ("json", "yaml"):
+        raise UsageError(f"--follow never ends, so -o {context.output_format} cannot: use -o ndjson")
     with _opened(context, values) as inbox:
-        rows = inbox.list_events(state, values["max"] if pattern is None else MOST)
-    if pattern is not None:
-        rows = [row for row in rows if fnmatchcase(row["type"], pattern)][: values["max"]]
-    _show(context, rows)
+        if values.get("follow"):
+            _follow(context, inbox, values, state)
+        else:
+            _show(context, _chosen(inbox, values.get("type"), state, values["max"]))
+
+
+def _chosen(inbox: Inspection, pattern: str | None, state: str | None, most: int) -> list[dict[str, Any]]:
+    rows = inbox.list_events(state, most if pattern is None else MOST)
+    return [row for row in rows if pattern is None or fnmatchcase(row["type"], pattern)][:most]
+
+
+def _follow(context: Context, inbox: Inspection, values: dict[str, Any], state: str | None) -> None:
+    """Oldest first, and then whatever arrives or changes its state, until somebody ends it."""
+    states: dict[Any, str] = {}
+    most = values["max"]
+    while True:
+        rows = _chosen(inbox, values.get("type"), state, most)
+        news = [row for row in reversed(rows) if states.get(row["key"]) != row["state"]]
+        if news:
+            states |= {row["key"]: row["state"] for row in news}
+            _show(context, news)
+            context.options["no-headers"] = True
+        most = max(values["max"], FOLLOWED)
+        time.sleep(_PAUSE)
 
 
 def _show(context: Context, rows: list[dict[str, Any]]) -> None:
