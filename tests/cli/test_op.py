@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 
 from support.cases import environment, load_cases, run_case, run_program
 from support.places import CASES
+from support.server import exchange, reply, serve
 
 OP_CASES = CASES / "op"
 
@@ -171,3 +175,17 @@ def test_the_version_comes_in_every_format(tmp_path: Path) -> None:
     assert offline(tmp_path, "version", "--jq", ".program")[1] == "suite\n"
     assert offline(tmp_path, "version", "-o", "yaml")[1].startswith("program: suite\n")
     assert offline(tmp_path, "version", "--json")[1] == offline(tmp_path, "version", "-o", "json")[1]
+
+
+def test_a_reader_of_a_download_that_has_enough_is_no_failure(tmp_path: Path) -> None:
+    script = [exchange("GET", "/rest/api/3/attachment/content/1", reply(body=b"x" * 4_000_000))]
+    with serve(script, trusted=True) as server:
+        environ = {**os.environ, **environment(tmp_path / "home", server.url)}
+        command = [sys.executable, "-m", "callsheet", "suite", "op", "call", "getAttachmentContent", "--param", "id=1"]
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.read(10) == b"x" * 10
+            process.stdout.close()
+            told = process.stderr.read()
+    assert (process.returncode, told) == (0, b"")
