@@ -245,14 +245,14 @@ def handlers_of(table: str, directory: Path) -> Any:
     """The handlers of a routes file with one route."""
     from callsheet.catalog.catalog import open_catalog
     from callsheet.listener.handlers import HandlerContext
-    from callsheet.listener.routing.route_set import Selection, read_routes
+    from callsheet.listener.routing.route_set import RouteSelection, read_routes
 
     routes = directory / "routes.toml"
     routes.write_text(f"[route.r]\n[[route.r.do]]\n{table}", encoding="utf-8")
     context = HandlerContext(str(directory), {}, frozenset(), print, 1.0, lambda *_, **__: 0)
     catalog = open_catalog("lms", {"CALLSHEET_HOME": str(directory / "home")})
     try:
-        rules = read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context)
+        rules = read_routes(catalog, RouteSelection(("lms",), (), (str(routes),), ()), context)
     finally:
         catalog.close()
     return [job.handler for route in rules.routes for job in route.jobs]

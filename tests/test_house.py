@@ -187,6 +187,16 @@ def test_no_package_has_a_circle_inside(package: tuple[str, ...]) -> None:
         left = {part: others for part, others in left.items() if part not in free}
 
 
+def test_no_two_classes_have_the_same_name() -> None:
+    """One name, one meaning. What a module keeps to itself may be called as it likes."""
+    named: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_own_package_is_imported_relatively(path: Path) -> None:
     """So that it can be vendored under another name."""

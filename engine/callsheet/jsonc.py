@@ -30,7 +30,7 @@ class JsoncError(ValueError):
         super().__init__(f"line {self.line}, column {self.column}: {problem}")
 
 
-class Value(NamedTuple):
+class LocatedValue(NamedTuple):
     """A value and where it stands; `members` only of an object, whose text ends with its brace."""
 
     start: int
@@ -42,7 +42,7 @@ class Value(NamedTuple):
 class Member(NamedTuple):
     key: str
     start: int
-    value: Value
+    value: LocatedValue
     comma: int | None  # where the comma behind it stands
 
 
@@ -108,7 +108,7 @@ def _without(text: str, start: int, end: int, cuts: Sequence[tuple[int, int]]) -
     return "".join(kept) + text[at:end]
 
 
-def _follow(text: str, root: Value, path: Sequence[str]) -> tuple[Value, int, Value | None]:
+def _follow(text: str, root: LocatedValue, path: Sequence[str]) -> tuple[LocatedValue, int, LocatedValue | None]:
     """The deepest object on the way, how many keys lead to it, and the value at the end if it is there."""
     here = root
     for depth, key in enumerate(path):
@@ -128,7 +128,7 @@ def _follow(text: str, root: Value, path: Sequence[str]) -> tuple[Value, int, Va
 class _Layout:
     """How the text is written: its line ends, and what one step of indentation is."""
 
-    def __init__(self, text: str, root: Value) -> None:
+    def __init__(self, text: str, root: LocatedValue) -> None:
         self._text = text
         line_end = re.search(r"\r?\n", text)
         self._inline = line_end is None and bool(root.members)  # all of it stands in one line
@@ -143,7 +143,7 @@ class _Layout:
         written = json.dumps(value, indent=self._step, ensure_ascii=False)
         return written.replace("\n", self._end + self._step * depth)
 
-    def insert(self, target: Value, key: str, value: Any, depth: int) -> str:
+    def insert(self, target: LocatedValue, key: str, value: Any, depth: int) -> str:
         text, closing = self._text, target.end - 1
         member = f"{json.dumps(key, ensure_ascii=False)}: "
         members = target.members or ()
@@ -190,7 +190,7 @@ def _begins_line(text: str, position: int) -> bool:
     return not text[text.rfind("\n", 0, position) + 1 : position].strip()
 
 
-def _scan(text: str) -> Value:
+def _scan(text: str) -> LocatedValue:
     start = 1 if text.startswith("\ufeff") else 0
     value = _value(text, _skip(text, start), 0)
     rest = _skip(text, value.end)
@@ -207,7 +207,7 @@ def _skip(text: str, position: int) -> int:
     return end
 
 
-def _value(text: str, position: int, depth: int) -> Value:
+def _value(text: str, position: int, depth: int) -> LocatedValue:
     if depth > _DEPTH:
         raise JsoncError(text, position, f"nested deeper than {_DEPTH}")
     opening = text[position : position + 1]
@@ -217,11 +217,11 @@ def _value(text: str, position: int, depth: int) -> Value:
         return _array(text, position, depth)
     for pattern in (_STRING, _SCALAR):
         if match := pattern.match(text, position):
-            return Value(position, match.end(), json.loads(match[0]))
+            return LocatedValue(position, match.end(), json.loads(match[0]))
     raise JsoncError(text, position, "expected a value" if position < len(text) else "the file ends too early")
 
 
-def _object(text: str, start: int, depth: int) -> Value:
+def _object(text: str, start: int, depth: int) -> LocatedValue:
     members: list[Member] = []
     at = _skip(text, start + 1)
     while not text.startswith("}", at):
@@ -234,17 +234,17 @@ def _object(text: str, start: int, depth: int) -> Value:
         value = _value(text, _skip(text, colon + 1), depth + 1)
         comma, at = _comma(text, value.end, "}")
         members.append(Member(json.loads(name[0]), name.start(), value, comma))
-    return Value(start, at + 1, {member.key: member.value.data for member in members}, tuple(members))
+    return LocatedValue(start, at + 1, {member.key: member.value.data for member in members}, tuple(members))
 
 
-def _array(text: str, start: int, depth: int) -> Value:
+def _array(text: str, start: int, depth: int) -> LocatedValue:
     items: list[Any] = []
     at = _skip(text, start + 1)
     while not text.startswith("]", at):
         item = _value(text, at, depth + 1)
         items.append(item.data)
         _, at = _comma(text, item.end, "]")
-    return Value(start, at + 1, items)
+    return LocatedValue(start, at + 1, items)
 
 
 def _comma(text: str, position: int, closing: str) -> tuple[int | None, int]:

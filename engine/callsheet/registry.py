@@ -83,7 +83,7 @@ FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search"})
 HANDLERS: dict[str, str] = {
     "append": "callsheet.listener.handlers.append:Append",
     "command": "callsheet.listener.handlers.command:Command",
-    "exec": "callsheet.listener.handlers.program:Program",
+    "exec": "callsheet.listener.handlers.program:HandlerProgram",
     "forward": "callsheet.listener.handlers.forward:Forward",
     "python": "callsheet.listener.handlers.python:Python",
 }

@@ -31,7 +31,7 @@ from callsheet.cli.main import run
 from callsheet.errors import CallsheetError, DefinitionError
 from callsheet.language import layers
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.routing.route_set import Selection, read_routes
+from callsheet.listener.routing.route_set import RouteSelection, read_routes
 from callsheet.listener.simulate.deliveries import make_payload
 from callsheet.listener.verify.rejection import Rejected
 from callsheet.listener.verify.signature import Signature
@@ -166,7 +166,7 @@ class World:
         raw = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
         event = Source("shop", definition, secrets).receive(raw, b"", data, now)
         context = HandlerContext("", self.environ, frozenset(), lambda _: None, 1.0, lambda *_, **__: 0)
-        rules = read_routes(catalog, Selection(("shop",), (), (), ()), context)
+        rules = read_routes(catalog, RouteSelection(("shop",), (), (), ()), context)
         return event.type, len(rules.routing_table.jobs(rules.routing_table.plan(event), event))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.commands.context import Context
-from callsheet.mcp.selection import Selection
+from callsheet.mcp.selection import ToolSelection
 from callsheet.mcp.toolbox import Toolbox
 from support.canary import TOKEN
 from support.tracker import Tracker
@@ -57,12 +57,12 @@ def base(variables: dict[str, str]) -> Iterator[Context]:
 
 
 @pytest.fixture(scope="module")
-def selection(base: Context) -> Selection:
-    return Selection(base.catalog)
+def selection(base: Context) -> ToolSelection:
+    return ToolSelection(base.catalog)
 
 
 @pytest.fixture
-def make(tracker: Tracker, base: Context, selection: Selection) -> Make:
+def make(tracker: Tracker, base: Context, selection: ToolSelection) -> Make:
     def toolbox(
         tools: str | None = None, *, read_only: bool = False, write: str | None = None, budget: int = 16384
     ) -> Toolbox:

@@ -14,7 +14,7 @@ from callsheet.errors import CallsheetError, UsageError
 from callsheet.language.safety import CHANGES
 from callsheet.mcp.resources import Resources
 from callsheet.mcp.run import ConsentNeeded, Watch
-from callsheet.mcp.selection import ALL, Selection
+from callsheet.mcp.selection import ALL, ToolSelection
 from callsheet.mcp.serve import toolbox_of
 from callsheet.mcp.toolbox import Toolbox, bounds
 from support.tracker import Tracker
@@ -103,7 +103,7 @@ def test_with_chosen_writers_any_operation_only_reads(policy: Context, tracker: 
     assert not toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "x"}).is_error
 
 
-def test_a_tool_is_bounded_by_its_class(selection: Selection) -> None:
+def test_a_tool_is_bounded_by_its_class(selection: ToolSelection) -> None:
     for tool in selection.chosen(ALL):
         denied = {name for source in bounds(tool) for rule in source.rules for name in rule.safety or ()}
         wanted = {"destroy": set(), "write": {"destroy"}}.get(tool.safety, set(CHANGES))

@@ -12,7 +12,7 @@ import pytest
 from callsheet.commands.context import Context
 from callsheet.errors import UsageError
 from callsheet.language.safety import CHANGES
-from callsheet.mcp.selection import ALL, Selection
+from callsheet.mcp.selection import ALL, ToolSelection
 from callsheet.mcp.tools import Tool
 from support.places import ROOT
 from support.programs import small_program
@@ -67,7 +67,7 @@ KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "
 
 
 @pytest.fixture(scope="module")
-def everything(selection: Selection) -> list[Tool]:
+def everything(selection: ToolSelection) -> list[Tool]:
     return selection.chosen(ALL)
 
 
@@ -97,14 +97,14 @@ def test_names_are_short_unlike_each_other_and_of_plain_characters(everything: l
     assert [name for name in names if not name.isascii() or not name.replace("_", "").isalnum() or len(name) > 48] == []
 
 
-def test_every_parameter_and_tool_of_the_default_sets_is_described(selection: Selection) -> None:
+def test_every_parameter_and_tool_of_the_default_sets_is_described(selection: ToolSelection) -> None:
     for tool in selection.chosen(None):
         assert tool.description
         bare = [name for name, schema in tool.input_schema["properties"].items() if not schema.get("description")]
         assert set(bare) <= OBVIOUS, tool.name
 
 
-def test_the_default_sets_are_small(selection: Selection) -> None:
+def test_the_default_sets_are_small(selection: ToolSelection) -> None:
     tools = selection.chosen(None)
     sent = [{"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools]
     assert 35 <= len(tools) <= 45
@@ -118,7 +118,7 @@ def test_annotations_follow_the_class(everything: list[Tool]) -> None:
         assert notes.get("destructiveHint", False) == (tool.safety == "destroy" or tool.name == "op_call"), tool.name
 
 
-def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, selection: Selection) -> None:
+def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, selection: ToolSelection) -> None:
     left_out = {
         command
         for command in base.catalog.ids("command")
@@ -158,7 +158,7 @@ def test_no_tool_reads_or_writes_files(base: Context, everything: list[Tool]) ->
     ],
 )
 def test_sets_are_chosen(
-    selection: Selection, tools: str | None, settings: dict[str, Any], there: set[str], absent: set[str]
+    selection: ToolSelection, tools: str | None, settings: dict[str, Any], there: set[str], absent: set[str]
 ) -> None:
     names = {tool.name for tool in selection.chosen(tools, **settings)}
     assert there <= names
@@ -175,18 +175,18 @@ def test_sets_are_chosen(
         ("-issues", "did you mean 'issues'"),
     ],
 )
-def test_what_is_not_there_is_refused(selection: Selection, tools: str, said: str) -> None:
+def test_what_is_not_there_is_refused(selection: ToolSelection, tools: str, said: str) -> None:
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
         selection.chosen(tools)
 
 
-def test_every_command_that_is_offered_belongs_to_a_group_or_a_set(selection: Selection) -> None:
+def test_every_command_that_is_offered_belongs_to_a_group_or_a_set(selection: ToolSelection) -> None:
     grouped = {command for commands in selection.sets.values() for command in commands}
     assert set(selection.commands) - grouped == set()
 
 
-def test_what_a_deployment_does_not_have_is_not_offered_there(base: Context, selection: Selection) -> None:
-    there = Selection(base.catalog, "datacenter").commands
+def test_what_a_deployment_does_not_have_is_not_offered_there(base: Context, selection: ToolSelection) -> None:
+    there = ToolSelection(base.catalog, "datacenter").commands
     assert "whiteboards get" in selection.commands
     assert "whiteboards get" not in there
     assert "issues get" in there
@@ -210,7 +210,7 @@ def test_a_program_of_ones_own_offers_its_commands(tmp_path: Path) -> None:
     (directory / "commands.toml").write_text(OWN, encoding="utf-8")
     context = Context("shop", {"CALLSHEET_HOME": str(tmp_path)})
     try:
-        names = [tool.name for tool in Selection(context.catalog).chosen(None)]
+        names = [tool.name for tool in ToolSelection(context.catalog).chosen(None)]
     finally:
         context.close()
     assert [name for name in names if name.startswith("pets")] == ["pets_list", "pets_sell", "pets_drop"]

@@ -14,8 +14,8 @@ from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.mcp.resources import Resources
 from callsheet.mcp.run import ConsentNeeded, Watch
-from callsheet.mcp.selection import Selection
-from callsheet.mcp.toolbox import Answer, Toolbox
+from callsheet.mcp.selection import ToolSelection
+from callsheet.mcp.toolbox import ToolAnswer, Toolbox
 from support.canary import text_leaks
 from support.shell import Shell
 from support.tracker import Tracker, issue
@@ -23,7 +23,7 @@ from support.tracker import Tracker, issue
 Make = Callable[..., Toolbox]
 
 
-def fits(toolbox: Toolbox, name: str, answer: Answer) -> dict[str, Any]:
+def fits(toolbox: Toolbox, name: str, answer: ToolAnswer) -> dict[str, Any]:
     """The structured content, which its schema takes."""
     assert not answer.is_error, answer.text
     assert answer.structured is not None
@@ -286,7 +286,7 @@ def test_without_a_site_the_catalog_can_be_read_and_calls_say_what_to_do(variabl
     environ = {name: value for name, value in variables.items() if not name.startswith("SUITE_") or "DEFIN" in name}
     context = Context("suite", environ)
     try:
-        toolbox = Toolbox(context, Selection(context.catalog).chosen(None))
+        toolbox = Toolbox(context, ToolSelection(context.catalog).chosen(None))
         assert not toolbox.call("op_search", {"text": "move issue"}).is_error
         assert "suite init" in toolbox.call("issues_get", {"issue": "DEMO-1"}).text
     finally:
@@ -305,7 +305,7 @@ def test_options_of_whoever_starts_the_server_show_an_agent_no_credential(variab
     context = Context("suite", variables)
     context.options = {"show-token": True, "verbose": True, "columns": "SUMMARY", "jq": ".[0]", "dry-run": True}
     try:
-        toolbox = Toolbox(context, Selection(context.catalog).chosen("issues"))
+        toolbox = Toolbox(context, ToolSelection(context.catalog).chosen("issues"))
         answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "x"})
         assert "***" in answer.text
         assert not text_leaks(answer.text)

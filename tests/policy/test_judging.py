@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callsheet.policy.facts import Facts, Named
-from callsheet.policy.policy import Policy, Source, class_rules, read_only
-from callsheet.policy.rule import CLASSES, DECISIONS, Match, Rule
+from callsheet.policy.facts import Facts, NamedThings
+from callsheet.policy.policy import Policy, PolicySource, class_rules, read_only
+from callsheet.policy.rule import CLASSES, DECISIONS, PolicyRule, RuleMatch
 
 SAFETY = st.sampled_from(CLASSES)
 WORDS = st.sampled_from(["getThing", "deleteThing", "addNote"])
@@ -26,10 +26,10 @@ facts = st.builds(
     methods=st.none() | some(st.sampled_from(["GET", "POST", "DELETE"])),
     paths=st.none() | some(st.sampled_from(["/rest/thing/1", "/x/rest/thing/1", "/rest/note"])),
     sites=st.none() | some(st.sampled_from(["work", "https://a.example:443"])),
-    named=st.none() | st.dictionaries(st.just("project"), st.builds(Named, some(NAMES), st.booleans())),
+    named=st.none() | st.dictionaries(st.just("project"), st.builds(NamedThings, some(NAMES), st.booleans())),
 )
 rules = st.builds(
-    Rule,
+    PolicyRule,
     decision=st.sampled_from(DECISIONS),
     text=st.just("a rule"),
     safety=st.none() | some(SAFETY),
@@ -39,7 +39,7 @@ rules = st.builds(
     sites=st.none() | st.tuples(st.sampled_from(["work", "https://A.example/"])),
     named=st.dictionaries(st.just("project"), st.tuples(NAMES)),
 )
-sources = st.builds(Source, st.just("here"), st.lists(rules, max_size=4).map(tuple))
+sources = st.builds(PolicySource, st.just("here"), st.lists(rules, max_size=4).map(tuple))
 
 
 def strictness(policy: Policy, known: Facts) -> int:
@@ -47,32 +47,34 @@ def strictness(policy: Policy, known: Facts) -> int:
 
 
 @given(policy=st.lists(sources, max_size=3), more=sources, known=facts)
-def test_no_source_loosens_another(policy: list[Source], more: Source, known: Facts) -> None:
+def test_no_source_loosens_another(policy: list[PolicySource], more: PolicySource, known: Facts) -> None:
     before, after = strictness(Policy(policy), known), strictness(Policy([*policy, more]), known)
     assert after >= before
     assert after == max(before, strictness(Policy([more]), known))
 
 
 @given(policy=st.lists(sources, max_size=3), known=facts)
-def test_what_is_certainly_denied_is_denied_whatever_becomes_known(policy: list[Source], known: Facts) -> None:
+def test_what_is_certainly_denied_is_denied_whatever_becomes_known(policy: list[PolicySource], known: Facts) -> None:
     unknown = known._replace(operations=None, methods=None, paths=None, sites=None, named=None)
     if Policy(policy).certainly_denies(unknown):
         assert Policy(policy).judge(known).decision == "deny"
 
 
 @given(rule=rules, known=facts)
-def test_what_is_not_known_is_never_certain(rule: Rule, known: Facts) -> None:
+def test_what_is_not_known_is_never_certain(rule: PolicyRule, known: Facts) -> None:
     """What a rule says of a request it still says, or it says MAYBE, when less is known."""
     for field in ("operations", "methods", "paths", "sites", "named"):
         less = rule.match(known._replace(**{field: None}))
-        assert less in (Match.MAYBE, rule.match(known)) or (less is Match.NO and rule.match(known) is Match.NO)
+        assert less in (RuleMatch.MAYBE, rule.match(known)) or (
+            less is RuleMatch.NO and rule.match(known) is RuleMatch.NO
+        )
 
 
 @given(rule=rules, known=facts, word=WORDS)
-def test_one_more_way_to_read_a_request_never_makes_it_allowed(rule: Rule, known: Facts, word: str) -> None:
+def test_one_more_way_to_read_a_request_never_makes_it_allowed(rule: PolicyRule, known: Facts, word: str) -> None:
     if known.operations is None:
         return
-    before = Source("here", (rule, *class_rules({"read": "deny", "write": "deny", "destroy": "deny"})))
+    before = PolicySource("here", (rule, *class_rules({"read": "deny", "write": "deny", "destroy": "deny"})))
     more = known._replace(operations=known.operations | {word})
     if before.judge(known).decision != "allow":
         allowed_alone = before.judge(known._replace(operations=frozenset({word}))).decision == "allow"
@@ -84,52 +86,56 @@ WRITE = Facts("write", frozenset({"addNote"}), frozenset({"POST"}), frozenset({"
 BY_HEADER = WRITE._replace(methods=frozenset({"GET", "DELETE"}))
 EITHER = WRITE._replace(operations=frozenset({"addNote", "x"}))
 AT_A = WRITE._replace(sites=frozenset({"https://a.example:443"}))
-UNCLEAR = WRITE._replace(named={"project": Named(unclear=True)})
+UNCLEAR = WRITE._replace(named={"project": NamedThings(unclear=True)})
 
 
 @pytest.mark.parametrize(
     ("rule", "known", "match"),
     [
-        (Rule("deny", "", operations=("add*",)), WRITE, Match.YES),
-        (Rule("deny", "", operations=("ADDNOTE",)), WRITE, Match.YES),
-        (Rule("deny", "", operations=("add",)), WRITE, Match.NO),
+        (PolicyRule("deny", "", operations=("add*",)), WRITE, RuleMatch.YES),
+        (PolicyRule("deny", "", operations=("ADDNOTE",)), WRITE, RuleMatch.YES),
+        (PolicyRule("deny", "", operations=("add",)), WRITE, RuleMatch.NO),
         (
-            Rule("deny", "", operations=("addNote",)),
+            PolicyRule("deny", "", operations=("addNote",)),
             EITHER,
-            Match.MAYBE,
+            RuleMatch.MAYBE,
         ),
         (
-            Rule("deny", "", methods=frozenset({"DELETE"})),
+            PolicyRule("deny", "", methods=frozenset({"DELETE"})),
             BY_HEADER,
-            Match.MAYBE,
+            RuleMatch.MAYBE,
         ),
-        (Rule("deny", "", paths=("/rest/*",)), WRITE, Match.YES),
-        (Rule("deny", "", paths=("/rest/*",)), WRITE._replace(paths=frozenset({"/gate/x/rest/note"})), Match.YES),
-        (Rule("deny", "", paths=("/rest/*",)), WRITE._replace(paths=frozenset({"/rest/note/1"})), Match.NO),
-        (Rule("deny", "", paths=("/rest/**",)), WRITE._replace(paths=frozenset({"/rest/note/1"})), Match.YES),
-        (Rule("deny", "", paths=("/est/*",)), WRITE, Match.NO),
+        (PolicyRule("deny", "", paths=("/rest/*",)), WRITE, RuleMatch.YES),
         (
-            Rule("deny", "", sites=("https://A.example/",)),
+            PolicyRule("deny", "", paths=("/rest/*",)),
+            WRITE._replace(paths=frozenset({"/gate/x/rest/note"})),
+            RuleMatch.YES,
+        ),
+        (PolicyRule("deny", "", paths=("/rest/*",)), WRITE._replace(paths=frozenset({"/rest/note/1"})), RuleMatch.NO),
+        (PolicyRule("deny", "", paths=("/rest/**",)), WRITE._replace(paths=frozenset({"/rest/note/1"})), RuleMatch.YES),
+        (PolicyRule("deny", "", paths=("/est/*",)), WRITE, RuleMatch.NO),
+        (
+            PolicyRule("deny", "", sites=("https://A.example/",)),
             AT_A,
-            Match.YES,
+            RuleMatch.YES,
         ),
-        (Rule("deny", "", sites=("https://*.example",)), AT_A, Match.YES),
-        (Rule("deny", "", sites=("work",)), AT_A, Match.NO),
-        (Rule("deny", "", named={"project": ("DEMO",)}), WRITE, Match.NO),
+        (PolicyRule("deny", "", sites=("https://*.example",)), AT_A, RuleMatch.YES),
+        (PolicyRule("deny", "", sites=("work",)), AT_A, RuleMatch.NO),
+        (PolicyRule("deny", "", named={"project": ("DEMO",)}), WRITE, RuleMatch.NO),
         (
-            Rule("deny", "", named={"project": ("DEMO",)}),
+            PolicyRule("deny", "", named={"project": ("DEMO",)}),
             UNCLEAR,
-            Match.MAYBE,
+            RuleMatch.MAYBE,
         ),
     ],
 )
-def test_what_fits_a_rule(rule: Rule, known: Facts, match: Match) -> None:
+def test_what_fits_a_rule(rule: PolicyRule, known: Facts, match: RuleMatch) -> None:
     assert rule.match(known) is match
 
 
 def test_the_first_rule_that_fits_decides_in_its_source() -> None:
-    rules = (Rule("allow", "notes", operations=("addNote",)), *class_rules({"write": "deny"}))
-    policy = Policy([Source("here", rules)])
+    rules = (PolicyRule("allow", "notes", operations=("addNote",)), *class_rules({"write": "deny"}))
+    policy = Policy([PolicySource("here", rules)])
     assert policy.judge(WRITE).decision == "allow"
     assert policy.judge(WRITE._replace(operations=frozenset({"other"}))).rule == 'write = "deny"'
     assert Policy([*policy, read_only("there")]).judge(WRITE).source == "there"
@@ -138,11 +144,11 @@ def test_the_first_rule_that_fits_decides_in_its_source() -> None:
 
 
 def test_an_allowed_project_is_allowed_alone() -> None:
-    rules = (Rule("allow", "demo", named={"project": ("DEMO",)}), *class_rules({"write": "deny"}))
-    policy = Policy([Source("here", rules)])
+    rules = (PolicyRule("allow", "demo", named={"project": ("DEMO",)}), *class_rules({"write": "deny"}))
+    policy = Policy([PolicySource("here", rules)])
 
     def decision(*names: str, unclear: bool = False) -> str:
-        return policy.judge(WRITE._replace(named={"project": Named(frozenset(names), unclear)})).decision
+        return policy.judge(WRITE._replace(named={"project": NamedThings(frozenset(names), unclear)})).decision
 
     assert decision("DEMO") == "allow"
     assert [decision(), decision("SECRET"), decision("DEMO", "SECRET"), decision("DEMO", unclear=True)] == ["deny"] * 4

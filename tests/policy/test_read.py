@@ -9,7 +9,7 @@ import pytest
 
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.policy import load
-from callsheet.policy.facts import Facts, Named
+from callsheet.policy.facts import Facts, NamedThings
 from callsheet.policy.load import from_variable, load_policy, of_site
 from callsheet.policy.policy import Policy
 from callsheet.policy.rule import DECISIONS
@@ -68,7 +68,7 @@ def test_operations_are_known_by_any_of_their_names() -> None:
 
 def test_things_are_known_by_their_kind() -> None:
     source = from_variable('[[rule]]\nproject = "DEMO"\ndecision = "deny"\nreason = "frozen"', "P", NAMES)
-    verdict = source.judge(Facts("read", named={"project": Named(frozenset({"DEMO"}))}))
+    verdict = source.judge(Facts("read", named={"project": NamedThings(frozenset({"DEMO"}))}))
     assert verdict == ("deny", "frozen", "rule 1 (project DEMO: deny)", "P")
 
 

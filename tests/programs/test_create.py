@@ -12,7 +12,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.language.layers import layers_with
-from callsheet.programs.create import Made, Source, create
+from callsheet.programs.create import Made, ProgramSource, create
 from support.imports import text_of
 
 LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
@@ -21,7 +21,7 @@ Tables = dict[str, dict[str, dict[str, Any]]]
 
 def made(document: Any, **options: Any) -> Made:
     text = document if isinstance(document, str) else json.dumps({"openapi": "3.0.0", **document})
-    source = Source(text, "d", options.get("base_url"), options.get("title"))
+    source = ProgramSource(text, "d", options.get("base_url"), options.get("title"))
     return create("pets", source, ["client", "listener"], LAYERS)
 
 

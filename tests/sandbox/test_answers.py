@@ -10,7 +10,7 @@ import pytest
 
 from callsheet.language.compiled_jmespath import is_true
 from callsheet.language.template import evaluate
-from callsheet.sandbox.site import Site
+from callsheet.sandbox.site import SandboxSite
 from support.places import CASES
 from support.simulated import ask, problems, site
 
@@ -18,19 +18,19 @@ STEPS = tomllib.loads((CASES / "sandbox/cloud.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def cloud() -> Iterator[Site]:
+def cloud() -> Iterator[SandboxSite]:
     found = site()
     yield found
     found.close()
 
 
-def test_each_step_is_answered_as_it_says(cloud: Site) -> None:
+def test_each_step_is_answered_as_it_says(cloud: SandboxSite) -> None:
     """One test for all: each step goes on where the one before it left the site."""
     wrong = {f"{place}: {step['request']}": told for place, step in enumerate(STEPS) if (told := _wrong(cloud, step))}
     assert wrong == {}
 
 
-def _wrong(cloud: Site, step: dict[str, Any]) -> list[str]:
+def _wrong(cloud: SandboxSite, step: dict[str, Any]) -> list[str]:
     told = ask(cloud, step["request"], step.get("body"))
     found = [] if step.get("undocumented") else problems(step["request"], told)
     if told.status != step.get("status", 200):

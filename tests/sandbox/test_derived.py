@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
-from callsheet.sandbox.site import Site
+from callsheet.sandbox.site import SandboxSite
 from support.simulated import ask
 
 TEXT: dict[str, Any] = {"type": "string"}
@@ -92,37 +92,37 @@ DOCUMENT = {
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxSite]:
     home = tmp_path_factory.mktemp("library")
     document = home / "openapi.json"
     document.write_text(json.dumps(DOCUMENT), encoding="utf-8")
     environ = {**os.environ, "CALLSHEET_HOME": str(home / "home"), "CALLSHEET_CACHE": str(home / "cache")}
     words = ["new", "library", "--from", str(document), "--no-launcher"]
     assert run("callsheet", words, environ=environ, stdout=io.StringIO(), stderr=io.StringIO()) == 0
-    found = Site(open_catalog("library", environ), "default")
+    found = SandboxSite(open_catalog("library", environ), "default")
     yield found
     found.close()
 
 
 @pytest.fixture(autouse=True)
-def _fresh(library: Site) -> None:
+def _fresh(library: SandboxSite) -> None:
     library.reset()
 
 
-def add(library: Site, **book: Any) -> Any:
+def add(library: SandboxSite, **book: Any) -> Any:
     told = ask(library, "POST /v2/books", {"title": "Leaves", "kind": "poems", **book})
     assert told.status == 201
     assert list(Draft202012Validator(BOOK).iter_errors(told.body)) == []
     return told.body
 
 
-def test_what_a_new_item_lacks_is_made_up_as_its_schema_wants_it(library: Site) -> None:
+def test_what_a_new_item_lacks_is_made_up_as_its_schema_wants_it(library: SandboxSite) -> None:
     book = add(library, tags=["grass"])
     assert (book["title"], book["tags"], book["shelf"], "pages" in book) == ("Leaves", ["grass"], 10, False)
     assert ask(library, f"GET /v2/books/{book['isbn']}").body == book
 
 
-def test_items_are_changed_replaced_and_removed(library: Site) -> None:
+def test_items_are_changed_replaced_and_removed(library: SandboxSite) -> None:
     isbn = add(library, isbn="978-1", tags=["grass"])["isbn"]
     assert isbn == "978-1"
     assert ask(library, f"PATCH /v2/books/{isbn}", {"pages": 99}).body["tags"] == ["grass"]
@@ -132,7 +132,7 @@ def test_items_are_changed_replaced_and_removed(library: Site) -> None:
     assert ask(library, f"GET /v2/books/{isbn}").status == 404
 
 
-def test_what_does_not_fit_is_refused_and_changes_nothing(library: Site) -> None:
+def test_what_does_not_fit_is_refused_and_changes_nothing(library: SandboxSite) -> None:
     add(library, isbn="978-1")
     told = ask(library, "POST /v2/books", {"title": 7, "kind": "poems"})
     assert (told.status, "body.title" in told.body["message"]) == (400, True)
@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(library: Site) -> None
     assert ask(library, "GET /v2/books").body["meta"]["total"] == 1
 
 
-def test_lists_have_pages_and_filters(library: Site) -> None:
+def test_lists_have_pages_and_filters(library: SandboxSite) -> None:
     for number in range(5):
         add(library, isbn=f"b{number}", kind="novel" if number % 2 else "poems")
     pages = [ask(library, f"GET /v2/books?per_page=2&page={page}").body for page in (1, 2, 3)]
@@ -150,7 +150,7 @@ def test_lists_have_pages_and_filters(library: Site) -> None:
     assert [book["isbn"] for book in ask(library, "GET /v2/books?kind=novel").body["data"]] == ["b1", "b3"]
 
 
-def test_items_belong_to_others(library: Site) -> None:
+def test_items_belong_to_others(library: SandboxSite) -> None:
     add(library, isbn="978-1")
     add(library, isbn="978-2")
     told = ask(library, "POST /v2/books/978-1/loans", {"id": 1, "reader": "Noor"})

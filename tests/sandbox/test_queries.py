@@ -17,7 +17,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.sandbox.queries.lexer import QuerySyntaxError
 from callsheet.sandbox.queries.model import Condition, Empty, Function, Joined, Negation, Values
 from callsheet.sandbox.queries.parser import Grammar
-from callsheet.sandbox.site import Site
+from callsheet.sandbox.site import SandboxSite
 from support.simulated import ask, site
 
 FIELDS = ["project", '"Story Points"', "status", "cf[10001]", "x.y", "a.b[k].c", "12", "-3", "'q q'", 'p["a b"]']
@@ -33,7 +33,7 @@ def grammar() -> Grammar:
 
 
 @pytest.fixture(scope="module")
-def cloud() -> Iterator[Site]:
+def cloud() -> Iterator[SandboxSite]:
     found = site()
     yield found
     found.close()
@@ -95,7 +95,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("text", MEANT)
-def test_a_query_finds_what_it_means(cloud: Site, text: str) -> None:
+def test_a_query_finds_what_it_means(cloud: SandboxSite, text: str) -> None:
     ordered = text if "order by" in text else f"{text} order by key"
     told = ask(cloud, "POST /rest/api/3/search/jql", {"jql": ordered, "maxResults": 100})
     assert [issue["key"] for issue in told.body["issues"]] == MEANT[text]
@@ -114,13 +114,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_a_query_that_means_nothing_is_refused(cloud: Site, text: str) -> None:
+def test_a_query_that_means_nothing_is_refused(cloud: SandboxSite, text: str) -> None:
     told = ask(cloud, "POST /rest/api/3/search/jql", {"jql": text})
     assert told.status == 400
     assert REFUSED[text] in told.body["errorMessages"][0]
 
 
-def test_what_was_and_what_changed_is_found(cloud: Site) -> None:
+def test_what_was_and_what_changed_is_found(cloud: SandboxSite) -> None:
     def keys(jql: str) -> list[str]:
         return [issue["key"] for issue in ask(cloud, "POST /rest/api/3/search/jql", {"jql": jql}).body["issues"]]
 

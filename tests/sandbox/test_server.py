@@ -10,7 +10,7 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.sandbox.faults import Faults, fault
 from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import Incoming
+from callsheet.sandbox.site import SandboxRequest
 from support.simulated import TOKEN, ask, serving, site
 
 
@@ -99,7 +99,7 @@ def test_rubbish_gets_an_answer() -> None:
     simulated = site()
     headers = {"content-type": "application/json"}
     bodies = [b"{", b'{"a": ' * 5000, b"\xff\xfe", b"[1, 2]", b'"x"', b"null"]
-    answers = [simulated.answer(Incoming("POST", "/rest/api/3/issue", headers, body)) for body in bodies]
+    answers = [simulated.answer(SandboxRequest("POST", "/rest/api/3/issue", headers, body)) for body in bodies]
     assert [answer.status for answer in answers] == [400] * len(bodies)
     simulated.close()
 
@@ -144,7 +144,7 @@ LIMITS = {
 def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: str, path: str) -> None:
     simulated = site(deployment)
     answer = Server(simulated, Faults([], rate_limit=1), TOKEN).answer
-    asked = Incoming("GET", path, {}, b"")
+    asked = SandboxRequest("GET", path, {}, b"")
     assert answer(asked).status == 200
     told = answer(asked)
     headers = {name.lower(): value for name, value in told.headers}

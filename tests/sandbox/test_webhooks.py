@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from callsheet.sandbox.site import Site
+from callsheet.sandbox.site import SandboxSite
 from callsheet.sandbox.webhooks import Webhooks
 from support.canary import WEBHOOK_SECRET
 from support.listening import listening, signature, until
@@ -56,7 +56,7 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
 
 
 @contextmanager
-def telling(url: str, secret: str | None = None, **rules: Any) -> Iterator[Site]:
+def telling(url: str, secret: str | None = None, **rules: Any) -> Iterator[SandboxSite]:
     found = site()
     found.webhooks = Webhooks(url, secret)
     simulation = found.actions.simulation("jira")

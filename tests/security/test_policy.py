@@ -19,7 +19,7 @@ from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.handlers.command import Command
 from callsheet.policy import load
 from callsheet.policy.facts import Facts
-from callsheet.policy.policy import Policy, Source, class_rules
+from callsheet.policy.policy import Policy, PolicySource, class_rules
 from callsheet.sites.credentials.unauthenticated_client import UnauthenticatedClient
 from support.cases import Done, environment, run_program
 from support.fakes import FakeSite
@@ -229,7 +229,7 @@ def test_a_handler_of_a_route_passes_too(home: Path, server: Server) -> None:
 
 
 def test_signing_in_passes_too() -> None:
-    denied = Policy([Source("here", class_rules({"read": "deny"}))])
+    denied = Policy([PolicySource("here", class_rules({"read": "deny"}))])
     with serve([], verify=False) as server:
         for send in (lambda web: web.get(server.url), lambda web: web.post(server.url, "a=b", ["secret"])):
             with pytest.raises(NotAllowed, match="denied by the policy"):
@@ -248,7 +248,7 @@ def test_a_redirect_is_judged_where_it_leads(home: Path) -> None:
 def test_each_try_is_judged() -> None:
     asked: list[ApprovalRequest] = []
     with shop([exchange("PUT", "/items/1", reply(503)), exchange("PUT", "/items/1", reply(json={}))]) as here:
-        here.client.gate.policy = Policy([Source("here", class_rules({"write": "ask"}))])
+        here.client.gate.policy = Policy([PolicySource("here", class_rules({"write": "ask"}))])
         here.client.gate._ask = lambda question: not asked.append(question)
         seen: list[Facts] = []
         judge = here.client.gate.facts

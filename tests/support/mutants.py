@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from callsheet.language.checks.shapes import Place, allowed_keys, places
+from callsheet.language.checks.shapes import ShapePlace, allowed_keys, places
 from callsheet.language.locate import line_of
 from callsheet.language.scopes import names_in, roots
 
@@ -78,7 +78,7 @@ class _Spot(NamedTuple):
     tables: Tables
     kind: str
     id: str
-    place: Place
+    place: ShapePlace
 
     def changed(self, operator: str, change: Callable[[Any, Any], None], what: str, near: str = "") -> Mutant:
         """The world with `change(parent, key)` done at this place."""

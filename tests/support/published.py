@@ -6,7 +6,7 @@ import re
 from functools import cache
 from urllib.parse import parse_qsl, urlsplit
 
-from callsheet.client.request.model import Body, File, Json, Multipart, Part, Raw, Request
+from callsheet.client.request.model import Body, File, Json, Multipart, MultipartPart, Raw, Request
 from support.openapi import OpenAPI
 from support.places import SHARED
 from support.server import Received
@@ -62,5 +62,7 @@ def _body(received: Received) -> Body | None:
         return Json(received.json(), media)
     if media == "multipart/form-data":
         parts = _PART.findall(received.body)
-        return Multipart(tuple(Part(name.decode(), file=File("", "") if is_file else None) for name, is_file in parts))
+        return Multipart(
+            tuple(MultipartPart(name.decode(), file=File("", "") if is_file else None) for name, is_file in parts)
+        )
     return Raw(received.body, media)

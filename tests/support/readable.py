@@ -30,7 +30,7 @@ def readable(document: Any) -> Any:
     """The document without the containers, cards and captions that Markdown has no construct for."""
     rules = Rules(nodes())
     tree = adf.read(document, rules, Losses())
-    return adf.Writer(rules).document(fit.fit(_plain(tree), rules, Losses()))
+    return adf.DocumentWriter(rules).document(fit.fit(_plain(tree), rules, Losses()))
 
 
 def _plain(node: Node) -> Node:

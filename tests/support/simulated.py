@@ -17,7 +17,7 @@ from callsheet.client.request.model import Request
 from callsheet.sandbox.actions import Answer
 from callsheet.sandbox.faults import Faults
 from callsheet.sandbox.server import Server
-from callsheet.sandbox.site import Incoming, Site
+from callsheet.sandbox.site import SandboxRequest, SandboxSite
 from support.published import DOCUMENTS, SPECS, document
 
 TOKEN = "only for tests"
@@ -29,14 +29,14 @@ class Told(NamedTuple):
     headers: dict[str, str]
 
 
-class Judged(Site):
+class Judged(SandboxSite):
     """Collects where its answers depart from the published documents, and what it could not answer at all."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.wrong: set[str] = set()
 
-    def answer(self, request: Incoming) -> Answer:
+    def answer(self, request: SandboxRequest) -> Answer:
         answer = super().answer(request)
         if isinstance(answer.body, bytes):
             return answer
@@ -53,11 +53,11 @@ def site(deployment: str = "cloud", environ: Mapping[str, str] = os.environ, pat
     return found
 
 
-def ask(site: Site, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Told:
+def ask(site: SandboxSite, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Told:
     """`request` is a method and a target."""
     method, _, target = request.partition(" ")
     data = b"" if body is None else json.dumps(body).encode()
-    answer = site.answer(Incoming(method, target, {"content-type": "application/json", **(headers or {})}, data))
+    answer = site.answer(SandboxRequest(method, target, {"content-type": "application/json", **(headers or {})}, data))
     return Told(answer.status, answer.body, dict(answer.headers))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..language.safety import Safety
-from ..policy.policy import Verdict
+from ..policy.policy import PolicyVerdict
 from ..policy.rule import Decision
 from .invocations import Invocation, invocations
 from .shell_words import Unclear
@@ -21,7 +21,7 @@ class Effect(NamedTuple):
     safety: Safety | None
     command: str = ""
     operations: tuple[str, ...] = ()
-    verdict: Verdict = Verdict()
+    verdict: PolicyVerdict = PolicyVerdict()
     note: str = ""
 
 
@@ -85,5 +85,5 @@ def _ruling(effect: Effect, *, all_writes: bool) -> Ruling:
     return ALLOWED
 
 
-def _reason(verdict: Verdict) -> str:
+def _reason(verdict: PolicyVerdict) -> str:
     return f": {verdict.reason}" if verdict.reason else ""

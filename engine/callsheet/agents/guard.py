@@ -32,7 +32,7 @@ class Ruled(NamedTuple):
 Commands = Callable[[], Iterable[Ruled]]
 
 
-class Planned(NamedTuple):
+class PlannedGuard(NamedTuple):
     """A file as it is, and the text that it should have."""
 
     file: ForeignFile
@@ -53,18 +53,20 @@ def hook_command(program: str, host: str, programs: Sequence[str], *, all_writes
     )
 
 
-def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[Planned]:
+def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[PlannedGuard]:
     """Raises `UsageError` for a file that cannot be read, with what has to be put there."""
     scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
-    planned: dict[str, Planned] = {}
+    planned: dict[str, PlannedGuard] = {}
     for file in guard["files"]:
         path = os.path.join(directory, *str(fill(file["path"], scope)).split("/"))
         there = planned[path].file if path in planned else read(path)
         before = planned[path].text if path in planned else there.text
         if file["format"] == "text":
-            planned[path] = Planned(there, _whole(file, guard, scope, ruled))
+            planned[path] = PlannedGuard(there, _whole(file, guard, scope, ruled))
         else:
-            planned[path] = Planned(there, _merged(file, scope, there.path, before, _texts(file, guard, scope, ruled)))
+            planned[path] = PlannedGuard(
+                there, _merged(file, scope, there.path, before, _texts(file, guard, scope, ruled))
+            )
     yield from planned.values()
 
 

@@ -17,7 +17,7 @@ from ..errors import CallsheetError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES, Safety, by_method, class_for_policies, class_of_operation, worst
 from ..policy.facts import Facts
-from ..policy.policy import Policy, Verdict
+from ..policy.policy import Policy, PolicyVerdict
 from .tree import DefinedCommand, root
 
 if TYPE_CHECKING:
@@ -203,11 +203,11 @@ class Nowhere:
         return "https://site.invalid"
 
 
-def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Verdict:
+def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> PolicyVerdict:
     """What is certain whatever the arguments are. The rest is judged when the requests are there."""
     policy, _ = _policy(context)
     if not policy:
-        return Verdict()
+        return PolicyVerdict()
     found = [_facts(context.catalog, id) for id in operations] or [Facts(safety, None, None, None, None, None)]
     if safety in CHANGES and (verdict := policy.denies_changes()) is not None:
         return verdict
@@ -215,7 +215,7 @@ def _verdict(context: Context, safety: Safety, operations: Sequence[str]) -> Ver
         if (verdict := policy.certainly_denies(facts)) is not None:
             return verdict
     asking = [verdict for facts in found if (verdict := policy.judge(facts)).decision == "ask"]
-    return asking[0] if asking else Verdict()
+    return asking[0] if asking else PolicyVerdict()
 
 
 def _facts(catalog: Catalog, id: str) -> Facts:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import CallsheetError, NotAllowed
 from ..policy.facts import Facts
-from ..policy.policy import Policy, Verdict
+from ..policy.policy import Policy, PolicyVerdict
 from ..urls import origin
 from .request.model import Request
 from .request.named import named_in
@@ -27,7 +27,7 @@ class ApprovalRequest(NamedTuple):
     text: str
     request: Request
     facts: Facts
-    verdict: Verdict
+    verdict: PolicyVerdict
 
 
 # True where a person agreed, False where one did not; None where there is nobody to ask.
@@ -82,9 +82,9 @@ class Gate:
         root = f"{parts.scheme}://{parts.netloc}"
         self.check(replace(request, method=method, root=root, path=parts.path, query=query, operation=None))
 
-    def judge(self, request: Request) -> Verdict:
+    def judge(self, request: Request) -> PolicyVerdict:
         """What the policy says of a request, without asking anybody."""
-        return self.policy.judge(self.facts(request)) if self.policy else Verdict()
+        return self.policy.judge(self.facts(request)) if self.policy else PolicyVerdict()
 
     def facts(self, request: Request) -> Facts:
         found = self._meaning(request)
@@ -97,7 +97,7 @@ class Gate:
             return meaning(self._templates, request)
         return Meaning(request.safety, frozenset(), frozenset({request.method}), frozenset({request.path}))
 
-    def _confirm(self, request: Request, facts: Facts, verdict: Verdict) -> None:
+    def _confirm(self, request: Request, facts: Facts, verdict: PolicyVerdict) -> None:
         """One question for each operation of a run, not for each of its requests."""
         key = (verdict, facts.safety, facts.operations or facts.paths)
         with self._asking:
@@ -119,17 +119,17 @@ def facts_of(call: Call) -> Facts:
     return Facts(call.safety, operations, methods, paths=None, sites=None, named=None)
 
 
-def _refuse_denied(request: Request, verdict: Verdict) -> None:
+def _refuse_denied(request: Request, verdict: PolicyVerdict) -> None:
     if verdict.decision == "deny":
         raise denied(request.name.strip(), verdict)
 
 
-def denied(what: str, verdict: Verdict) -> CallsheetError:
+def denied(what: str, verdict: PolicyVerdict) -> CallsheetError:
     details = [f"reason: {verdict.reason}"] if verdict.reason else []
     return NotAllowed(f"{what}: denied by the policy ({verdict})", details=details)
 
 
-def unasked(what: str, verdict: Verdict) -> CallsheetError:
+def unasked(what: str, verdict: PolicyVerdict) -> CallsheetError:
     details = [f"reason: {verdict.reason}"] if verdict.reason else []
     hint = "run it at a terminal, where a person can answer"
     return NotAllowed(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..language.shape.commands import ProgramDefinition, ViewDefinition
     from ..language.shape.richtext import NodeDefinition
     from ..output import Output
-    from ..policy.policy import Source
+    from ..policy.policy import PolicySource
     from ..sites.site import Site
     from .prompts.prompts import Prompts
 
@@ -49,7 +49,7 @@ class Context:
         streams: Streams | None = None,
         *,
         literal: bool = False,
-        restrictions: Sequence[Source] = (),
+        restrictions: Sequence[PolicySource] = (),
         ask_person: Ask | None = None,
     ) -> None:
         """`restrictions` hold beside the policy of machine, site and environment.

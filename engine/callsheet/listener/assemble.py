@@ -18,7 +18,7 @@ from .dispatch.synchronous import SynchronousDispatcher
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .routing.overdue import OverdueRuns
-from .routing.route_set import RouteSet, Selection, read_routes
+from .routing.route_set import RouteSelection, RouteSet, read_routes
 from .server import responses
 from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .queue.intake import Intake
     from .queue.port import Queue
     from .queue.worker import Worker
-    from .workers.assignment import Assignment
+    from .workers.assignment import WorkerAssignment
 
 
 # Those of every program: they open all that is kept for it.
@@ -49,7 +49,7 @@ _PASSWORDS = ("_KEYRING_PASSWORD", "_KEYRING_PASSWORD_FILE", "_QUEUE_CREDENTIALS
 class ListenOptions(NamedTuple):
     """The options of one run. `is_public` tells whether others than this host can connect."""
 
-    selection: Selection
+    selection: RouteSelection
     secrets: Sequence[str]
     secret_files: Sequence[str]
     secret_names: Sequence[str]
@@ -77,7 +77,7 @@ class Assembly:
         err: LineWriter,
         out: LineWriter | None,
         run_command: RunCommand,
-        assignment: Assignment | None = None,
+        assignment: WorkerAssignment | None = None,
     ) -> None:
         self.catalog = catalog
         self.options = options

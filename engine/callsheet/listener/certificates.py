@@ -12,7 +12,7 @@ from .byte_order_mark import refuse_byte_order_mark
 _OTHER_KEY = "KEY_VALUES_MISMATCH"
 
 
-class Named(NamedTuple):
+class NamedFile(NamedTuple):
     """A file and what named it: an option, or a key of a definition."""
 
     by: str
@@ -23,7 +23,7 @@ class _Encrypted(Exception):
     """A pass phrase is asked for."""
 
 
-def load_chain(context: ssl.SSLContext, certificate: Named, key: Named | None, how: str) -> None:
+def load_chain(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile | None, how: str) -> None:
     """`key` may be left away where the certificate's file holds it too; `how` says how one is given.
 
     Raises `UsageError`.
@@ -51,13 +51,13 @@ def _no_password() -> NoReturn:
     raise _Encrypted
 
 
-def _explain(error: ssl.SSLError, place: Named) -> NoReturn:
+def _explain(error: ssl.SSLError, place: NamedFile) -> NoReturn:
     if error.reason == _OTHER_KEY:
         raise UsageError(f"{place.by}: {place.path} is not the key of the certificate") from None
     raise UsageError(f"{place.by}: {place.path} cannot be used: {error.reason or error}") from None
 
 
-def _read(file: Named) -> bytes:
+def _read(file: NamedFile) -> bytes:
     try:
         with open_regular(file.path) as opened:
             data = opened.read()

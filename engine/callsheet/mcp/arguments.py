@@ -16,7 +16,7 @@ _TRUTHS = {"true": True, "false": False}
 _WRONG = object()
 
 
-class Arguments(NamedTuple):
+class ToolArguments(NamedTuple):
     """`values` by the names of the command's definition."""
 
     values: dict[str, Any]
@@ -24,7 +24,7 @@ class Arguments(NamedTuple):
     dry_run: bool
 
 
-def checked(tool: Tool, given: dict[str, Any]) -> Arguments:
+def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
     """Raises `UsageError` that tells every argument that is missing, unknown or of another type."""
     properties: dict[str, Schema] = tool.input_schema["properties"]
     there = {name: value for name, value in given.items() if value is not None}
@@ -43,7 +43,7 @@ def checked(tool: Tool, given: dict[str, Any]) -> Arguments:
     fields = values.pop(FIELDS, []) if FIELDS not in tool.params else []
     dry_run = bool(values.pop(DRY_RUN, False)) if DRY_RUN not in tool.params else False
     named = dict(_of_command(tool, name, value) for name, value in values.items())
-    return Arguments(named, fields, dry_run)
+    return ToolArguments(named, fields, dry_run)
 
 
 def _of_command(tool: Tool, name: str, value: Any) -> tuple[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .selection import Selection
+from .selection import ToolSelection
 from .serve import PATH, over_http, over_pipes, server_of, toolbox_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def print_token(context: Context, values: dict[str, Any]) -> None:
 def tools(context: Context, values: dict[str, Any]) -> None:
     """What `mcp start` would offer with the same options, or the sets that there are."""
     if values["sets"]:
-        found = Selection(context.catalog).sets
+        found = ToolSelection(context.catalog).sets
         defined = context.catalog.all("toolset")
         groups = context.catalog.all("group")
         rows = [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _START = ("mcp", "start")
 
 
-class Place(NamedTuple):
+class HostEntry(NamedTuple):
     """The entry of this server in one file."""
 
     host: str
@@ -98,7 +98,7 @@ def _state(context: Context, host: str, definition: HostDefinition, path: str, v
     servers = definition["servers"]
     try:
         keys = [*servers["at"], values["name"] or context.program]
-        there = Place(host, read(path), servers["format"], keys).entry()
+        there = HostEntry(host, read(path), servers["format"], keys).entry()
     except UsageError as error:
         return f"cannot be read: {escape_line(error.message)}"
     return "" if there is None else "enabled" if _is_ours(there) else "another server"
@@ -111,7 +111,7 @@ def _host(context: Context, name: str) -> HostDefinition:
     return definition
 
 
-def _place(context: Context, host: str, definition: HostDefinition, values: Mapping[str, Any]) -> Place:
+def _place(context: Context, host: str, definition: HostDefinition, values: Mapping[str, Any]) -> HostEntry:
     servers = definition["servers"]
     folder = values["project"]
     if folder is not None:
@@ -124,7 +124,7 @@ def _place(context: Context, host: str, definition: HostDefinition, values: Mapp
         path = user_file(servers, context.environ)
         if path is None:
             raise UsageError(f"{definition['title']} has no file on this platform that is known")
-    return Place(host, read(path), servers["format"], [*servers["at"], values["name"] or context.program])
+    return HostEntry(host, read(path), servers["format"], [*servers["at"], values["name"] or context.program])
 
 
 def _entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _texts(value: Any) -> list[str]:
     return [text for part in parts for text in _texts(part)]
 
 
-def _save(context: Context, place: Place, text: str, done: str, definition: HostDefinition) -> None:
+def _save(context: Context, place: HostEntry, text: str, done: str, definition: HostDefinition) -> None:
     path = place.file.path
     changed = text.encode() != (place.file.content or b"")
     if changed and context.only_tries(f"{'.'.join(place.keys)} would be {done} in {path}"):

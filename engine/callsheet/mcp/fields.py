@@ -39,7 +39,7 @@ FIELD_TYPES: dict[str, dict[str, Any]] = {
 _TRUTHS: dict[Any, bool] = {True: True, False: False, "true": True, "false": False}
 
 
-class Field(NamedTuple):
+class ToolField(NamedTuple):
     """One value of a record. `read` gives None where there is nothing to tell."""
 
     name: str
@@ -52,7 +52,7 @@ def name_of_field(title: str) -> str:
     return re.sub(r"\W+", "_", title.strip()).strip("_").lower() or "value"
 
 
-def field_of(column: Column) -> Field:
+def field_of(column: Column) -> ToolField:
     kind = _KINDS.get(column.format, "text")
     as_text = _WHOLE.get(column.format, column.exact)
 
@@ -69,14 +69,14 @@ def field_of(column: Column) -> Field:
             return len(value) if isinstance(value, list | dict) else None
         return as_text(value, context) or None
 
-    return Field(name_of_field(column.name), kind, read)
+    return ToolField(name_of_field(column.name), kind, read)
 
 
-def fields_of(view: ViewDefinition) -> list[Field]:
+def fields_of(view: ViewDefinition) -> list[ToolField]:
     return [field_of(from_definition(column)) for column in view["columns"] if "address" not in column]
 
 
-def record(item: Any, fields: list[Field], context: FormatContext) -> dict[str, Any]:
+def record(item: Any, fields: list[ToolField], context: FormatContext) -> dict[str, Any]:
     """The fields of an item that say something."""
     values = ((field.name, field.read(item, context)) for field in fields)
     return {name: value for name, value in values if value is not None}

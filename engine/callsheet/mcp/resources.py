@@ -26,7 +26,7 @@ _TEXTS = re.compile(
 )
 
 
-class Template(NamedTuple):
+class ResourceTemplate(NamedTuple):
     """One kind of thing. `media` is None where each has another."""
 
     name: str
@@ -56,7 +56,7 @@ class Resources:
         known = ", ".join(template.template for template in self.templates)
         raise UsageError(f"unknown address {uri!r}", hint=f"addresses: {known}")
 
-    def _read(self, template: Template, names: dict[str, str], watch: Watch) -> tuple[str, str]:
+    def _read(self, template: ResourceTemplate, names: dict[str, str], watch: Watch) -> tuple[str, str]:
         definition = template.definition
         files: list[tuple[str, str]] = []
 
@@ -94,13 +94,15 @@ class Resources:
         return clean(describe_error(error).removeprefix("error: "))
 
 
-def _template(program: str, name: str, definition: ResourceDefinition, saves: bool) -> Template:
+def _template(program: str, name: str, definition: ResourceDefinition, saves: bool) -> ResourceTemplate:
     uri = f"{program}://{definition['uri']}"
     pattern = "".join(
         f"(?P<{part}>[^/?#]+)" if place % 2 else re.escape(part) for place, part in enumerate(_NAME.split(uri))
     )
     media = None if saves else MARKDOWN
-    return Template(name, definition["title"], definition.get("help"), uri, media, re.compile(pattern), definition)
+    return ResourceTemplate(
+        name, definition["title"], definition.get("help"), uri, media, re.compile(pattern), definition
+    )
 
 
 def _saves(command: Any) -> bool:

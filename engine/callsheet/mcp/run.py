@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..client.http.client import Client
     from ..client.request.model import Request
     from ..language.shape.commands import ViewDefinition
-    from ..policy.policy import Source
+    from ..policy.policy import PolicySource
     from ..sites.site import Site
 
 
@@ -70,7 +70,7 @@ class ToolContext(Context):
         base: Context,
         watch: Watch,
         agreed: frozenset[str] = frozenset(),
-        restrictions: Sequence[Source] = (),
+        restrictions: Sequence[PolicySource] = (),
     ) -> None:
         self._written = io.StringIO()
         streams = Streams(io.StringIO(), self._written, io.StringIO())

@@ -17,7 +17,7 @@ ALL = "all"
 _MOST = 40  # commands of a program whose definitions choose none
 
 
-class Selection:
+class ToolSelection:
     """The sets, groups and commands that one can choose from."""
 
     def __init__(self, catalog: Catalog, deployment: str | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CallsheetError, UsageError
 from ..installation import how_to_add
 from ..policy.policy import read_only
-from .selection import Selection
+from .selection import ToolSelection
 from .toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def toolbox_of(context: Context, values: dict[str, Any]) -> Toolbox:
     reads = bool(values["read-only"])
     if reads:  # whatever a tool comes to do
         context.restrictions = (*context.restrictions, read_only("this server", "--read-only"))
-    selection = Selection(context.catalog, deployment_of(context))
+    selection = ToolSelection(context.catalog, deployment_of(context))
     tools = selection.chosen(values["tools"], read_only=reads, write=values["write"])
     return Toolbox(context, tools, budget=budget)
 

@@ -23,7 +23,7 @@ from ..errors import CallsheetError, UsageError
 from .consent import CONFIRM, FORM, Seals, agrees, message
 from .resources import Resources
 from .run import ConsentNeeded, Watch
-from .toolbox import Answer, Toolbox
+from .toolbox import ToolAnswer, Toolbox
 from .tools import Tool
 from .untrusted import UNTRUSTED
 
@@ -101,7 +101,7 @@ class Serving:
             return _refused(error.message)
         for _ in range(_QUESTIONS):
             outcome = await self._in_thread(ctx, name, arguments, agreed)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, ToolAnswer):
                 return _result(outcome)
             question = outcome.question
             asked = message(self._toolbox.base.program, question, name, arguments)
@@ -133,7 +133,7 @@ class Serving:
 
     async def _in_thread(
         self, ctx: Any, name: str, arguments: dict[str, Any], agreed: frozenset[str]
-    ) -> Answer | ConsentNeeded:
+    ) -> ToolAnswer | ConsentNeeded:
         """Where the client gives the call up, no further request is sent for it."""
         watch = Watch()
         async with anyio.create_task_group() as tasks:
@@ -192,7 +192,7 @@ class Serving:
         )
 
 
-def _result(answer: Answer) -> Any:
+def _result(answer: ToolAnswer) -> Any:
     content = types.TextContent(text=answer.text)
     meta = UNTRUSTED if answer.untrusted else None
     return types.CallToolResult(
@@ -215,7 +215,7 @@ def _as_listed(tool: Tool) -> Any:
 
 def _outcome(
     toolbox: Toolbox, name: str, arguments: dict[str, Any], watch: Watch, agreed: frozenset[str]
-) -> Answer | ConsentNeeded:
+) -> ToolAnswer | ConsentNeeded:
     try:
         return toolbox.call(name, arguments, watch, agreed)
     except ConsentNeeded as need:
@@ -223,7 +223,7 @@ def _outcome(
     except Exception as error:  # noqa: BLE001 - the library would say nothing but that something is wrong
         place = extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"
-        return Answer(
+        return ToolAnswer(
             f"error: a fault of the program, not of the call: {type(error).__name__} in {where}", None, is_error=True
         )
 

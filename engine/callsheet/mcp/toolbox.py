@@ -11,8 +11,8 @@ from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.safety import CHANGES
 from ..output.columns import identifying
 from ..output.error_text import describe_error
-from ..policy.policy import Source, class_rules, read_only
-from .arguments import Arguments, checked
+from ..policy.policy import PolicySource, class_rules, read_only
+from .arguments import ToolArguments, checked
 from .budget import SIZE, Rests, cut, cut_text, size
 from .fields import name_of_field
 from .render import rendered
@@ -45,7 +45,7 @@ Keep = Callable[[ToolContext, "Request", str], dict[str, Any]]
 _READS = read_only("resources", "reads only")
 
 
-class Answer(NamedTuple):
+class ToolAnswer(NamedTuple):
     """`text` is what a model reads, `structured` the same for a program; an error has no structure."""
 
     text: str
@@ -54,12 +54,12 @@ class Answer(NamedTuple):
     untrusted: bool = True  # whether it holds what others wrote
 
 
-def bounds(tool: Tool) -> list[Source]:
+def bounds(tool: Tool) -> list[PolicySource]:
     """A tool sends nothing that is worse than its class, whatever its command comes to do."""
     if tool.safety == "destroy" or (tool.any_operation and tool.safety in CHANGES):
         return []
     if tool.safety in CHANGES:
-        return [Source(tool.name, class_rules({"destroy": "deny"}))]
+        return [PolicySource(tool.name, class_rules({"destroy": "deny"}))]
     return [read_only(tool.name, "reads only")]
 
 
@@ -90,7 +90,7 @@ class Toolbox:
 
     def call(
         self, name: str, given: dict[str, Any], watch: Watch | None = None, agreed: frozenset[str] = frozenset()
-    ) -> Answer:
+    ) -> ToolAnswer:
         """Raises `ConsentNeeded` where a person has to agree first; every other failure is an answer."""
         tool = self.tool(name)
         try:
@@ -100,7 +100,7 @@ class Toolbox:
         except CallsheetError as error:
             return self._failure(tool, error)
 
-    def _run(self, tool: Tool, arguments: Arguments, watch: Watch, agreed: frozenset[str]) -> Answer:
+    def _run(self, tool: Tool, arguments: ToolArguments, watch: Watch, agreed: frozenset[str]) -> ToolAnswer:
         context = ToolContext(self.base, watch, agreed, bounds(tool))
         if arguments.fields:
             context.options["columns"] = ",".join(self._columns(tool, arguments.fields))
@@ -142,7 +142,7 @@ class Toolbox:
         own = [column["name"] for column in identifying(view)]
         return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
 
-    def _answer(self, tool: Tool, context: ToolContext) -> Answer:
+    def _answer(self, tool: Tool, context: ToolContext) -> ToolAnswer:
         printed, written = context.printed, context.written
         said: dict[str, Any] = {}
         if printed is not None and printed.records is not None:
@@ -157,7 +157,7 @@ class Toolbox:
             said["text"] = written
         return self._fitted(tool, cleaned(said), context)
 
-    def _fitted(self, tool: Tool, said: dict[str, Any], context: ToolContext) -> Answer:
+    def _fitted(self, tool: Tool, said: dict[str, Any], context: ToolContext) -> ToolAnswer:
         """Within the budget, with the notes and the way to what is left."""
         notes = [clean(note) for note in context.notes]
         room = max(_FRAME, self._budget - _FRAME - size(notes))
@@ -176,17 +176,17 @@ class Toolbox:
             lines.append(f"There are more items{of}: page_token {context.next} has the next ones.")
         of_site = tool.safety != "local"  # else it comes from definitions
         marked = self.marker.marked(text or "done") if of_site else text
-        return Answer("\n".join([marked, *lines]), structured, untrusted=of_site)
+        return ToolAnswer("\n".join([marked, *lines]), structured, untrusted=of_site)
 
-    def _rest(self, handle: str) -> Answer:
+    def _rest(self, handle: str) -> ToolAnswer:
         text, more = self.rests.take(handle)
         structured = {"text": text, **({"more": more} if more else {})}
         lines = [f"{READ_MORE} with handle {more} has the rest."] if more else []
-        return Answer("\n".join([self.marker.marked(text), *lines]), structured)
+        return ToolAnswer("\n".join([self.marker.marked(text), *lines]), structured)
 
-    def _failure(self, tool: Tool, error: CallsheetError) -> Answer:
+    def _failure(self, tool: Tool, error: CallsheetError) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
         error.hint = error.hint and named(error.hint, self.base.program)
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
         text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
-        return Answer(cut_text(clean(text), self._budget)[0], None, is_error=True)
+        return ToolAnswer(cut_text(clean(text), self._budget)[0], None, is_error=True)

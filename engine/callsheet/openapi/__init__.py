@@ -12,11 +12,11 @@ from .document import Document, read_document
 from .ids import assign_ids
 from .introduce import introduction_of
 from .operations import ImportRules, operation_of
-from .replies import Reply, reply_of
+from .replies import DocumentedReply, reply_of
 from .schemas import Schemas
 from .unsaid import gathered, unsaid_of_document
 
-__all__ = ["ImportResult", "Reply", "import_document", "without", "write_files"]
+__all__ = ["DocumentedReply", "ImportResult", "import_document", "without", "write_files"]
 
 
 class ImportResult(NamedTuple):
@@ -30,7 +30,7 @@ class ImportResult(NamedTuple):
     schemas: dict[str, dict[str, Any]]
     notes: list[str]
     introduction: dict[str, dict[str, Any]]
-    replies: dict[str, Reply]
+    replies: dict[str, DocumentedReply]
 
 
 _SHOWN = 10
@@ -65,7 +65,7 @@ def import_document(
         notes = list(unsaid_of_document(document, with_access=introduce is None))
         schemas = Schemas(document, product, notes, descriptions=descriptions)
         rules = ImportRules(paginators or {}, experimental, descriptions)
-        replies: dict[str, Reply] | None = {} if with_replies else None
+        replies: dict[str, DocumentedReply] | None = {} if with_replies else None
         operations = _operations(document, schemas, rules, notes, taken, replies)
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
@@ -88,7 +88,7 @@ def _operations(
     rules: ImportRules,
     notes: list[str],
     taken: Collection[str],
-    replies: dict[str, Reply] | None,
+    replies: dict[str, DocumentedReply] | None,
 ) -> dict[str, dict[str, Any]]:
     """One that cannot be read is left out with a note; when none can, that is an error."""
     left_out: list[tuple[str, str]] = []

@@ -12,7 +12,7 @@ from .paging import LISTS, properties_of, reply_schema
 _MOST_FIELDS = 40
 
 
-class Reply(NamedTuple):
+class DocumentedReply(NamedTuple):
     """`fields` are those of one thing, name → what its schema says; `items` is the key that a list stands under."""
 
     is_list: bool
@@ -20,21 +20,21 @@ class Reply(NamedTuple):
     fields: dict[str, dict[str, Any]]
 
 
-def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) -> Reply:
+def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) -> DocumentedReply:
     """`table` is the operation as it was imported."""
     if table.get("reply", "json") != "json":
-        return Reply(is_list=False, items=None, fields={})
+        return DocumentedReply(is_list=False, items=None, fields={})
     schema = reply_schema(document, call)
     if schema.get("type") == "array":
-        return Reply(is_list=True, items=None, fields=_fields(document, schema.get("items")))
+        return DocumentedReply(is_list=True, items=None, fields=_fields(document, schema.get("items")))
     properties = properties_of(document, schema)
     items = table.get("paginate", {}).get("items") or _list_in(document, properties)
     if items:
         inner: Any = schema
         for name in items.split("."):
             inner = properties_of(document, inner).get(name)
-        return Reply(is_list=True, items=items, fields=_fields(document, document.table(inner).get("items")))
-    return Reply(is_list="paginate" in table, items=None, fields=_fields(document, schema))
+        return DocumentedReply(is_list=True, items=items, fields=_fields(document, document.table(inner).get("items")))
+    return DocumentedReply(is_list="paginate" in table, items=None, fields=_fields(document, schema))
 
 
 def _list_in(document: Document, properties: Mapping[str, Any]) -> str | None:

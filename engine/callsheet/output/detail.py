@@ -35,7 +35,7 @@ class Manner(NamedTuple):
         return self if self.width is None else self._replace(width=self.width - len(indent))
 
 
-class Section(NamedTuple):
+class DetailSection(NamedTuple):
     """A heading, the things below it, and of each a line and a text."""
 
     title: str
@@ -46,13 +46,13 @@ class Section(NamedTuple):
     rich: bool = False  # the format makes Markdown
 
 
-def sections_of(view: ViewDefinition | None) -> list[Section]:
+def sections_of(view: ViewDefinition | None) -> list[DetailSection]:
     return [_section(definition) for definition in view.get("detail", ())] if view else []
 
 
-def _section(definition: Detail) -> Section:
+def _section(definition: Detail) -> DetailSection:
     text = definition.get("text")
-    return Section(
+    return DetailSection(
         definition["title"],
         lambda thing: _listed(_value(definition.get("items", "[@]"), thing)),
         [from_definition(column) for column in definition.get("line", ())],
@@ -74,7 +74,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def detail(
-    thing: Any, columns: Sequence[Column], sections: Sequence[Section], context: FormatContext, manner: Manner
+    thing: Any, columns: Sequence[Column], sections: Sequence[DetailSection], context: FormatContext, manner: Manner
 ) -> Iterator[str]:
     """The lines of all that a view says of one thing; what is empty is left out."""
     columns = with_names(columns, [thing], context)
@@ -93,7 +93,7 @@ def detail(
             yield f"\n{title}\n" + "".join(f"{_INDENT}{line}".rstrip() + "\n" for line in body)
 
 
-def _lines(items: Sequence[Any], section: Section, context: FormatContext, manner: Manner) -> Iterator[str]:
+def _lines(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
     """A line for each item, aligned with the others."""
     rows = [[column.cell(item, context) for column in section.line] for item in items]
     filled = [place for place in range(len(section.line)) if any(row[place] for row in rows)]
@@ -107,7 +107,7 @@ def _lines(items: Sequence[Any], section: Section, context: FormatContext, manne
     return (line.rstrip("\n") for line in lines)
 
 
-def _texts(items: Sequence[Any], section: Section, context: FormatContext, manner: Manner) -> Iterator[str]:
+def _texts(items: Sequence[Any], section: DetailSection, context: FormatContext, manner: Manner) -> Iterator[str]:
     """A text for each item, below its line where there is one."""
     for item in items:
         cells = [cell for column in section.line if (cell := column.cell(item, context))]
@@ -122,7 +122,7 @@ def _texts(items: Sequence[Any], section: Section, context: FormatContext, manne
                 yield ""
 
 
-def _text(shown: str, section: Section, manner: Manner) -> Iterator[str]:
+def _text(shown: str, section: DetailSection, manner: Manner) -> Iterator[str]:
     if not section.rich or not manner.is_for_reading:
         return iter(shown.split("\n"))
     from .reading import readable

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..language.safety import Safety
 
 
-class Named(NamedTuple):
+class NamedThings(NamedTuple):
     """The things of one kind (projects, say) that a request names.
 
     `unclear`: it also names some in a way that does not tell which they are, by a number for example.
@@ -32,5 +32,5 @@ class Facts(NamedTuple):
     methods: frozenset[str] | None = frozenset()
     paths: frozenset[str] | None = frozenset()
     sites: frozenset[str] | None = frozenset()
-    named: Mapping[str, Named] | None = {}
+    named: Mapping[str, NamedThings] | None = {}
     unbelieved: Safety | None = None

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import NotAllowed, UsageError
-from .policy import Policy, Source, read_only
-from .read import Names, from_short, from_table, from_text, is_short
+from .policy import Policy, PolicySource, read_only
+from .read import KnownNames, from_short, from_table, from_text, is_short
 from .system import read_system_file, system_file, why_not_administrators
 
 LARGEST = 1 << 20  # bytes
@@ -17,9 +17,9 @@ LARGEST = 1 << 20  # bytes
 def load_policy(
     variable: str,
     environ: Mapping[str, str],
-    names: Names,
+    names: KnownNames,
     *,
-    own: Iterable[Source] = (),
+    own: Iterable[PolicySource] = (),
     warn: Callable[[str], None] = lambda _: None,
 ) -> Policy:
     """The machine's file, `own` sources such as those of the site, and what `variable` of the environment says.
@@ -33,7 +33,7 @@ def load_policy(
     return Policy(sources)
 
 
-def _of_machine(names: Names, warn: Callable[[str], None]) -> list[Source]:
+def _of_machine(names: KnownNames, warn: Callable[[str], None]) -> list[PolicySource]:
     path = system_file()
     if not os.path.lexists(path):
         return []
@@ -47,7 +47,7 @@ def _of_machine(names: Names, warn: Callable[[str], None]) -> list[Source]:
     return [from_text(read_system_file(path), path, names)._replace(strict=True)]
 
 
-def from_variable(text: str, variable: str, names: Names) -> Source:
+def from_variable(text: str, variable: str, names: KnownNames) -> PolicySource:
     """A policy on one line, TOML, or the path of a file."""
     if is_short(text):
         return from_short(text, variable, names)
@@ -56,7 +56,7 @@ def from_variable(text: str, variable: str, names: Names) -> Source:
     return from_text(_read(text, variable), f"{text} ({variable})", names)
 
 
-def of_site(name: str, settings: Mapping[str, Any], names: Names) -> list[Source]:
+def of_site(name: str, settings: Mapping[str, Any], names: KnownNames) -> list[PolicySource]:
     """What a site's own settings allow: `policy`, a text on one line or a table, and `read_only`."""
     sources = [read_only(f"the settings of site {name!r}", "read_only = true")] if settings.get("read_only") else []
     if written := settings.get("policy"):

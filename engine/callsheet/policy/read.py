@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from ..errors import UsageError, closest, did_you_mean
-from .policy import Source, class_rules, read_only
-from .rule import CLASSES, DECISIONS, Decision, Rule
+from .policy import PolicySource, class_rules, read_only
+from .rule import CLASSES, DECISIONS, Decision, PolicyRule
 
 READ_ONLY = "read-only"
 RULES = "rule"
@@ -17,7 +17,7 @@ _METHOD = re.compile(r"[A-Za-z]+")
 _SHORT = re.compile(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
 
 
-class Names(Protocol):
+class KnownNames(Protocol):
     """What rules may mention: documented operations, and kinds of things that requests name (projects, say)."""
 
     def operation(self, name: str) -> str | None:
@@ -38,7 +38,7 @@ def _is_near_read_only(text: str) -> bool:
     return text.lower().replace("_", "-") == READ_ONLY
 
 
-def from_short(text: str, name: str, names: Names) -> Source:
+def from_short(text: str, name: str, names: KnownNames) -> PolicySource:
     """`read-only`, or `WHAT=DECISION` with commas between; WHAT is a class or an operation. Raises `UsageError`."""
     classes: dict[str, Any] = {}
     rules: list[dict[str, Any]] = []
@@ -59,7 +59,7 @@ def from_short(text: str, name: str, names: Names) -> Source:
     return from_table({**classes, RULES: rules}, name, names)
 
 
-def from_text(text: str, name: str, names: Names) -> Source:
+def from_text(text: str, name: str, names: KnownNames) -> PolicySource:
     """TOML. Raises `UsageError`."""
     import tomllib
 
@@ -71,7 +71,7 @@ def from_text(text: str, name: str, names: Names) -> Source:
         raise UsageError(f"{name}: nested too deeply") from None
 
 
-def from_table(table: Mapping[str, Any], name: str, names: Names) -> Source:
+def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> PolicySource:
     """`read`, `write` and `destroy` with a decision each, and a list of tables `rule`. Raises `UsageError`."""
     for key in table:
         if key not in (*CLASSES, RULES):
@@ -81,10 +81,10 @@ def from_table(table: Mapping[str, Any], name: str, names: Names) -> Source:
     if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
         raise UsageError(f"{name}: {RULES}: expected tables, each begun with [[{RULES}]]")
     rules = [_rule(each, place, name, names) for place, each in enumerate(written, 1)]
-    return Source(name, (*rules, *class_rules(classes)))
+    return PolicySource(name, (*rules, *class_rules(classes)))
 
 
-def _rule(table: Mapping[str, Any], place: int, name: str, names: Names) -> Rule:
+def _rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
     where = f"{name}: {RULES} {place}"
     kinds = list(names.kinds())
     known = ("decision", "reason", *_PATTERNS, *kinds)
@@ -99,7 +99,7 @@ def _rule(table: Mapping[str, Any], place: int, name: str, names: Names) -> Rule
         raise UsageError(f"{where}: reason: expected a text")
     given = {key: _texts(table[key], f"{where}: {key}") for key in (*_PATTERNS, *kinds) if key in table}
     said = ", ".join(f"{key} {' or '.join(values)}" for key, values in given.items())
-    return Rule(
+    return PolicyRule(
         decision,
         f"rule {place} ({said or 'everything'}: {decision})",
         reason,
@@ -135,12 +135,12 @@ def _classes(values: tuple[str, ...] | None, where: str) -> frozenset[str] | Non
     return frozenset(values) if values else None
 
 
-def _operations(values: tuple[str, ...] | None, where: str, names: Names) -> tuple[str, ...] | None:
+def _operations(values: tuple[str, ...] | None, where: str, names: KnownNames) -> tuple[str, ...] | None:
     """A rule for an operation that does not exist would protect nothing, and nobody would notice."""
     return tuple(_known_operations(values, where, names)) if values else None
 
 
-def _known_operations(values: tuple[str, ...], where: str, names: Names) -> Iterator[str]:
+def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) -> Iterator[str]:
     for each in values:
         found = each if "*" in each else names.operation(each)
         if found is None:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 from ..errors import CallsheetError
 from ..urls import origin
-from .facts import Facts, Named
+from .facts import Facts, NamedThings
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -18,7 +18,7 @@ DECISIONS: tuple[Decision, ...] = get_args(Decision)  # the mildest first
 CLASSES = ("read", "write", "destroy")
 
 
-class Match(Enum):
+class RuleMatch(Enum):
     """MAYBE: some of the ways to read a request fall under the rule and others do not, or it is not known yet."""
 
     NO = 0
@@ -26,7 +26,7 @@ class Match(Enum):
     YES = 2
 
 
-class Rule(NamedTuple):
+class PolicyRule(NamedTuple):
     """What holds for requests that fit all of its patterns; of each, one must fit. None fits everything.
 
     `named` are patterns for the kinds of things that definitions know (projects, spaces).
@@ -43,52 +43,52 @@ class Rule(NamedTuple):
     sites: tuple[str, ...] | None = None
     named: Mapping[str, tuple[str, ...]] = {}
 
-    def match(self, facts: Facts) -> Match:
+    def match(self, facts: Facts) -> RuleMatch:
         return _all(self._matches(facts))
 
-    def _matches(self, facts: Facts) -> Iterable[Match]:
+    def _matches(self, facts: Facts) -> Iterable[RuleMatch]:
         if self.safety is not None:
-            yield Match.YES if facts.safety in self.safety else Match.NO
+            yield RuleMatch.YES if facts.safety in self.safety else RuleMatch.NO
         if self.operations is not None:
             yield _each(facts.operations, [_pattern(text) for text in self.operations])
         if self.methods is not None:
-            yield Match.MAYBE if facts.methods is None else _share([each in self.methods for each in facts.methods])
+            yield RuleMatch.MAYBE if facts.methods is None else _share([each in self.methods for each in facts.methods])
         if self.paths is not None:
             yield _each(facts.paths, [path_pattern(text) for text in self.paths])
         if self.sites is not None:
             yield _on_site(self.sites, facts.sites)
         for kind, wanted in self.named.items():
-            yield Match.MAYBE if facts.named is None else _names(facts.named.get(kind, Named()), wanted)
+            yield RuleMatch.MAYBE if facts.named is None else _names(facts.named.get(kind, NamedThings()), wanted)
 
 
-def _all(found: Iterable[Match]) -> Match:
-    return min(found, key=lambda match: match.value, default=Match.YES)
+def _all(found: Iterable[RuleMatch]) -> RuleMatch:
+    return min(found, key=lambda match: match.value, default=RuleMatch.YES)
 
 
-def _each(values: Collection[str] | None, patterns: list[re.Pattern[str]]) -> Match:
+def _each(values: Collection[str] | None, patterns: list[re.Pattern[str]]) -> RuleMatch:
     if values is None:
-        return Match.MAYBE
+        return RuleMatch.MAYBE
     return _share([any(pattern.fullmatch(value) for pattern in patterns) for value in values])
 
 
-def _share(fitting: list[bool]) -> Match:
+def _share(fitting: list[bool]) -> RuleMatch:
     if fitting and all(fitting):
-        return Match.YES
-    return Match.MAYBE if any(fitting) else Match.NO
+        return RuleMatch.YES
+    return RuleMatch.MAYBE if any(fitting) else RuleMatch.NO
 
 
-def _names(named: Named, wanted: tuple[str, ...]) -> Match:
+def _names(named: NamedThings, wanted: tuple[str, ...]) -> RuleMatch:
     """`unclear` ones may be of the wanted, and may be others."""
     found = _each(named.names, [_pattern(text) for text in wanted])
-    return Match.MAYBE if named.unclear else found
+    return RuleMatch.MAYBE if named.unclear else found
 
 
-def _on_site(wanted: tuple[str, ...], known: Collection[str] | None) -> Match:
+def _on_site(wanted: tuple[str, ...], known: Collection[str] | None) -> RuleMatch:
     """A site by its name or by an address; one that fits is enough, since all of them are of the same site."""
     if known is None:
-        return Match.MAYBE
+        return RuleMatch.MAYBE
     patterns = [_pattern(_address(text)) for text in wanted]
-    return Match.YES if any(pattern.fullmatch(each) for each in known for pattern in patterns) else Match.NO
+    return RuleMatch.YES if any(pattern.fullmatch(each) for each in known for pattern in patterns) else RuleMatch.NO
 
 
 def _address(text: str) -> str:

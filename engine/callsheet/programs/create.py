@@ -19,8 +19,7 @@ from ..openapi.layout import layout
 from ..openapi.sound import sound
 from ..registry import names
 from ..written import write
-from .everyday import Api, everyday, shared_views
-from .everyday import Program as TakenNames
+from .everyday import Api, TakenNames, everyday, shared_views
 from .names import prefix_of
 
 _YOURS = "# Made by `callsheet new`, and yours from then on: importing the document again leaves this file alone.\n"
@@ -36,7 +35,7 @@ _NONE = {"title": "No credential", "scheme": "none"}
 _WHO = ("me", "self", "whoami", "myself", "user", "account", "profile")
 
 
-class Source(NamedTuple):
+class ProgramSource(NamedTuple):
     """Where a program comes from. `base_url` and `title` stand in the place of what the document says."""
 
     text: str
@@ -65,7 +64,7 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     return Made({_FILE: f"{_YOURS}\n{layout(kinds)}"}, 0, 0, [])
 
 
-def create(program: str, source: Source, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
+def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
     """`layers` are the definitions of the programs that it uses. Raises `DefinitionError`; writes nothing.
 
     What of the document the program would not accept is left out with a note.

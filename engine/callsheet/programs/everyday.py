@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
-from .resources import Named, named_commands, resources_of, word
-from .values import DATA, Values, arguments_of, body_of, first_sentence, identifier, options_of
+from .resources import NamedCommand, named_commands, resources_of, word
+from .values import DATA, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
 from .views import path, view_of
 
 Tables = dict[str, dict[str, Any]]
@@ -37,7 +37,7 @@ class Api(NamedTuple):
     paginators: Mapping[str, Mapping[str, Any]]
 
 
-class Program(NamedTuple):
+class TakenNames(NamedTuple):
     """Names that mean something already: words at the top, options of every command and of lists, views."""
 
     name: str
@@ -47,7 +47,7 @@ class Program(NamedTuple):
     views: set[str]
 
 
-def everyday(api: Api, program: Program) -> dict[str, dict[str, Tables]]:
+def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
     """Group → the definitions of its commands, by kind."""
     made: dict[str, dict[str, Tables]] = {}
     tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
@@ -69,7 +69,7 @@ def _title(words: tuple[str, ...]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _command(api: Api, program: Program, named: Named) -> dict[str, Any] | None:
+def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, Any] | None:
     operation = api.operations[named.operation]
     has_pages = named.verb == "list"
     taken = program.options | (_taken_by_paging(program, operation) if has_pages else program.paging)
@@ -88,7 +88,7 @@ def _command(api: Api, program: Program, named: Named) -> dict[str, Any] | None:
     return _ended(command, api, operation, named, arguments)
 
 
-def _taken_by_paging(program: Program, operation: Mapping[str, Any]) -> set[str]:
+def _taken_by_paging(program: TakenNames, operation: Mapping[str, Any]) -> set[str]:
     """Where pages are not known, a number of items that the operation takes is what `--limit` means."""
     params = operation.get("params", ())
     own = any(word(each["name"]) == _LIMIT and each.get("type") == "integer" for each in params)
@@ -100,7 +100,7 @@ def _sent_by_paging(api: Api, operation: Mapping[str, Any]) -> Collection[str]:
     return [paginator[key] for key in ("send", "size") if key in paginator]
 
 
-def _sent(api: Api, operation: Mapping[str, Any], named: Named, taken: set[str]) -> dict[str, Any] | None:
+def _sent(api: Api, operation: Mapping[str, Any], named: NamedCommand, taken: set[str]) -> dict[str, Any] | None:
     """The body: options for its members, and one for the whole of it. None where it takes files or other media."""
     body = operation.get("body")
     if body is None or named.verb in ("list", "get"):
@@ -116,7 +116,7 @@ def _sent(api: Api, operation: Mapping[str, Any], named: Named, taken: set[str])
     return {"params": [*members.params, _DATA], "body": members.templates, "over": [f"{{{DATA}}}"]}
 
 
-def _help(named: Named) -> str:
+def _help(named: NamedCommand) -> str:
     noun = named.noun.replace("-", " ")
     if named.verb == "list":
         return f"List {named.words[-2 if named.words[-1] == 'list' else -1].replace('-', ' ')}"
@@ -124,7 +124,7 @@ def _help(named: Named) -> str:
 
 
 def _ended(
-    command: dict[str, Any], api: Api, operation: Mapping[str, Any], named: Named, arguments: Values
+    command: dict[str, Any], api: Api, operation: Mapping[str, Any], named: NamedCommand, arguments: CommandValues
 ) -> dict[str, Any]:
     """What is asked before, printed afterwards, and an example where nothing has to be known for one."""
     reply = api.replies.get(named.operation)
@@ -143,7 +143,7 @@ def _ended(
     return {key: value for key, value in command.items() if value or key == "help"}
 
 
-def _add_view(views: Tables, api: Api, program: Program, named: Named, command: dict[str, Any]) -> None:
+def _add_view(views: Tables, api: Api, program: TakenNames, named: NamedCommand, command: dict[str, Any]) -> None:
     """One view for all that shows the same thing; the list's is the one that counts."""
     if "view" in command:
         views[_CHANGED] = _DONE

@@ -86,7 +86,7 @@ def _put(verbs: dict[str, str], verb: str, id: str, method: str) -> None:
         verbs[verb] = id
 
 
-class Named(NamedTuple):
+class NamedCommand(NamedTuple):
     """One command: its words, the operation, the verb, and what one thing of its resource is called."""
 
     words: tuple[str, ...]
@@ -95,7 +95,7 @@ class Named(NamedTuple):
     noun: str
 
 
-def named_commands(resources: list[Resource], taken: set[str], program: str) -> list[Named]:
+def named_commands(resources: list[Resource], taken: set[str], program: str) -> list[NamedCommand]:
     """Words for every verb of every resource: a group for each tag, a group in it where a tag has several resources.
 
     `taken` are words at the top that mean something already.
@@ -103,7 +103,7 @@ def named_commands(resources: list[Resource], taken: set[str], program: str) -> 
     by_tag: dict[str, list[Resource]] = {}
     for resource in resources:
         by_tag.setdefault(resource.tag, []).append(resource)
-    found: dict[tuple[str, ...], Named] = {}
+    found: dict[tuple[str, ...], NamedCommand] = {}
     for tag, members in by_tag.items():
         group = word(tag) or "more"
         group = f"{program}-{group}" if group in taken else group
@@ -125,21 +125,21 @@ def _rank(resource: Resource, group: str) -> tuple[bool, int, int]:
     return (singular(word(resource.name)) == singular(group), len(resource.verbs), -resource.depth)
 
 
-def _of_resource(resource: Resource, group: str, *, is_first: bool) -> list[Named]:
+def _of_resource(resource: Resource, group: str, *, is_first: bool) -> list[NamedCommand]:
     """Verbs of the first resource stand in the group itself, several verbs of another in a group of their own."""
     verbs = [(verb, resource.verbs[verb]) for verb in VERBS if verb in resource.verbs]
     name = word(resource.name)
     noun = singular(name)
     if is_first:
-        return [Named((group, verb), id, verb, noun) for verb, id in verbs]
+        return [NamedCommand((group, verb), id, verb, noun) for verb, id in verbs]
     if len(verbs) == 1:
         verb, id = verbs[0]
         is_named = verb in ("list", "get") or (verb == "create" and noun == name)
-        return [Named((group, name if is_named else f"{verb}-{noun}"), id, verb, noun)]
-    return [Named((group, name, verb), id, verb, noun) for verb, id in verbs]
+        return [NamedCommand((group, name if is_named else f"{verb}-{noun}"), id, verb, noun)]
+    return [NamedCommand((group, name, verb), id, verb, noun) for verb, id in verbs]
 
 
-def _clashes(words: tuple[str, ...], found: Mapping[tuple[str, ...], Named]) -> bool:
+def _clashes(words: tuple[str, ...], found: Mapping[tuple[str, ...], NamedCommand]) -> bool:
     """Whether a command would be called like another one, or like a group."""
     return any(words[: len(other)] == other or other[: len(words)] == words for other in found)
 

@@ -16,16 +16,16 @@ _LONGEST_HELP = 120
 _NUMBERS = {"integer": "integer", "number": "number"}
 
 
-class Values(NamedTuple):
+class CommandValues(NamedTuple):
     """`params` of a command, and for each what an operation calls it → the template that fills it."""
 
     params: list[dict[str, Any]]
     templates: dict[str, str]
 
 
-def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> Values | None:
+def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> CommandValues | None:
     """The parts of the path, in order; None where two would have one name."""
-    found = Values([], {})
+    found = CommandValues([], {})
     _, _, path = operation["http"].partition(" ")
     known = {param["name"]: param for param in operation.get("params", ()) if param.get("in") == "path"}
     for name in re.findall(r"\{([^{}]+)\}", path):
@@ -38,9 +38,9 @@ def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> Values
     return found
 
 
-def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Collection[str]) -> Values | None:
+def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Collection[str]) -> CommandValues | None:
     """What an operation takes in query and headers. None where it needs what no option can hold."""
-    found = Values([], {})
+    found = CommandValues([], {})
     params = [each for each in operation.get("params", ()) if each.get("in") != "path"]
     needed = [each for each in params if each["name"] not in paging or each.get("required")]
     wanted = [each for each in needed if each.get("required") or each.get("in", "query") == "query"]
@@ -60,10 +60,10 @@ def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Col
 
 def body_of(
     body: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], taken: Collection[str], noun: str
-) -> Values | None:
+) -> CommandValues | None:
     """Members of a body as options, those that must be there first; None where no option can hold any of them."""
     properties, required = _members(body, schemas)
-    found = Values([], {})
+    found = CommandValues([], {})
     for name in sorted(properties, key=lambda each: each not in required):
         facts = properties[name]
         option = _option({"name": name, **facts}, noun, {*taken, *_names(found)}, body=True)
@@ -190,7 +190,7 @@ def _metavar(name: str) -> dict[str, str]:
     return {"metavar": name.upper()}
 
 
-def _names(values: Values) -> Iterator[str]:
+def _names(values: CommandValues) -> Iterator[str]:
     return (param["name"] for param in values.params)
 
 

@@ -164,12 +164,12 @@ def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str
 
 
 def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
-    from .adf import Writer
+    from .adf import DocumentWriter
     from .normalise import fit
 
     fitted = fit(tree, rules, losses)
     tree.content = []  # so that its nodes go as they are written
-    return Writer(rules, consume=True).document(fitted)
+    return DocumentWriter(rules, consume=True).document(fitted)
 
 
 def _write_storage(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> str:
@@ -186,7 +186,7 @@ def _write_wiki(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | 
 
 if TYPE_CHECKING:
     Reader = Callable[[Any, Rules, Losses, Options, str], Node]
-    Writer = Callable[[Node, Rules, Losses, str | None], Any]
+    DocumentWriter = Callable[[Node, Rules, Losses, str | None], Any]
 
 ATTACHING = frozenset({"storage", "wiki"})  # an image there may be a file of the page or issue
 READERS: dict[str, Reader] = {
@@ -195,7 +195,7 @@ READERS: dict[str, Reader] = {
     "storage": _read_storage,
     "wiki": _read_wiki,
 }
-WRITERS: dict[str, Writer] = {
+WRITERS: dict[str, DocumentWriter] = {
     "markdown": _write_markdown,
     "adf": _write_adf,
     "storage": _write_storage,
@@ -209,7 +209,7 @@ def _reader(name: str) -> Reader:
     return READERS[name]
 
 
-def _writer(name: str) -> Writer:
+def _writer(name: str) -> DocumentWriter:
     if name not in WRITERS:
         raise UsageError(f"no rich-text format {name!r}{did_you_mean(name, WRITERS)}")
     return WRITERS[name]

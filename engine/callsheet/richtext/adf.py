@@ -53,10 +53,10 @@ def read(document: Any, rules: Rules, losses: Losses) -> Node:
         raise UsageError('not a rich-text document: expected an object with "type": "doc"')
     if not isinstance(document.get("content", []), list):
         raise UsageError('not a rich-text document: "content" must be a list')
-    return Node("doc", {}, Reader(rules, losses).children(document, 1))
+    return Node("doc", {}, DocumentReader(rules, losses).children(document, 1))
 
 
-class Reader:
+class DocumentReader:
     def __init__(self, rules: Rules, losses: Losses) -> None:
         self.rules = rules
         self.losses = losses
@@ -214,7 +214,7 @@ def all_text(raw: Any) -> str:
     return " ".join(words)
 
 
-class Writer:
+class DocumentWriter:
     """Writes trees that `fit` has made valid; ids that the format demands are counted.
 
     With `consume` a node's children are let go as they are written, so that tree and document are never there at once.

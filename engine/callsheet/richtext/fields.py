@@ -47,7 +47,7 @@ CODECS: dict[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
 }
 
 
-class Field:
+class AttrField:
     """One attribute: `outer` is its name in the format, `name` its neutral name.
 
     Where all that is said of it is one word, that is its type, or with `renamed` its neutral name.
@@ -130,8 +130,8 @@ def _rule(word: str, *, renamed: bool) -> shape.Attribute:
     return cast("shape.Attribute", rule)
 
 
-def fields(specs: shape.Attributes, *, renamed: bool = False) -> list[Field]:
-    return [Field(outer, spec, renamed=renamed) for outer, spec in specs.items()]
+def fields(specs: shape.Attributes, *, renamed: bool = False) -> list[AttrField]:
+    return [AttrField(outer, spec, renamed=renamed) for outer, spec in specs.items()]
 
 
 def as_number(value: str) -> int | float | None:

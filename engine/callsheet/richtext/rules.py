@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from .fields import Field, fields
+from .fields import AttrField, fields
 from .tree import Attrs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class NodeForm:
         self.type = table["type"]
         self.table = table
         self.fixed: Attrs = table.get("fixed", {})
-        self.fields: list[Field] = fields(table.get("attrs", {}))
+        self.fields: list[AttrField] = fields(table.get("attrs", {}))
         self.known = {field.outer: field for field in self.fields}
         self.demands = [field for field in self.fields if field.needed and field.default is None]
         self.has_attrs = "attrs" in table
@@ -179,7 +179,7 @@ class Rules:
 
     # --- the wiki's formats ---
 
-    def storage_forms(self) -> list[tuple[str, shape.StorageForm]]:
+    def storage_forms(self) -> list[tuple[str, shape.StorageFormDefinition]]:
         """(kind, form) of every form in storage XHTML, in the order of the definitions."""
         return [(kind, form) for kind, said in self.nodes.items() for form in said.get("storage", ())]
 

@@ -16,7 +16,7 @@ from .search import Searcher
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import ActionHere, Change, Repeat, Search
+    from ..language.shape.sandbox import ActionHere, Change, EntitySearch, Repeat
     from .state import Item
 
 
@@ -101,7 +101,7 @@ class Actions:
                 told = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields}
                 scope["failed"].append({**told, "place": place})
 
-    def _found(self, search: Search, scope: Scope) -> Item | list[Item] | None:
+    def _found(self, search: EntitySearch, scope: Scope) -> Item | list[Item] | None:
         value = expression(search["by"])(scope) if "by" in search else None
         if search.get("several"):
             return self._all_found(search, value, scope)
@@ -110,14 +110,14 @@ class Actions:
             return None
         return self._one_found(search, given, scope)
 
-    def _all_found(self, search: Search, names: Any, scope: Scope) -> list[Item]:
+    def _all_found(self, search: EntitySearch, names: Any, scope: Scope) -> list[Item]:
         if "by" in search:
             found = [self._one_found(search, each, scope) for each in names or []]
             return [each for each in found if each is not None]
         where = search.get("where", "`true`")
         return [item for item in self.entities.state.items(search["entity"]) if holds(where, {**scope, "item": item})]
 
-    def _one_found(self, search: Search, given: Any, scope: Scope) -> Item | None:
+    def _one_found(self, search: EntitySearch, given: Any, scope: Scope) -> Item | None:
         item = None if given is None else self.entities.find(search["entity"], given)
         if item is None or not holds(search.get("where", "`true`"), {**scope, "item": item}):
             if search.get("optional") and "missing" not in search:

@@ -22,7 +22,7 @@ _PATIENCE = 30.0
 _PAUSE = 0.02
 
 
-class Running(NamedTuple):
+class RunningSandbox(NamedTuple):
     """A sandbox that was started; `token` is what `stop` and `reset` must bring along."""
 
     address: str
@@ -35,12 +35,12 @@ def where(environ: Mapping[str, str], program: str) -> str:
     return os.path.join(settings_directory(environ, program), _FILE)
 
 
-def remember(environ: Mapping[str, str], program: str, running: Running) -> None:
+def remember(environ: Mapping[str, str], program: str, running: RunningSandbox) -> None:
     make_private_directory(settings_directory(environ, program))
     write_atomically(where(environ, program), json.dumps(running._asdict()).encode())
 
 
-def forget(environ: Mapping[str, str], program: str, running: Running | None = None) -> None:
+def forget(environ: Mapping[str, str], program: str, running: RunningSandbox | None = None) -> None:
     """Take the file away; with `running` only where it still is about that one."""
     if running is not None and _told(environ, program) != running:
         return
@@ -48,22 +48,22 @@ def forget(environ: Mapping[str, str], program: str, running: Running | None = N
         os.remove(where(environ, program))
 
 
-def known(environ: Mapping[str, str], program: str) -> Running | None:
+def known(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     """The sandbox that is running; None where none answers."""
     running = _told(environ, program)
     return running if running and ask(running, "ping") else None
 
 
-def _told(environ: Mapping[str, str], program: str) -> Running | None:
+def _told(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
     if not os.path.exists(where(environ, program)):
         return None
     try:
-        return Running(**json.loads(read_private(where(environ, program), "the sandbox's file")))
+        return RunningSandbox(**json.loads(read_private(where(environ, program), "the sandbox's file")))
     except (ValueError, TypeError):
         return None
 
 
-def ask(running: Running, word: str) -> bool:
+def ask(running: RunningSandbox, word: str) -> bool:
     """Whether the sandbox did it."""
     from http.client import HTTPConnection, HTTPException  # a client with pools would cost most of a start
 
@@ -75,7 +75,7 @@ def ask(running: Running, word: str) -> bool:
         return False
 
 
-def start_detached(words: Sequence[str], environ: Mapping[str, str], program: str) -> Running:
+def start_detached(words: Sequence[str], environ: Mapping[str, str], program: str) -> RunningSandbox:
     """Start a program, by all the words of its command, in the background, and wait until it answers."""
     forget(environ, program)
     detached: dict[str, Any] = {"start_new_session": True}
@@ -92,7 +92,9 @@ def start_detached(words: Sequence[str], environ: Mapping[str, str], program: st
             raise
 
 
-def _answering(process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str], program: str) -> Running:
+def _answering(
+    process: subprocess.Popen[bytes], said: IO[bytes], environ: Mapping[str, str], program: str
+) -> RunningSandbox:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OPERATION = ""
 
 
-class Match(NamedTuple):
+class RouteMatch(NamedTuple):
     """An operation, and what stands in its path in the place of its parameters."""
 
     operation: str
@@ -64,13 +64,13 @@ class Routes:
         if method not in methods or id in self._simulated:
             methods[method] = (id, operation, names)
 
-    def find(self, method: str, path: str) -> Match | None:
+    def find(self, method: str, path: str) -> RouteMatch | None:
         parts = [unquote(part) for part in path.strip("/").split("/")]
         found = self._search(self._tree, method, parts, 0, [])
         if found is None:
             return None
         (id, operation, names), values = found
-        return Match(id, operation, dict(zip(names, values, strict=True)))
+        return RouteMatch(id, operation, dict(zip(names, values, strict=True)))
 
     def _search(self, place: dict[str, Any], method: str, parts: list[str], depth: int, values: list[str]) -> Any:
         if depth == len(parts):

@@ -14,7 +14,7 @@ import msgspec
 from .actions import Answer
 from .faults import CUT, PAGE, SLOW, Faults
 from .refusal import RefusedError
-from .site import Incoming, Site
+from .site import SandboxRequest, SandboxSite
 
 MAX_BODY = 64 * 1024 * 1024
 CONTROL = "/.sandbox/"
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder().encode
 class Server:
     """The site, what is to go wrong, and the word that `stop` and `reset` must bring along."""
 
-    def __init__(self, site: Site, faults: Faults, token: str) -> None:
+    def __init__(self, site: SandboxSite, faults: Faults, token: str) -> None:
         self.site = site
         self.faults = faults
         self.token = token
@@ -49,7 +49,7 @@ class Server:
             transport.close()
         await asyncio.sleep(0)
 
-    def control(self, request: Incoming) -> Answer:
+    def control(self, request: SandboxRequest) -> Answer:
         """What `sandbox stop` and `sandbox reset` ask; nobody else knows the token."""
         shown = request.headers.get(_TOKEN_HEADER, "").encode("latin-1")
         if not hmac.compare_digest(shown, self.token.encode()) or request.method != "POST":
@@ -63,7 +63,7 @@ class Server:
             return Answer(404)
         return Answer(200, {"deployment": self.site.deployment, "address": self.site.address})
 
-    def answer(self, request: Incoming) -> Answer:
+    def answer(self, request: SandboxRequest) -> Answer:
         if request.target.startswith(CONTROL):
             return self.control(request)
         told = self.faults.limited()
@@ -78,7 +78,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: Server) -> None:
         self.server = server
         self.parser = httptools.HttpRequestParser(self)
-        self.waiting: list[tuple[Incoming, bool]] = []
+        self.waiting: list[tuple[SandboxRequest, bool]] = []
         self.busy = False
         self.transport: asyncio.Transport
 
@@ -119,7 +119,7 @@ class _Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         method = self.parser.get_method().decode("latin-1")
         target = self.url.decode("latin-1")
-        request = Incoming(method, target, self.headers, b"".join(self.body))
+        request = SandboxRequest(method, target, self.headers, b"".join(self.body))
         self.waiting.append((request, self.parser.should_keep_alive()))
         self._go_on()
 
@@ -136,12 +136,12 @@ class _Connection(asyncio.Protocol):
             _RUNNING.add(task)
             task.add_done_callback(_RUNNING.discard)
 
-    def _answer(self, request: Incoming) -> Answer:
+    def _answer(self, request: SandboxRequest) -> Answer:
         if self.size > MAX_BODY:
             return Answer(413)
         return self.server.answer(request)
 
-    async def _later(self, request: Incoming, keep: bool, delay: float, fault: Any) -> None:
+    async def _later(self, request: SandboxRequest, keep: bool, delay: float, fault: Any) -> None:
         await asyncio.sleep(delay)
         if fault is None:
             self._write(self._answer(request), keep=keep)

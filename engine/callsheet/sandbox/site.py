@@ -18,7 +18,7 @@ from .forms import uploaded
 from .lists import Asked
 from .refusal import RefusedError
 from .rendering import compiled, without_null
-from .routes import Match, Routes
+from .routes import RouteMatch, Routes
 from .seed import seed
 from .state import State
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MILLISECONDS = "milliseconds"
 
 
-class Incoming(NamedTuple):
+class SandboxRequest(NamedTuple):
     """Header names are in lower case; `target` is as it was sent."""
 
     method: str
@@ -39,7 +39,7 @@ class Incoming(NamedTuple):
     body: bytes
 
 
-class Site:
+class SandboxSite:
     """All entities that the definitions describe, on one deployment."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Site:
     def close(self) -> None:
         self.state.close()
 
-    def answer(self, request: Incoming) -> Answer:
+    def answer(self, request: SandboxRequest) -> Answer:
         path, _, query = request.target.partition("?")
         match = self.routes.find(request.method, path)
         product = match.definition["product"] if match else self.routes.product_of(path)
@@ -125,7 +125,7 @@ class Site:
             raise RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)})
         raise RefusedError(404, f"no operation has the path {path}")
 
-    def _asked(self, request: Incoming, match: Match, path: str, query: str) -> Asked:
+    def _asked(self, request: SandboxRequest, match: RouteMatch, path: str, query: str) -> Asked:
         params: dict[str, Any] = dict(match.values)
         for name, value in parse_qsl(query, keep_blank_values=True):
             params[name] = value if name not in params else [*_list(params[name]), value]
@@ -142,7 +142,7 @@ class Site:
             path=path,
         )
 
-    def _person(self, request: Incoming, product: str) -> Item | None:
+    def _person(self, request: SandboxRequest, product: str) -> Item | None:
         """Who asks: the one whose name the request carries, else the first person there is."""
         entity = self.actions.simulation(product).get("me")
         if entity is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..catalog.catalog import Catalog, open_catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
-from ..policy.policy import Source
+from ..policy.policy import PolicySource
 from ..urls import base_url, origin
 from .credentials.schemes import Credential, Secret, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
@@ -21,7 +21,7 @@ from .profiles.read import read_profiles
 from .site_policy import policy_here
 
 if TYPE_CHECKING:
-    from .credentials.record import Record
+    from .credentials.record import CredentialRecord
     from .profiles.model import Access, SiteProfile
 
 
@@ -37,7 +37,7 @@ class Site:
         variables: Variables,
         environ: Mapping[str, str],
         *,
-        restrictions: Sequence[Source] = (),
+        restrictions: Sequence[PolicySource] = (),
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored."""
@@ -156,7 +156,7 @@ class Site:
         auth = self._catalog.get("auth", self.method(service))
         access = self.access(service)
 
-        def renew(record: Record) -> Record:
+        def renew(record: CredentialRecord) -> CredentialRecord:
             from .credentials.oauth import Authority
             from .credentials.unauthenticated_client import UnauthenticatedClient
 
@@ -242,7 +242,7 @@ def current_site(
     environ: Mapping[str, str] = os.environ,
     catalog: Catalog | None = None,
     *,
-    restrictions: Sequence[Source] = (),
+    restrictions: Sequence[PolicySource] = (),
     warn: Callable[[str], None] = lambda _: None,
 ) -> Site:
     """The site that options, environment and profiles file choose, in this order; raises `UsageError`.

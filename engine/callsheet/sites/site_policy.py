@@ -7,7 +7,7 @@ from typing import Any
 
 from ..catalog.catalog import Catalog
 from ..policy.load import load_policy, of_site
-from ..policy.policy import Policy, Source
+from ..policy.policy import Policy, PolicySource
 from .profiles.choose import Variables
 
 VARIABLE = "POLICY"
@@ -36,7 +36,7 @@ def policy_here(
     environ: Mapping[str, str],
     *,
     site: tuple[str, Mapping[str, Any]] | None = None,
-    restrictions: Iterable[Source] = (),
+    restrictions: Iterable[PolicySource] = (),
     warn: Callable[[str], None] = lambda _: None,
 ) -> Policy:
     """What machine, `site` (its name and settings), environment and `restrictions` of whoever runs this say together.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import File, Form, Json, Multipart, Part, Placeholder, Raw, Request
+from callsheet.client.request.model import File, Form, Json, Multipart, MultipartPart, Placeholder, Raw, Request
 from callsheet.errors import UsageError
 from support.fakes import Definitions, FakeSite
 
@@ -230,10 +230,10 @@ def test_form_bodies() -> None:
 def test_multipart_bodies(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.touch()
-    file = Part("file", file=File(str(path), "image/png"))
+    file = MultipartPart("file", file=File(str(path), "image/png"))
     assert build("upload", files=[str(path)]).body == Multipart((file,))
     assert build("upload", files=[f"file={path}"]).body == Multipart((file,))
-    parts = (file, Part("minor", text="true"), Part("comment", text="c"))
+    parts = (file, MultipartPart("minor", text="true"), MultipartPart("comment", text="c"))
     assert build("upload", {"minor": True}, [str(path)], args={"comment": "c"}).body == Multipart(parts)
 
 

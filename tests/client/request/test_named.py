@@ -10,7 +10,7 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.gate import Gate
 from callsheet.client.request.build import Builder
-from callsheet.client.request.model import Body, Form, Json, Multipart, Part, Raw, Request
+from callsheet.client.request.model import Body, Form, Json, Multipart, MultipartPart, Raw, Request
 from callsheet.policy.policy import Policy
 from callsheet.policy.read import from_text
 from callsheet.sites.site_policy import CatalogNames
@@ -79,7 +79,7 @@ FORM = "application/x-www-form-urlencoded"
         ),
         ("POST", COMMENT, Raw(b"issueKey=SECRET-1", FORM), {"DEMO", "SECRET"}),
         ("POST", COMMENT, Form((("project", "X"),)), {"DEMO", "X"}),
-        ("POST", "/rest/api/3/issue/DEMO-1/attachments", Multipart((Part("issueKey", "X-1"),)), {"DEMO", "X"}),
+        ("POST", "/rest/api/3/issue/DEMO-1/attachments", Multipart((MultipartPart("issueKey", "X-1"),)), {"DEMO", "X"}),
         ("GET", "/rest/api/3/component?projectIdsOrKeys=A,B", None, {"A", "B"}),
         ("PUT", "/rest/api/3/version/10001", {"name": "1.0"}, None),
         ("PUT", "/rest/api/3/version/10001", {"name": "1.0", "project": "DEMO"}, None),

@@ -8,18 +8,18 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerFailed
-from callsheet.listener.handlers.arguments import Arguments, as_argument
+from callsheet.listener.handlers.arguments import HandlerArguments, as_argument
 
 
 @pytest.mark.parametrize("program", ["run.bat", "run.CMD"])
 def test_a_batch_file_reads_its_words_as_a_shell_does(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    assert Arguments([program, "{id}"]).fill({"id": "7"}) == [program, "7"]
+    assert HandlerArguments([program, "{id}"]).fill({"id": "7"}) == [program, "7"]
     monkeypatch.setattr(sys, "platform", "win32")
-    assert Arguments([program, "x"]).fill({}) == [program, "x"]
-    assert Arguments(["run.exe", "{id}"]).fill({"id": "7"}) == ["run.exe", "7"]
+    assert HandlerArguments([program, "x"]).fill({}) == [program, "x"]
+    assert HandlerArguments(["run.exe", "{id}"]).fill({"id": "7"}) == ["run.exe", "7"]
     with pytest.raises(DefinitionError, match="the shell of a batch file"):
-        Arguments([program, "x", "{id}"])
+        HandlerArguments([program, "x", "{id}"])
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,19 @@ def test_a_batch_file_reads_its_words_as_a_shell_does(program: str, monkeypatch:
     ],
 )
 def test_values_stay_where_they_stand(words: list[str], value: object, filled: list[str]) -> None:
-    assert Arguments(words).fill({"x": value}) == filled
+    assert HandlerArguments(words).fill({"x": value}) == filled
 
 
 @pytest.mark.parametrize("words", [["p", "{x}"], ["p", "{x}", "--", "{x}"], ["p", "{x}y"]])
 def test_a_value_is_never_an_option(words: list[str]) -> None:
     with pytest.raises(HandlerFailed, match="starts with '-': put '--' before it"):
-        Arguments(words).fill({"x": "-a"})
+        HandlerArguments(words).fill({"x": "-a"})
 
 
 def test_the_program_is_never_taken_out_of_an_event() -> None:
     for word in ("{x}", "./{x}", "a{x}"):
         with pytest.raises(DefinitionError, match="the program cannot be taken out of an event"):
-            Arguments([word])
+            HandlerArguments([word])
 
 
 def test_what_no_argument_can_carry_is_replaced() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
-from callsheet.listener.handlers.program import Program
+from callsheet.listener.handlers.program import HandlerProgram
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="written for a POSIX shell")
 ENVIRON = {"PATH": "/usr/bin:/bin", "LMS_SECRET": "s", "PLAIN": "p"}
@@ -22,7 +22,7 @@ def run(folder: str, line: str, *words: str, data: bytes = b"", **table: Any) ->
     """What it printed, as it is reported."""
     said: list[str] = []
     context = HandlerContext(folder, ENVIRON, frozenset({"LMS_SECRET"}), said.append, 10.0, lambda *_: 0)
-    made = Program({"handler": "exec", "run": ["/bin/sh", "-c", line, *words], **table}, context)  # type: ignore[typeddict-item]
+    made = HandlerProgram({"handler": "exec", "run": ["/bin/sh", "-c", line, *words], **table}, context)  # type: ignore[typeddict-item]
     event: Any = SimpleNamespace(
         data=data, record_text="record", payload={}, type="paid", id="7", attempt=1,
         source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},
@@ -66,7 +66,7 @@ def test_it_has_a_time(tmp_path: Path) -> None:
 def test_a_program_is_a_list_of_words(words: Any) -> None:
     context = HandlerContext("", ENVIRON, frozenset(), lambda _: None, 10.0, lambda *_: 0)
     with pytest.raises(DefinitionError, match="expected a list, the program and its arguments"):
-        Program({"handler": "exec", "run": words}, context)
+        HandlerProgram({"handler": "exec", "run": words}, context)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_program_is_a_list_of_words(words: Any) -> None:
 def test_a_program_that_cannot_be_started_is_named(word: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("", encoding="utf-8")
     context = HandlerContext(str(tmp_path), ENVIRON, frozenset(), print, 10.0, lambda *_: 0)
-    made = Program({"handler": "exec", "run": [word]}, context)
+    made = HandlerProgram({"handler": "exec", "run": [word]}, context)
     event: Any = SimpleNamespace(
         data=b"", record_text="", payload={}, type="paid", id="7", attempt=1,
         source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from callsheet.errors import CallsheetError, DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.address import AddressTemplate, header_value
-from callsheet.listener.handlers.arguments import Arguments
+from callsheet.listener.handlers.arguments import HandlerArguments
 from callsheet.listener.handlers.command_call import CommandCall, command_call
 from callsheet.listener.handlers.forward import Forward
 from support.listening import event, listening, run
@@ -93,7 +93,7 @@ def test_any_value_fits_into_a_header(value: str) -> None:
 def test_a_word_of_a_program_is_never_an_option(value: str) -> None:
     for words in (["p", "{x}"], ["p", "--", "{x}"], ["p", "--name={x}", "id {x}"]):
         try:
-            filled = Arguments(words).fill({"x": value})
+            filled = HandlerArguments(words).fill({"x": value})
         except HandlerFailed:
             assert words == ["p", "{x}"]
             assert value.startswith("-")
@@ -106,7 +106,7 @@ def test_a_word_of_a_program_is_never_an_option(value: str) -> None:
 
 def test_an_event_never_chooses_the_program() -> None:
     with pytest.raises(DefinitionError, match="cannot be taken out of an event"):
-        Arguments(["./{x}"])
+        HandlerArguments(["./{x}"])
 
 
 def call(run: str | Sequence[str], environ: dict[str, str], **values: Any) -> CommandCall:

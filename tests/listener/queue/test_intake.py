@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
+from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
 from callsheet.listener.queue import port
 from callsheet.listener.queue.intake import Intake
 from callsheet.listener.queue.port import Lease, PutResult, QueueFailed, TooLarge
@@ -48,11 +48,11 @@ class Worker:
         self.runs.append((lease, jobs))
 
 
-def handled(queue: Queue, worker: Worker | None, *jobs: list[Any], timeout: float = 5.0) -> list[Verdict]:
+def handled(queue: Queue, worker: Worker | None, *jobs: list[Any], timeout: float = 5.0) -> list[DispatchVerdict]:
     """The verdicts on deliveries that come at the same time, each with its jobs."""
     intake = Intake(queue, worker, timeout)  # type: ignore[arg-type]  # as much of both as it uses
 
-    async def work() -> list[Verdict]:
+    async def work() -> list[DispatchVerdict]:
         assert intake.try_immediately(EVENT, []) is None
         found = await asyncio.gather(*(intake.handle(EVENT, each) for each in jobs))
         await asyncio.sleep(0)
@@ -86,11 +86,11 @@ def test_without_a_worker_there_is_always_something_to_do_for_others(jobs: list[
     ("result", "verdict"),
     [
         (port.DUPLICATE, DUPLICATE),
-        (QueueFailed("full"), Verdict(503, "inbox_failed", "full")),
-        (TooLarge("larger than 1 MiB"), Verdict(413, "too_large", "larger than 1 MiB")),
+        (QueueFailed("full"), DispatchVerdict(503, "inbox_failed", "full")),
+        (TooLarge("larger than 1 MiB"), DispatchVerdict(413, "too_large", "larger than 1 MiB")),
     ],
 )
-def test_what_is_not_kept_is_said_and_not_run(result: Any, verdict: Verdict) -> None:
+def test_what_is_not_kept_is_said_and_not_run(result: Any, verdict: DispatchVerdict) -> None:
     queue, worker = Queue(result, PutResult(stored=True, lease=LEASE)), Worker(1)
     assert handled(queue, worker, ["a"]) == [verdict]
     assert worker.runs == []
@@ -115,7 +115,7 @@ def test_a_sender_does_not_wait_for_ever_and_what_is_kept_afterwards_is_run(late
     queue, worker = Queue(None), Worker(1)
     intake = Intake(queue, worker, 0.01)  # type: ignore[arg-type]  # as above
 
-    async def work() -> Verdict:
+    async def work() -> DispatchVerdict:
         verdict = await intake.handle(EVENT, ["job"])
         if isinstance(late, Exception):
             queue.futures[0].set_exception(late)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import HandlerContext
-from callsheet.listener.handlers.program import Program
+from callsheet.listener.handlers.program import HandlerProgram
 from callsheet.listener.routing.doubts import doubts_of_handlers
 from support.listening import run
 
@@ -43,7 +43,7 @@ def test_words_that_could_be_options_and_programs_that_are_not_there(
 ) -> None:
     scripts(tmp_path)
     context: Any = HandlerContext(str(tmp_path), {"PATH": os.environ["PATH"]}, frozenset(), print, 10.0, lambda *_: 0)
-    quiet, told = SimpleNamespace(doubts=list), Program({"handler": "exec", "run": words}, context)
+    quiet, told = SimpleNamespace(doubts=list), HandlerProgram({"handler": "exec", "run": words}, context)
     routes = [
         SimpleNamespace(jobs=[SimpleNamespace(id="a/1", handler=quiet)]),
         SimpleNamespace(jobs=[SimpleNamespace(id="r/1", handler=quiet), SimpleNamespace(id="r/2", handler=told)]),

@@ -16,7 +16,7 @@ from callsheet.errors import UsageError
 from callsheet.listener.handlers import HandlerContext
 from callsheet.listener.routing import route_set
 from callsheet.listener.routing.route import RoutingTable, accepts, check_event_types, make_route, split_commas
-from callsheet.listener.routing.route_set import Selection, read_routes
+from callsheet.listener.routing.route_set import RouteSelection, read_routes
 
 SOURCES = ("shop", "bank")
 TYPES = {(source, type_): {} for source in SOURCES for type_ in ("paid", "refunded")}
@@ -89,7 +89,7 @@ def test_the_types_of_a_route_are_those_of_the_sources_that_it_names(
     )
     context = HandlerContext("", {}, frozenset(), lambda _: None, 1.0, lambda *_: 0)
     with closing(open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path)})) as catalog:
-        wanted = Selection(("lms", "github"), (), (str(routes),), ())
+        wanted = RouteSelection(("lms", "github"), (), (str(routes),), ())
         if problem is None:
             assert [route.name for route in read_routes(catalog, wanted, context).routes] == ["r"]
         else:
@@ -108,11 +108,11 @@ def test_places_in_files_are_looked_up_only_for_what_is_wrong(tmp_path: Path, mo
     context = HandlerContext("", {}, frozenset(), lambda _: None, 1.0, lambda *_: 0)
     with closing(open_catalog("lms", {"CALLSHEET_HOME": str(tmp_path)})) as catalog:
         routes.write_text(good, encoding="utf-8")
-        assert len(read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context).routes) == 20
+        assert len(read_routes(catalog, RouteSelection(("lms",), (), (str(routes),), ()), context).routes) == 20
         assert not looked_up
         routes.write_text(f'{good}[route.bad]\non = ["grade_change", "no_such"]\n{do}\n', encoding="utf-8")
         with pytest.raises(UsageError, match="a place: unknown event type 'no_such'"):
-            read_routes(catalog, Selection(("lms",), (), (str(routes),), ()), context)
+            read_routes(catalog, RouteSelection(("lms",), (), (str(routes),), ()), context)
         assert looked_up == [("on", 1)]
 
 

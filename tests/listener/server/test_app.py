@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
+from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
 from callsheet.listener.routing.route import RoutingTable, make_route
 from callsheet.listener.server import responses
 from callsheet.listener.server.app import App
@@ -32,15 +32,15 @@ class Lines(list[str]):
 class Handled:
     """Says at once what `at_once` is, or later what `later` is (an error is raised)."""
 
-    def __init__(self, at_once: Verdict | None = None, later: Verdict | Exception = ACCEPTED) -> None:
+    def __init__(self, at_once: DispatchVerdict | None = None, later: DispatchVerdict | Exception = ACCEPTED) -> None:
         self.at_once, self.later = at_once, later
         self.asked: list[tuple[str, Any, list[Any]]] = []
 
-    def try_immediately(self, event: Any, jobs: list[Any]) -> Verdict | None:
+    def try_immediately(self, event: Any, jobs: list[Any]) -> DispatchVerdict | None:
         self.asked.append(("at once", event.id, [job.id for job in jobs]))
         return self.at_once
 
-    async def handle(self, event: Any, jobs: list[Any]) -> Verdict:
+    async def handle(self, event: Any, jobs: list[Any]) -> DispatchVerdict:
         self.asked.append(("later", event.id, [job.id for job in jobs]))
         if isinstance(self.later, Exception):
             raise self.later
@@ -114,11 +114,11 @@ def test_an_event_that_is_settled_at_once() -> None:
         (ACCEPTED, 200, "200 accepted source=lms type=paid id=7 client=1.1.1.1 ms"),
         (DUPLICATE, 200, "200 duplicate source=lms type=paid id=7 client=1.1.1.1 ms"),
         (
-            Verdict(500, "failed", "r/1: no"),
+            DispatchVerdict(500, "failed", "r/1: no"),
             500,
             '500 failed source=lms type=paid id=7 client=1.1.1.1 ms reason="r/1: no"',
         ),
-        (Verdict(503, "saturated"), 503, "503 saturated source=lms type=paid id=7 client=1.1.1.1 ms"),
+        (DispatchVerdict(503, "saturated"), 503, "503 saturated source=lms type=paid id=7 client=1.1.1.1 ms"),
         (KeyError("x"), 500, "500 internal client=1.1.1.1 reason=\"KeyError: 'x'\""),
     ],
 )
@@ -251,7 +251,7 @@ def test_an_odd_delivery_never_ends_the_server() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "note"), [(ACCEPTED, ""), (None, ""), (DUPLICATE, "Note: duplicate")])
-def test_whole_events_are_shown_where_that_was_asked_for(verdict: Verdict | None, note: str) -> None:
+def test_whole_events_are_shown_where_that_was_asked_for(verdict: DispatchVerdict | None, note: str) -> None:
     here = Here(Handled(verdict), out=True)
     here.ask(PAID)
     assert here.err == []
@@ -264,7 +264,7 @@ def test_a_sender_may_expect_another_status() -> None:
     here = Here()
     here.app.success["lms"] = responses.success(202)
     assert here.ask(PAID)[0] == 202
-    here.dispatcher.at_once = Verdict(503, "saturated")
+    here.dispatcher.at_once = DispatchVerdict(503, "saturated")
     assert here.ask({"type": "paid", "id": "9"})[0] == 503
 
 

@@ -9,7 +9,7 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.listener.verify.plain_token import PlainToken
 from callsheet.listener.verify.rejection import Rejected
-from callsheet.listener.verify.signed_message import Request
+from callsheet.listener.verify.signed_message import SignedRequest
 
 IN_HEADER: Any = {"header": "X-Token"}
 IN_QUERY: Any = {"query": "token"}
@@ -17,7 +17,7 @@ AFTER_WORD: Any = {"header": "Authorization", "prefix": "Bearer "}
 
 
 def check(table: Any, secrets: list[str], headers: list[tuple[bytes, bytes]], query: bytes = b"") -> None:
-    PlainToken(table, secrets).check(headers, b"", 0.0, Request("", query))
+    PlainToken(table, secrets).check(headers, b"", 0.0, SignedRequest("", query))
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,17 @@ import threading
 
 import pytest
 
-from callsheet.listener.workers.assignment import VARIABLE, Assignment, pop_assignment
+from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="workers of POSIX")
 
 
-def assignment(**changes: object) -> Assignment:
+def assignment(**changes: object) -> WorkerAssignment:
     given = {
         "number": 1, "workers": 3, "directory": "/d", "sockets": (), "bindings": (), "ready": 7, "alive": 8,
         "announces": True,
     }  # fmt: skip
-    return Assignment(**{**given, **changes})  # type: ignore[arg-type]
+    return WorkerAssignment(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def test_it_comes_back_as_it_was_told_and_is_told_once() -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.dispatch.grants import INTERRUPTED, Grant, LocalGrants
-from callsheet.listener.dispatch.verdict import DUPLICATE, Verdict
+from callsheet.listener.dispatch.verdict import DUPLICATE, DispatchVerdict
 from callsheet.listener.workers import ownership
 from callsheet.listener.workers.channel import Unreachable
 from callsheet.listener.workers.ownership import OwnedGrants
 
-FAILED = Verdict(500, "failed", "r/2: no")
+FAILED = DispatchVerdict(500, "failed", "r/2: no")
 
 
 class Wire:
@@ -95,8 +95,8 @@ def test_what_succeeded_does_not_run_again_wherever_the_next_delivery_arrives(ow
 
 
 @pytest.mark.parametrize("owner", [0, 1])
-@pytest.mark.parametrize("failed", [None, FAILED, Verdict(500, "failed", "half a pair: \ud800")])
-def test_a_delivery_meanwhile_gets_the_verdict_of_the_first(owner: int, failed: Verdict | None) -> None:
+@pytest.mark.parametrize("failed", [None, FAILED, DispatchVerdict(500, "failed", "half a pair: \ud800")])
+def test_a_delivery_meanwhile_gets_the_verdict_of_the_first(owner: int, failed: DispatchVerdict | None) -> None:
     async def work() -> None:
         workers = team()
         key = owned_by(owner, workers[0])
@@ -107,7 +107,7 @@ def test_a_delivery_meanwhile_gets_the_verdict_of_the_first(owner: int, failed: 
         assert not any(each.done() for each in second)
         workers[0].settle(key, set(), failed)
         for verdict in await asyncio.gather(*second):
-            assert isinstance(verdict, Verdict)
+            assert isinstance(verdict, DispatchVerdict)
             assert verdict[:2] == (DUPLICATE if failed is None else failed)[:2]
 
     run(work())

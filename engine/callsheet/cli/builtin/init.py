@@ -23,7 +23,7 @@ from ...urls import origin
 from .config import profiles
 
 if TYPE_CHECKING:
-    from ...sites.credentials.record import Record
+    from ...sites.credentials.record import CredentialRecord
     from ...sites.profiles.model import SiteProfile
 
 
@@ -79,7 +79,11 @@ def sign_in(context: Context, answers: Answers, wanted: SignInRequest, way: Site
 
 
 def save(
-    context: Context, answers: Answers, wanted: SignInRequest, record: Record | None, password: str | None = None
+    context: Context,
+    answers: Answers,
+    wanted: SignInRequest,
+    record: CredentialRecord | None,
+    password: str | None = None,
 ) -> None:
     extra = answers.network_keys()
     if answers.option("read-only"):

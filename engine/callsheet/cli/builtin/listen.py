@@ -15,7 +15,7 @@ from .serving import in_processes, opened, serve, tls_loader, unheard, withhold,
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly, ListenOptions
     from ...listener.server.service_manager import Notifier
-    from ...listener.workers.assignment import Assignment
+    from ...listener.workers.assignment import WorkerAssignment
 
 
 def listen(context: Context, values: dict[str, Any]) -> None:
@@ -28,7 +28,7 @@ def _listen(
     context: Context,
     values: dict[str, Any],
     address: ListenAddress | None,
-    part: Assignment | None,
+    part: WorkerAssignment | None,
     notifier: Notifier,
 ) -> None:
     from ...listener.assemble import Assembly
@@ -49,13 +49,13 @@ def _listen(
 def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> ListenOptions:
     from ...listener.assemble import ListenOptions
     from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import Selection
+    from ...listener.routing.route_set import RouteSelection
 
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
         raise UsageError(f"--max-body: {max_body} is not a valid size")
     return ListenOptions(
-        selection=Selection(
+        selection=RouteSelection(
             tuple(dict.fromkeys(values.get("source") or ())),
             tuple(split_commas(values.get("events") or ())),
             tuple(values.get("routes") or ()),

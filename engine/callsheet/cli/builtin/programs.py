@@ -10,7 +10,7 @@ from click.exceptions import Exit
 from ...commands.context import Context
 from ...errors import CallsheetError, DefinitionError, UsageError
 from ...language.layers import Layer
-from ...programs.create import Made, Source, create, create_empty
+from ...programs.create import Made, ProgramSource, create, create_empty
 from ...programs.installed import installed, own_directory, put, refuse_existing
 from ...programs.installed import remove as remove_files
 from ...programs.launcher import (
@@ -64,7 +64,7 @@ def _made(context: Context, values: dict[str, Any], program: str, address: str |
         return create_empty(program, values["title"] or program, uses, layers)
     name = "standard input" if values["from"] == "-" else values["from"]
     text = document_text(context, values["from"])
-    return create(program, Source(text, name, address, values["title"]), uses, layers)
+    return create(program, ProgramSource(text, name, address, values["title"]), uses, layers)
 
 
 def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:

@@ -62,7 +62,7 @@ def reset(context: Context, values: dict[str, Any]) -> None:
     context.note(f"the sandbox at {running.address} is as it was at the beginning")
 
 
-def _running(context: Context) -> process.Running:
+def _running(context: Context) -> process.RunningSandbox:
     running = process.known(context.environ, context.program)
     if running is None:
         raise UsageError("no sandbox is running", hint="start it with `{program} sandbox start`")
@@ -129,19 +129,19 @@ async def _serve(context: Context, values: dict[str, Any], deployment: str) -> N
 
     from ...sandbox.faults import Faults, fault
     from ...sandbox.server import Server
-    from ...sandbox.site import Site
+    from ...sandbox.site import SandboxSite
     from ...sandbox.webhooks import Webhooks
 
     faults = Faults(
         [fault(text) for text in values.get("fail") or []], values.get("latency") or 0.0, values.get("rate-limit") or 0
     )
     webhooks = Webhooks(values["webhooks"], _secret(values)) if values.get("webhooks") else None
-    site = Site(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
+    site = SandboxSite(context.catalog, deployment, values.get("state"), webhooks, values.get("product"))
     token = secrets.token_urlsafe(24)
     server = Server(site, faults, token)
     port = await _begin(server, values.get("port"), _last_port(context))
     site.address = f"http://127.0.0.1:{port}"
-    running = process.Running(site.address, deployment, token, os.getpid())
+    running = process.RunningSandbox(site.address, deployment, token, os.getpid())
     _save_site(context, running)
     process.remember(context.environ, context.program, running)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -175,7 +175,7 @@ def _saved(context: Context) -> Mapping[str, Any]:
     return read_profiles(context.catalog, context.environ).get("sites", {}).get(NAME) or {}
 
 
-def _save_site(context: Context, running: process.Running) -> None:
+def _save_site(context: Context, running: process.RunningSandbox) -> None:
     """So that `--site sandbox` means it."""
     settings = {"base_url": running.address, "deployment": running.deployment}
     if _METHOD in context.catalog.ids("auth"):
@@ -195,6 +195,6 @@ def _refuse_other_site(context: Context) -> None:
         raise UsageError(f"the site {NAME!r} is {address}", hint="give that site another name, then start the sandbox")
 
 
-def _report(context: Context, running: process.Running) -> None:
+def _report(context: Context, running: process.RunningSandbox) -> None:
     row = {"name": NAME, "base_url": running.address, "deployment": running.deployment, "process": running.process}
     context.output(context.catalog.get("view", "sandbox")).one(row)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...listener.server.bind import ListenAddress
     from ...listener.server.service_manager import Notifier
     from ...listener.telemetry.line_writer import LineWriter
-    from ...listener.workers.assignment import Assignment
+    from ...listener.workers.assignment import WorkerAssignment
 
 MOST_WORKERS = 256
 LoadTls = Callable[[], ssl.SSLContext]
@@ -44,7 +44,7 @@ def in_processes(
     context: Context,
     address: ListenAddress | None,
     workers: str | None,
-    run: Callable[[ListenAddress | None, Assignment | None, Notifier], None],
+    run: Callable[[ListenAddress | None, WorkerAssignment | None, Notifier], None],
 ) -> None:
     """Call `run` here, or let a supervisor start the same command as often as `--workers` says.
 
@@ -93,7 +93,7 @@ def unheard() -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def opened(address: ListenAddress | None, part: Assignment | None) -> Iterator[list[socket.socket]]:
+def opened(address: ListenAddress | None, part: WorkerAssignment | None) -> Iterator[list[socket.socket]]:
     """The sockets to serve; none where there is no address."""
     from ...listener.server.bind import bind
 
@@ -121,7 +121,7 @@ def _closed_at_the_end(sockets: list[socket.socket], address: ListenAddress | No
 
 @contextlib.contextmanager
 def writers(
-    context: Context, part: Assignment | None, *, events: bool = False
+    context: Context, part: WorkerAssignment | None, *, events: bool = False
 ) -> Iterator[tuple[LineWriter, LineWriter | None]]:
     """What writes standard error, and standard output where whole events are wanted."""
     from ...listener.telemetry.line_writer import LineWriter
@@ -161,7 +161,7 @@ def withhold(names: Collection[str]) -> None:
 def serve(
     assembly: Assembly,
     sockets: list[socket.socket],
-    part: Assignment | None,
+    part: WorkerAssignment | None,
     notifier: Notifier,
     load_tls: LoadTls | None = None,
 ) -> None:

@@ -28,13 +28,13 @@ def check(context: Context, values: dict[str, Any]) -> None:
     from ...listener.handlers import HandlerContext
     from ...listener.routing.doubts import doubts
     from ...listener.routing.route import split_commas
-    from ...listener.routing.route_set import Selection, read_routes
+    from ...listener.routing.route_set import RouteSelection, read_routes
     from ...listener.verify.source import Source
     from ..main import run_literally
 
     for name in values["source"]:
         Source(name, context.catalog.get("source", name))
-    selection = Selection(
+    selection = RouteSelection(
         tuple(values["source"]), tuple(split_commas(values["events"] or ())), tuple(values["routes"] or ()), ()
     )
     listener = next(iter(context.catalog.all("listener").values()))

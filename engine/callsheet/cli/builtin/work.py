@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...listener.assemble import Assembly
     from ...listener.server.bind import ListenAddress
     from ...listener.server.service_manager import Notifier
-    from ...listener.workers.assignment import Assignment
+    from ...listener.workers.assignment import WorkerAssignment
 
 WORK = ("routes", "handler", "forward-to")
 _NEED_ADDRESS = {
@@ -41,7 +41,7 @@ def _work(
     values: dict[str, Any],
     url: str,
     address: ListenAddress | None,
-    part: Assignment | None,
+    part: WorkerAssignment | None,
     notifier: Notifier,
 ) -> None:
     from ...listener.assemble import Assembly

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...commands.context import Context
 from ...commands.execute import Extent
-from ...commands.steps.dispatcher import Dispatcher
+from ...commands.steps.dispatcher import StepDispatcher
 from ...commands.steps.lookup import Lookups, is_other
 from ...commands.steps.print_result import listed
 from ...commands.streams import Streams
@@ -82,7 +82,7 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     table = suggested(context.catalog, asked["lookup"], site.deployment)
     if table is None:
         raise UsageError("this lookup lists nothing")
-    dispatcher = Dispatcher(context)
+    dispatcher = StepDispatcher(context)
     if dispatcher.safety(table["call"]) != "read":
         raise UsageError("only what reads completes a word")
     if site.place(dispatcher.builder.call(table["call"]).service) == "key store":

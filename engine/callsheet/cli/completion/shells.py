@@ -72,7 +72,7 @@ complete --no-files --command %(program)s --arguments '(%(function)s)'
 """
 
 
-class Typed(NamedTuple):
+class TypedLine(NamedTuple):
     """The words before the last one, the last one, and how a word is written for the shell (None: not at all)."""
 
     words: list[str]
@@ -82,19 +82,19 @@ class Typed(NamedTuple):
 
 class Shell(NamedTuple):
     script: str
-    typed: Callable[[Mapping[str, str], Sequence[str]], Typed]
+    typed: Callable[[Mapping[str, str], Sequence[str]], TypedLine]
     use: str
 
 
-def _line(environ: Mapping[str, str], arguments: Sequence[str]) -> Typed:
+def _line(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
     del arguments
     line = read_line(environ.get("COMP_LINE", ""), environ.get("COMP_WORDBREAKS", ""))
-    return Typed(line.words, line.last, line.quoted)
+    return TypedLine(line.words, line.last, line.quoted)
 
 
-def _arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> Typed:
+def _arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
     del environ
-    return Typed([*arguments[:-1]], arguments[-1] if arguments else "", str)
+    return TypedLine([*arguments[:-1]], arguments[-1] if arguments else "", str)
 
 
 SHELLS: dict[str, Shell] = {

@@ -14,7 +14,7 @@ import httpx
 from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
-from ...policy.policy import Policy, Source
+from ...policy.policy import Policy, PolicySource
 from ...urls import origin
 from ..gate import Ask, Gate, nobody
 from ..request.media import is_json
@@ -67,7 +67,7 @@ class Client:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         before: Callable[[Request], None] = lambda _: None,
-        restrictions: Sequence[Source] = (),
+        restrictions: Sequence[PolicySource] = (),
         shared: Client | None = None,
     ) -> None:
         self.site = site

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 
 from ...jsontext import dump
-from ..request.model import File, Form, Json, Multipart, Part, Raw, Request
+from ..request.model import File, Form, Json, Multipart, MultipartPart, Raw, Request
 from .redact import Redactor
 from .redirect import with_query
 
@@ -79,7 +79,7 @@ def _raw(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
     return f"printf '{escaped}' | ", ["--data-binary", "@-"]
 
 
-def _part(part: Part, text: Callable[[str], str]) -> list[str]:
+def _part(part: MultipartPart, text: Callable[[str], str]) -> list[str]:
     if part.file is None:
         return ["--form-string", quote(text(f"{part.name}={part.text}"))]
     name = f";filename={_quoted(part.file.name)}" if part.file.name else ""

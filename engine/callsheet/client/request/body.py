@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...language.values import text_of
 from . import media as media_type
-from .model import Body, File, FileToSend, Form, Json, Multipart, Part, Raw
+from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Raw
 from .schema import check_json
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ class BodyBuilder:
     def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         values = self._fields(data, fields)
         parts = [
-            Part(part, file=_check_file(path, media_type.of_file(path), name))
+            MultipartPart(part, file=_check_file(path, media_type.of_file(path), name))
             for part, path, name in self._named_files(files)
         ]
-        parts += [Part(name, text=text_of(item)) for name, value in values.items() for item in _as_list(value)]
+        parts += [MultipartPart(name, text=text_of(item)) for name, value in values.items() for item in _as_list(value)]
         given = {part.name for part in parts}
         missing = [name for name, part in self.parts.items() if part.get("required") and name not in given]
         if missing and self.strict:

@@ -46,7 +46,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MultipartPart:
     """One part of a multipart body: a text, or a file that is read from disk while it is sent."""
 
     name: str
@@ -56,7 +56,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Multipart:
-    parts: tuple[Part, ...]
+    parts: tuple[MultipartPart, ...]
 
 
 # A path, `part=path`, or a table of the path and the name that it is sent under.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from ...jsontext import JSONError, parse
-from ...policy.facts import Named
+from ...policy.facts import NamedThings
 from ...policy.rule import path_pattern
 from .model import Body, Form, Json, Multipart, Raw, Request
 from .restricted import restricted_to
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 Pairs = Iterator[tuple[str, Any]]
 
 
-def named_in(containers: Mapping[str, ContainerDefinition], request: Request, meaning: Meaning) -> dict[str, Named]:
+def named_in(
+    containers: Mapping[str, ContainerDefinition], request: Request, meaning: Meaning
+) -> dict[str, NamedThings]:
     """By kind of container. Where no operation has the path, each of its segments may be a name.
 
     What is about something in a container by its id is unclear, and so is a search, unless its query is restricted.
@@ -29,7 +31,7 @@ def named_in(containers: Mapping[str, ContainerDefinition], request: Request, me
     return {id: _named(container, pairs, meaning) for id, container in containers.items()}
 
 
-def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning: Meaning) -> Named:
+def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning: Meaning) -> NamedThings:
     keys, names, unclear = frozenset(container["keys"]), set[str](), False
     wanted = re.compile(container["pattern"])
     for name, value in pairs:
@@ -44,7 +46,7 @@ def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
     names.update(match[1] for segment in meaning.unknown if (match := wanted.fullmatch(segment)))
-    return Named(frozenset(names), unclear or (not queries and _is_within(container, meaning)))
+    return NamedThings(frozenset(names), unclear or (not queries and _is_within(container, meaning)))
 
 
 def _queries(container: ContainerDefinition, pairs: list[tuple[str, Any]]) -> Iterator[str]:

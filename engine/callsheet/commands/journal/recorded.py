@@ -29,7 +29,7 @@ _HEAD: dict[str, Callable[[Any], bool]] = {
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """How far one item came, and where in the file it stands what it `was` and is `now`; -1: nowhere."""
 
     state: str = LEFT
@@ -48,7 +48,7 @@ class Recorded:
         lines = self._lines()
         self.head: dict[str, Any] = _head(path, next(lines, None))
         self.items: list[Any] = _items(path, next(lines, None))
-        self.entries = [Entry() for _ in self.items]
+        self.entries = [JournalEntry() for _ in self.items]
         self.ended: str | None = None
         for line in lines:
             self._take(*line)
@@ -110,7 +110,7 @@ class Recorded:
             raise _unreadable(self.path, number, f"expected a state: {STARTED}, {DONE}, {FAILED} or {UNKNOWN}")
 
 
-def _advance(entry: Entry, line: dict[str, Any], place: int) -> None:
+def _advance(entry: JournalEntry, line: dict[str, Any], place: int) -> None:
     """Of an item that was under way when a run was killed, what it was before counts, not what it may be since."""
     if "was" in line and (entry.was_at < 0 or entry.state not in UNDER_WAY):
         entry.was_at = place

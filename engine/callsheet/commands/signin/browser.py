@@ -13,7 +13,7 @@ from ...sites.credentials.oauth import Authority
 from ...urls import origin
 
 if TYPE_CHECKING:
-    from ...sites.credentials.record import Record
+    from ...sites.credentials.record import CredentialRecord
 
 _SLOWER = 5.0  # seconds added by `slow_down` (RFC 8628, section 3.5)
 
@@ -26,7 +26,7 @@ def consent(
     browser: bool,
     say: Callable[[str], None],
     typed: TextIO,
-) -> Record:
+) -> CredentialRecord:
     """The tokens a person agreed to; raises `NotAllowed`, `CallsheetError`."""
     redirect = authority.redirect(port)
     attempt = authority.start(redirect, scopes)
@@ -35,7 +35,7 @@ def consent(
 
 def device_consent(
     authority: Authority, scopes: list[str], *, say: Callable[[str], None], sleep: Callable[[float], None]
-) -> Record:
+) -> CredentialRecord:
     """The tokens a person agreed to on another device; raises `NotAllowed` when the code has ended before that."""
     code = authority.start_on_device(scopes)
     say(f"open {code.address} on any device and enter the code {code.user_code}")
@@ -50,7 +50,7 @@ def device_consent(
     raise NotAllowed("nobody entered the code in time", hint="start the sign-in again")
 
 
-def granted(authority: Authority, record: Record, wanted: str) -> str | None:
+def granted(authority: Authority, record: CredentialRecord, wanted: str) -> str | None:
     """The id of the site at the address `wanted` among those that the token reaches.
 
     None where the server lists no sites; `NotAllowed` when it is not among them.

@@ -15,7 +15,7 @@ from .request import SignInRequest
 
 if TYPE_CHECKING:
     from ...language.shape.access import AuthDefinition, AuthPart
-    from ...sites.credentials.record import Record
+    from ...sites.credentials.record import CredentialRecord
     from ..context import Context
 
 
@@ -23,7 +23,7 @@ class NewSecret(NamedTuple):
     """`record` is what a store keeps; None where the method knows no secret."""
 
     wanted: SignInRequest
-    record: Record | None
+    record: CredentialRecord | None
 
     @property
     def secret(self) -> str:
@@ -84,7 +84,7 @@ def _consent(
     return NewSecret(known, record)
 
 
-def _granted(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> Record:
+def _granted(context: Context, answers: Answers, authority: Authority, scopes: list[str]) -> CredentialRecord:
     """Tokens, in the way that the server grants them."""
     if authority.grant == CLIENT_CREDENTIALS:
         return authority.grant_to_app(scopes)

@@ -14,7 +14,7 @@ from ...sites.profiles.edit import editing, put, put_site
 from .request import SignInRequest, candidate
 
 if TYPE_CHECKING:
-    from ...sites.credentials.record import Record
+    from ...sites.credentials.record import CredentialRecord
     from ...sites.profiles.model import SiteProfile
     from ..context import Context
     from .answers import Answers
@@ -68,7 +68,11 @@ def _with_password(context: Context, password: str | None) -> tuple[Variables, M
 
 
 def save_sign_in(
-    context: Context, wanted: SignInRequest, record: Record | None, extra: SiteProfile, password: str | None = None
+    context: Context,
+    wanted: SignInRequest,
+    record: CredentialRecord | None,
+    extra: SiteProfile,
+    password: str | None = None,
 ) -> str | None:
     """Returns the store's name; without a `record` there is only a profile. `extra` are further keys of the site.
 
@@ -82,7 +86,7 @@ def save_sign_in(
     store = open_store(chosen_name(variables), variables, environ, context.program)
     previous = store.get(wanted.account)
     others = other_hosts(context, wanted)
-    bound: Record = {**record, "origin": wanted.origin}
+    bound: CredentialRecord = {**record, "origin": wanted.origin}
     if others:
         bound["hosts"] = others
     store.put(wanted.account, bound)
@@ -102,7 +106,7 @@ def other_hosts(context: Context, wanted: SignInRequest) -> list[str]:
     return sorted(hosts - {wanted.origin})
 
 
-def _restore(store: Store, account: str, previous: Record | None) -> None:
+def _restore(store: Store, account: str, previous: CredentialRecord | None) -> None:
     if previous is None:
         store.delete(account)
     else:

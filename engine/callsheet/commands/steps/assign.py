@@ -14,7 +14,7 @@ from .converters import convert
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from ...language.shape.steps import Case
+    from ...language.shape.steps import TextCase
     from .lookup import Lookups
 
 
@@ -57,12 +57,12 @@ def _parsed(text: str, option: str, name: str) -> Any:
         raise UsageError(f"{option}: {name}: {error}") from None
 
 
-def _case(cases: list[Case], field: Any) -> Case:
-    nothing_special: Case = {}
+def _case(cases: list[TextCase], field: Any) -> TextCase:
+    nothing_special: TextCase = {}
     return next((case for case in cases if "when" not in case or evaluate(case["when"], field)), nothing_special)
 
 
-def _typed(case: Case, text: str, value_of: Callable[[str], Any], name: str) -> Any:
+def _typed(case: TextCase, text: str, value_of: Callable[[str], Any], name: str) -> Any:
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()] if case.get("split") else [text]
     if text == "":
         return [] if case.get("split") else None
@@ -73,7 +73,7 @@ def _typed(case: Case, text: str, value_of: Callable[[str], Any], name: str) -> 
     return values if case.get("split") else values[0]
 
 
-def _value(lookups: Lookups, case: Case, text: str, scope: Mapping[str, Any], option: str) -> Any:
+def _value(lookups: Lookups, case: TextCase, text: str, scope: Mapping[str, Any], option: str) -> Any:
     if "convert" in case:
         return convert(lookups.context, str(fill_text(case["convert"], scope)), text, option)
     resolved = lookups.resolve(case["lookup"], text, scope) if "lookup" in case else text

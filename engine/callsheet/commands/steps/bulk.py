@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...language.shape.items import Bulk, Task
     from ...language.shape.steps import StepDefinition
     from ..context import Context
-    from .dispatcher import Dispatcher
+    from .dispatcher import StepDispatcher
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between two looks at a task
 Failures = dict[int, CallsheetError]
@@ -24,7 +24,7 @@ class Running(Protocol):
     """The run whose items these are."""
 
     context: Context
-    dispatcher: Dispatcher
+    dispatcher: StepDispatcher
     scope: dict[str, Any]
 
     def wanted(self, step: Any) -> bool: ...

@@ -10,7 +10,7 @@ from ...language.template import evaluate, fill
 if TYPE_CHECKING:
     from ...client.request.model import Request
     from ...language.shape.steps import ItemStep, OnConflict, StepDefinition
-    from .dispatcher import Dispatcher
+    from .dispatcher import StepDispatcher
 
 
 class RunningCommand(Protocol):
@@ -18,7 +18,7 @@ class RunningCommand(Protocol):
 
     steps: list[StepDefinition]
     scope: dict[str, Any]
-    dispatcher: Dispatcher
+    dispatcher: StepDispatcher
 
     def act(self, step: ItemStep, scope: dict[str, Any], *, final: bool) -> Any: ...
     def request(self, step: ItemStep, scope: dict[str, Any]) -> Request: ...

@@ -23,7 +23,7 @@ ONE_PAGE = Extent()
 EVERY_PAGE = Extent(all=True)
 
 
-class Dispatcher:
+class StepDispatcher:
     """The way out of one run. In a dry run nothing is sent but, with `--resolve`, what only reads."""
 
     def __init__(self, context: Context) -> None:

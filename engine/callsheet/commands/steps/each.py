@@ -31,7 +31,7 @@ class StepsOfItem(Protocol):
     def run(self) -> Any: ...
 
 
-class Record(Protocol):
+class ItemRecord(Protocol):
     """Who writes down what becomes of the items. Raises `CallsheetError` where that cannot be done any more."""
 
     was: dict[int, Any]
@@ -71,7 +71,7 @@ class Work(NamedTuple):
     each: Each
     scope: dict[str, Any]
     workers: int
-    record: Record | None = None
+    record: ItemRecord | None = None
     already: int = 0
     together: Together | None = None
     result: Callable[[Any], Any] = lambda item: item

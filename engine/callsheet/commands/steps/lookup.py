@@ -11,7 +11,7 @@ from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from . import numbers
 from .addresses import found_in_url, is_url
-from .dispatcher import Dispatcher
+from .dispatcher import StepDispatcher
 from .matching import Candidates, contains, matches
 from .print_result import listed
 from .unknown import Unknown
@@ -34,7 +34,7 @@ class Match(NamedTuple):
 class Lookups:
     """The lookups of one run; a candidate list is asked for once. An `exact` run never takes a name for another."""
 
-    def __init__(self, context: Context, wire: Dispatcher, *, exact: bool) -> None:
+    def __init__(self, context: Context, wire: StepDispatcher, *, exact: bool) -> None:
         self.context = context
         self.dispatcher = wire
         self.exact = exact

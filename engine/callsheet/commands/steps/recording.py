@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ..context import Context
     from ..journal.recorded import Recorded
-    from .dispatcher import Dispatcher
+    from .dispatcher import StepDispatcher
 
 JOURNAL, RESUME = "journal", "resume"
 _MANY = 20  # of more items than these a journal is kept, whether or not a person asked for one
@@ -28,7 +28,7 @@ class Recording(Protocol):
 
     command: CompiledCommand
     context: Context
-    dispatcher: Dispatcher
+    dispatcher: StepDispatcher
     steps: list[StepDefinition]
     scope: dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CallsheetError, UsageError
 from ..journal.folder import found_journal
 from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
-from .each import Numbered, Record, StepsOfItem
+from .each import ItemRecord, Numbered, StepsOfItem
 from .recording import RESUME, address_of, resuming
 from .run import Run
 
@@ -78,7 +78,7 @@ class ResumedRun(Run):
         pairs = enumerate(zip(self.found.items, self.found.entries, strict=True))
         return [Numbered(number, item) for number, (item, entry) in pairs if entry.state != DONE]
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         del items
         return resuming(self, step, self.found)
 

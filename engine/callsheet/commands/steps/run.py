@@ -13,7 +13,7 @@ from ...language.safety import CHANGES
 from ...language.template import evaluate, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .asking import ask_for, mentions, wanted
-from .dispatcher import ONE_PAGE, Dispatcher
+from .dispatcher import ONE_PAGE, StepDispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
 from .parts import HELD, acts, calls_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..dump import Dump
     from .bulk import InBulk
-    from .each import Record
+    from .each import ItemRecord
 
 
 _MOST_OPENED = 5  # in a browser
@@ -40,7 +40,7 @@ class Run(StepRun):
     def __init__(self, context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
         self.command = command
         self.params: list[Param] = command.get("params", [])
-        super().__init__(context, Dispatcher(context), command["step"], scope_of(context, self.params, values))
+        super().__init__(context, StepDispatcher(context), command["step"], scope_of(context, self.params, values))
         self.changes = command["safety"] in CHANGES
         self.lookups = Lookups(context, self.dispatcher, exact=self.changes)
         self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
@@ -97,7 +97,7 @@ class Run(StepRun):
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
         ask_about(self, each, items, bulk=bulk.size if bulk is not None else None)
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         from .recording import recording
 
         return recording(self, step, items) if "journal" in self.command else super().recording(step, items)

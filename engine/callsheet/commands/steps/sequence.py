@@ -14,8 +14,8 @@ from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
 from .conflict import on_conflict
-from .dispatcher import ONE_PAGE, Dispatcher
-from .each import WORKERS, Numbered, Record, StepsOfItem, Work, run_for_each
+from .dispatcher import ONE_PAGE, StepDispatcher
+from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, item_name, sent
@@ -40,7 +40,7 @@ class StepRun:
     `answer` is that of the last call, and `failures` are what is told at the end, since it did not stop the rest.
     """
 
-    def __init__(self, context: Context, dispatcher: Dispatcher, steps: list[StepDefinition], scope: Scope) -> None:
+    def __init__(self, context: Context, dispatcher: StepDispatcher, steps: list[StepDefinition], scope: Scope) -> None:
         self.context = context
         self.dispatcher = dispatcher
         self.steps = steps
@@ -165,7 +165,7 @@ class StepRun:
         self,
         step: StepDefinition,
         items: list[Numbered],
-        record: Record | None,
+        record: ItemRecord | None,
         bulk: InBulk | None = None,
         *,
         final: bool,
@@ -203,7 +203,7 @@ class StepRun:
         """Those of a list that are to be done."""
         return [Numbered(*each) for each in enumerate(items)]
 
-    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[Record | None]:
+    def recording(self, step: StepDefinition, items: list[Any]) -> AbstractContextManager[ItemRecord | None]:
         """Where it is written down what becomes of the items."""
         del step, items
         return nullcontext()

@@ -13,7 +13,7 @@ from .print_result import listed
 if TYPE_CHECKING:
     from ...language.shape.items import Keep, SnapshotDefinition
     from ..context import Context
-    from .dispatcher import Dispatcher
+    from .dispatcher import StepDispatcher
 
 _WORKERS = 10
 MISSING = object()  # the service does not tell of such a thing
@@ -22,7 +22,7 @@ MISSING = object()  # the service does not tell of such a thing
 class Snapshots:
     """Reads items as a command's `keep` says. `scope` is what the command's expressions see."""
 
-    def __init__(self, context: Context, dispatcher: Dispatcher, keep: Keep, scope: Mapping[str, Any]) -> None:
+    def __init__(self, context: Context, dispatcher: StepDispatcher, keep: Keep, scope: Mapping[str, Any]) -> None:
         table = context.catalog.get("snapshot", keep["snapshot"])
         self.definition: SnapshotDefinition = on_deployment(table, context.site().deployment)
         self._dispatcher = dispatcher

@@ -11,7 +11,7 @@ from ..execute import check_operation, refuse_when_read_only
 from ..journal.folder import fresh_path
 from ..journal.recorded import DONE, UNDER_WAY, Recorded
 from ..journal.writer import held, new_journal
-from .dispatcher import Dispatcher
+from .dispatcher import StepDispatcher
 from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .lookup import Lookups
 from .parts import calls_of
@@ -54,7 +54,7 @@ class UndoRun(StepRun):
         self.found = found
         self.force = force
         scope = {**found.head["values"], **of_the_run(context)}
-        super().__init__(context, Dispatcher(context), command["step"], scope)
+        super().__init__(context, StepDispatcher(context), command["step"], scope)
         self.lookups = Lookups(context, self.dispatcher, exact=True)
         self.step = step_of(self, found)
         if "undo" not in self.step["each"]:

@@ -12,12 +12,12 @@ from ..definition import Definition
 from ..scopes import names_in, roots
 from ..template import TemplateError, compile_expression, expressions
 from .problem import Finding, Findings
-from .shapes import Place
+from .shapes import ShapePlace
 
 Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → the names that exist
 
 
-def link_findings(definition: Definition, found: list[Place], known: Known) -> Findings:
+def link_findings(definition: Definition, found: list[ShapePlace], known: Known) -> Findings:
     if not definition.id.isprintable():
         yield Finding((), f"the id {definition.id!r} holds a control character")
     for place in found:
@@ -25,7 +25,7 @@ def link_findings(definition: Definition, found: list[Place], known: Known) -> F
         yield from (Finding(place.path, text) for text in _faults(place))
 
 
-def _references(place: Place, known: Known) -> Findings:
+def _references(place: ShapePlace, known: Known) -> Findings:
     target = place.schema.get("reference")
     if isinstance(target, str) and isinstance(place.value, str):
         yield from _reference(place, place.value, target, known)
@@ -35,14 +35,14 @@ def _references(place: Place, known: Known) -> Findings:
             yield from _reference(place._replace(path=(*place.path, key)), key, target, known)
 
 
-def _reference(place: Place, name: str, target: str, known: Known) -> Findings:
+def _reference(place: ShapePlace, name: str, target: str, known: Known) -> Findings:
     there = known.get(target, set())
     if name not in there:
         text = f"no {target.removeprefix('engine:')} {name!r}{did_you_mean(name, there)}"
         yield Finding(place.path, text, ((target, name),))
 
 
-def _faults(place: Place) -> Iterator[str]:
+def _faults(place: ShapePlace) -> Iterator[str]:
     value, schema = place.value, place.schema
     if isinstance(value, float) and not math.isfinite(value):
         yield f"expected a number, not {value}"

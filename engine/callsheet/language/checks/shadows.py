@@ -10,13 +10,13 @@ from ..definition import Definition, Definitions
 from ..template import evaluate, is_true
 from .links import expression_fault
 from .problem import Finding, Findings, Key
-from .shapes import Place
+from .shapes import ShapePlace
 
 # Definitions of the first kind are of no use without one of the second.
 _COMPANIONS = {"service": "deployment", "source": "listener"}
 
 
-def shadow_findings(found: list[Place]) -> Findings:
+def shadow_findings(found: list[ShapePlace]) -> Findings:
     for place in found:
         value = place.value
         if isinstance(value, list):

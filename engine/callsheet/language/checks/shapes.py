@@ -14,7 +14,7 @@ from .json_types import PYTHON_TYPES
 Schema = dict[str, Any]
 
 
-class Place(NamedTuple):
+class ShapePlace(NamedTuple):
     """A value in a table, where it is, and what its shape says of it."""
 
     path: Path
@@ -33,10 +33,10 @@ def kind_schema(kind: str) -> Schema:
     return adapter(kind).json_schema()
 
 
-def places(kind: str, table: Any) -> list[Place]:
+def places(kind: str, table: Any) -> list[ShapePlace]:
     """Every value of a definition, tables and lists before what they hold."""
     schema = kind_schema(kind)
-    found: list[Place] = []
+    found: list[ShapePlace] = []
     _collect(schema, schema, table, (), found)
     return found
 
@@ -62,9 +62,9 @@ def _part(table: Any, key: str | int) -> Any:
         return None
 
 
-def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[Place]) -> None:
+def _collect(root: Schema, node: Schema, value: Any, path: Path, found: list[ShapePlace]) -> None:
     node = _resolve(root, node, value)
-    found.append(Place(path, value, node))
+    found.append(ShapePlace(path, value, node))
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in parts:
         _collect(root, node if node.get("format") == "value" else _child(node, key), item, (*path, key), found)

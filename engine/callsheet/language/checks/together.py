@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..shape import RULES
-from ..shape.rules import Rule
+from ..shape.rules import KeyRule
 from .problem import Finding, Findings
-from .shapes import Place
+from .shapes import ShapePlace
 
 
-def together_findings(found: list[Place]) -> Findings:
+def together_findings(found: list[ShapePlace]) -> Findings:
     for place in found:
         if isinstance(place.value, dict):
             for rule in RULES.get(str(place.schema.get("title")), ()):
                 yield from (Finding((*place.path, key), text) for key, text in _broken(rule, place.value))
 
 
-def _broken(rule: Rule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _broken(rule: KeyRule, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     key = rule.having
     if key not in table or (rule.values and table[key] not in rule.values):
         return

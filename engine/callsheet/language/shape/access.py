@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, Name, Shape, Value, reference, seeing
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 
 class Question(Shape, total=False):
@@ -139,27 +139,27 @@ class AuthDefinition(Shape, total=False):
 
 _PLACES = ("header", "query", "cookie")
 _OF_KEYS = (
-    Rule("scheme", ("key",), needs=_PLACES),
-    Rule("header", without=("query", "cookie")),
-    Rule("query", without=("cookie", "prefix")),
-    Rule("cookie", without=("prefix",)),
+    KeyRule("scheme", ("key",), needs=_PLACES),
+    KeyRule("header", without=("query", "cookie")),
+    KeyRule("query", without=("cookie", "prefix")),
+    KeyRule("cookie", without=("prefix",)),
 )
 RULES: Rules = {
     "AuthDefinition": (
         *_OF_KEYS,
-        Rule("scheme", ("bearer",), without=(*_PLACES, "parts")),
-        Rule("scheme", ("basic", "none"), without=(*_PLACES, "prefix", "parts")),
-        Rule("scheme", ("oauth2",), needs=("oauth",), without=(*_PLACES, "prefix", "parts")),
-        Rule("scheme", ("all",), needs=("parts",), without=(*_PLACES, "prefix")),
+        KeyRule("scheme", ("bearer",), without=(*_PLACES, "parts")),
+        KeyRule("scheme", ("basic", "none"), without=(*_PLACES, "prefix", "parts")),
+        KeyRule("scheme", ("oauth2",), needs=("oauth",), without=(*_PLACES, "prefix", "parts")),
+        KeyRule("scheme", ("all",), needs=("parts",), without=(*_PLACES, "prefix")),
     ),
-    "AuthPart": (*_OF_KEYS, Rule("scheme", ("bearer",), without=_PLACES)),
+    "AuthPart": (*_OF_KEYS, KeyRule("scheme", ("bearer",), without=_PLACES)),
     "Consent": (
-        Rule("token", needs=("authorize", "grant")),
-        Rule("authorize", needs=("port",), without=("device",)),
-        Rule("authorize", needs=("path",)),
-        Rule("grant", ("authorization_code",), needs=("authorize",)),
-        Rule("grant", ("client_credentials",), without=("authorize", "device", "port", "path")),
-        Rule("grant", ("device_code",), needs=("device",), without=("authorize", "port", "path")),
+        KeyRule("token", needs=("authorize", "grant")),
+        KeyRule("authorize", needs=("port",), without=("device",)),
+        KeyRule("authorize", needs=("path",)),
+        KeyRule("grant", ("authorization_code",), needs=("authorize",)),
+        KeyRule("grant", ("client_credentials",), without=("authorize", "device", "port", "path")),
+        KeyRule("grant", ("device_code",), needs=("device",), without=("authorize", "port", "path")),
     ),
 }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .base import Expression, Name, Shape, Value, reference
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 
 class Ask(Shape, total=False):
@@ -33,8 +33,8 @@ class Ask(Shape, total=False):
 
 RULES: Rules = {
     "Ask": (
-        Rule("fields", needs=("editor", "assign")),
-        *(Rule(key, needs=("fields",)) for key in ("assign", "required", "values")),
-        Rule("word", needs=("lookup",)),
+        KeyRule("fields", needs=("editor", "assign")),
+        *(KeyRule(key, needs=("fields",)) for key in ("assign", "required", "values")),
+        KeyRule("word", needs=("lookup",)),
     )
 }

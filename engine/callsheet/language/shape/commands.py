@@ -9,7 +9,7 @@ from pydantic import Field
 from .asking import Ask
 from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
 from .rest import Safety
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 from .steps import Action, Code, StepDefinition
 
 
@@ -253,32 +253,32 @@ _TEXT_ONLY = ("integer", "number", "duration")
 
 # A rule holds wherever a table of that shape stands.
 _OF_A_PARAM = (
-    Rule("rest", needs=("multiple",)),
-    Rule("kind", ("flag",), without=_OF_A_VALUE),
-    Rule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
-    Rule("positional", without=("default",)),
-    Rule("lines", needs=("multiple",)),
-    Rule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
-    Rule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
-    Rule("choices", without=("choices_of", "convert", "assign")),
-    Rule("front", needs=("convert",)),
-    Rule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
-    Rule("split", (True,), without=("convert",)),
-    Rule("lookup", without=("convert",)),
-    Rule("setting", without=("default", "required")),
+    KeyRule("rest", needs=("multiple",)),
+    KeyRule("kind", ("flag",), without=_OF_A_VALUE),
+    KeyRule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
+    KeyRule("positional", without=("default",)),
+    KeyRule("lines", needs=("multiple",)),
+    KeyRule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
+    KeyRule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
+    KeyRule("choices", without=("choices_of", "convert", "assign")),
+    KeyRule("front", needs=("convert",)),
+    KeyRule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
+    KeyRule("split", (True,), without=("convert",)),
+    KeyRule("lookup", without=("convert",)),
+    KeyRule("setting", without=("default", "required")),
 )
-_OF_A_COLUMN = (Rule("address", without=("format", "names")), Rule("shade", needs=("palette",)))
+_OF_A_COLUMN = (KeyRule("address", without=("format", "names")), KeyRule("shade", needs=("palette",)))
 
 RULES: Rules = {
     "Param": _OF_A_PARAM,
     "InputDefinition": _OF_A_PARAM,
     "ColumnDefinition": _OF_A_COLUMN,
     "CommandDefinition": (
-        Rule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
-        *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
-        Rule("convert", needs=("result",)),
-        Rule("columns", needs=("view",)),
-        Rule("items", without=("result",)),
+        KeyRule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
+        *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
+        KeyRule("convert", needs=("result",)),
+        KeyRule("columns", needs=("view",)),
+        KeyRule("items", without=("result",)),
     ),
 }
 

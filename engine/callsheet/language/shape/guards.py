@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Required
 from pydantic import Field
 
 from .base import Expression, Name, Shape, Template, Value, seeing
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 # What the templates of a guard's files see.
 IN_FILES = ("program", "host", "hook", "quoted_hook")
@@ -61,8 +61,8 @@ class GuardDefinition(Shape, total=False):
 
 RULES: Rules = {
     "GuardFile": (
-        Rule("format", ("json",), needs=("at",), without=("text",)),
-        Rule("entry", without=("each",)),
-        Rule("format", ("text",), needs=("text",), without=("at", "entry", "set")),
+        KeyRule("format", ("json",), needs=("at",), without=("text",)),
+        KeyRule("entry", without=("each",)),
+        KeyRule("format", ("text",), needs=("text",), without=("at", "entry", "set")),
     ),
 }

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, Name, Shape, Template, Value, reference, seeing
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 Duration = Annotated[
     str, Field(pattern=r"^\d+(\.\d+)?(ms|s|m|h|d)$", description="A number and a unit: 250ms, 10s, 5m, 1h, 2d.")
@@ -141,7 +141,7 @@ class PublicKey(Signed, total=False):
     key: Annotated[SecretForm, Field(description="How a public key is written down: raw bytes (ed25519) or DER.")]
 
 
-class PlainToken(Shape, total=False):
+class PlainTokenDefinition(Shape, total=False):
     """A secret that is sent as it is. It proves the sender, not what is sent."""
 
     header: Annotated[Name, Field(description="The header that it stands in.")]
@@ -159,7 +159,7 @@ class ChallengeDefinition(Shape, total=False):
             Expression, seeing(*_OF_A_DELIVERY), Field(description="Whether it is one; sees payload, headers, query.")
         ]
     ]
-    token: Annotated[PlainToken, Field(description="The secret that it must hold.")]
+    token: Annotated[PlainTokenDefinition, Field(description="The secret that it must hold.")]
     reply: Annotated[
         Value,
         seeing(*_OF_A_DELIVERY),
@@ -197,7 +197,7 @@ class SourceDefinition(Shape, total=False):
     dedup_ignore: Annotated[list[str], Field(description="Members that differ between two deliveries of one event.")]
     hmac: Hmac
     public_key: PublicKey
-    token: PlainToken
+    token: PlainTokenDefinition
     jwt: Jwt
     content: Annotated[
         Literal["json", "form", "any"],
@@ -297,12 +297,12 @@ class RouteDefinition(Shape, total=False):
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
     "SourceDefinition": (
-        Rule("hmac", without=("public_key", "token")),
-        Rule("public_key", without=("token",)),
-        Rule("form_field", needs=("content",)),
+        KeyRule("hmac", without=("public_key", "token")),
+        KeyRule("public_key", without=("token",)),
+        KeyRule("form_field", needs=("content",)),
     ),
-    "PlainToken": (Rule("header", without=("query",)), Rule("query", without=("prefix",))),
-    "Jwt": (Rule("vendor", needs=("switch",)), Rule("switch", needs=("vendor",))),
+    "PlainTokenDefinition": (KeyRule("header", without=("query",)), KeyRule("query", without=("prefix",))),
+    "Jwt": (KeyRule("vendor", needs=("switch",)), KeyRule("switch", needs=("vendor",))),
 }
 
 KINDS: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from .access import Fact, FactHere, Probe, ProbeHere
 from .base import Expression, HeaderName, HeaderText, Name, Shape, Template, keyed_by, pattern, reference, seeing
 from .paging import Paging
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 Safety = Annotated[
     Literal["read", "write", "destroy", "local"],
@@ -229,8 +229,8 @@ class OperationDefinition(Shape, total=False):
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
-    "BodyPart": (Rule("file", (True,), without=("type",)),),
-    "Body": (Rule("parts", without=("schema",)),),
+    "BodyPart": (KeyRule("file", (True,), without=("type",)),),
+    "Body": (KeyRule("parts", without=("schema",)),),
 }
 
 SchemaDefinition = Annotated[

@@ -87,7 +87,7 @@ class Divided(Shape, total=False):
     values: Required[Annotated[dict[str, list[float]], Field(description="The attribute's value → the sizes.")]]
 
 
-class Columns(Shape, total=False):
+class ColumnWidths(Shape, total=False):
     """Elements that say the widths of a table's columns."""
 
     group: Required[str]
@@ -97,7 +97,7 @@ class Columns(Shape, total=False):
     of: Required[Annotated[str, Field(description="The neutral attribute of a cell: the widths of its columns.")]]
 
 
-class StorageForm(Shape, total=False):
+class StorageFormDefinition(Shape, total=False):
     """An element or macro of storage XHTML."""
 
     element: str
@@ -115,7 +115,7 @@ class StorageForm(Shape, total=False):
     wrap: Annotated[str, Field(description="An element around all children.")]
     around: Annotated[str, Field(description="An element around it and its neighbours of the same kind.")]
     keep: Annotated[list[str], Field(description="Child elements that are kept as they are.")]
-    columns: Columns
+    columns: ColumnWidths
     skip: Annotated[list[str], Field(description="Elements between it and its children that say nothing.")]
     says: Annotated[str, Field(description="The neutral attribute that is its text.")]
 
@@ -252,7 +252,7 @@ class NodeDefinition(Shape, total=False):
     extension: ExtensionForm
     document: DocumentFrame
     adf: DocumentForm | list[DocumentForm]
-    storage: list[StorageForm]
+    storage: list[StorageFormDefinition]
     wiki: list[WikiForm]
 
 

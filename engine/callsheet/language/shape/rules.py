@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Rule(NamedTuple):
+class KeyRule(NamedTuple):
     """Of a table that has the key `having` (with one of `values`, where some are named).
 
     `needs`: it must have one of these as well. `without`: it must have none of these.
@@ -17,4 +17,4 @@ class Rule(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-Rules = dict[str, tuple[Rule, ...]]  # by the name of the shape
+Rules = dict[str, tuple[KeyRule, ...]]  # by the name of the shape

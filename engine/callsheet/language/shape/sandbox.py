@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, Shape, Template, Value, keyed_by, reference
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
 
@@ -20,7 +20,7 @@ class Refusal(Shape, total=False):
     fields: Annotated[dict[str, Template], Field(description="What is wrong with which field.")]
 
 
-class Search(Shape, total=False):
+class EntitySearch(Shape, total=False):
     """Something that a request names: it is there, or the request is refused."""
 
     entity: Required[Entity]
@@ -73,7 +73,7 @@ class Listing(Shape, total=False):
     headers: Annotated[dict[HeaderName, Template], Field(description="What the headers say of the page; not null.")]
 
 
-class Event(Shape, total=False):
+class ChangeEvent(Shape, total=False):
     """What listeners are told of a change."""
 
     name: Required[str]
@@ -106,7 +106,9 @@ class Case(Shape, total=False):
 class ActionHere(Shape, total=False):
     """What an operation does to the state, and what it answers."""
 
-    find: Annotated[dict[str, Search], Field(description="What the request names, by the name that expressions use.")]
+    find: Annotated[
+        dict[str, EntitySearch], Field(description="What the request names, by the name that expressions use.")
+    ]
     check: Annotated[list[Check], Field(description="What must be so, before anything changes.")]
     cases: Annotated[list[Case], Field(description="What it does otherwise, according to what was found.")]
     repeat: Annotated[Repeat, Field(description="What it does with several entries.")]
@@ -118,7 +120,7 @@ class ActionHere(Shape, total=False):
     file: Annotated[Expression, Field(description="It answers the content of this uploaded file.")]
     only: Annotated[dict[str, Expression], Field(description="Of an object in the answer only these members are kept.")]
     status: Annotated[int, Field(ge=200, le=399)]
-    event: Annotated[Event, Field(description="The event that webhooks are sent.")]
+    event: Annotated[ChangeEvent, Field(description="The event that webhooks are sent.")]
 
 
 class QueryField(Shape, total=False):
@@ -135,7 +137,7 @@ class QueryField(Shape, total=False):
     like: Annotated[str, Field(description="It is another name of this field.")]
 
 
-class Query(Shape, total=False):
+class EntityQuery(Shape, total=False):
     """How a entity is searched."""
 
     language: Required[Annotated[str, reference("query", description="The language of the conditions.")]]
@@ -143,7 +145,7 @@ class Query(Shape, total=False):
     sort: Annotated[str, Field(description="The field that sorts where the query names none.")]
 
 
-class Child(Shape, total=False):
+class ChildItems(Shape, total=False):
     """Items of another entity that belong to an item."""
 
     entity: Required[Entity]
@@ -165,12 +167,12 @@ class EntityHere(Shape, total=False):
     id: Identity
     names: list[Expression]
     refs: dict[str, Entity]
-    children: dict[str, Child]
+    children: dict[str, ChildItems]
     takes: list[str]
     views: dict[str, Value]
     new: dict[str, Value]
     history: list[str]
-    query: Query
+    query: EntityQuery
     actions: Annotated[dict[str, ActionHere], keyed_by("operation", description="What its operations do.")]
     seed: list[dict[str, Any]]
 
@@ -188,13 +190,13 @@ class EntityDefinition(Shape, total=False):
         dict[str, Entity], Field(description="Members that hold ids of other items: views see those items, shown.")
     ]
     children: Annotated[
-        dict[str, Child], Field(description="What views see under a name: items that belong to it (`of`).")
+        dict[str, ChildItems], Field(description="What views see under a name: items that belong to it (`of`).")
     ]
     takes: Annotated[list[str], Field(description="Of `refs`, those whose items go when this one is deleted.")]
     views: Annotated[dict[str, Value], Field(description="How an item is answered; `brief` where it is referred to.")]
     new: Annotated[dict[str, Value], Field(description="What every new item has, unless it says otherwise.")]
     history: Annotated[list[str], Field(description="Members whose changes are kept.")]
-    query: Query
+    query: EntityQuery
     actions: Annotated[dict[str, ActionHere], keyed_by("operation", description="What its operations do.")]
     seed: Annotated[list[dict[str, Any]], Field(description="The items that a new site starts with.")]
     on: Annotated[dict[str, EntityHere], keyed_by("deployment", description="What is different on a deployment.")]
@@ -285,7 +287,7 @@ KINDS: dict[str, Any] = {
 
 _VERBS = ("create", "patch", "delete", "run")
 RULES: Rules = {
-    "Change": tuple(Rule(verb, without=tuple(other for other in _VERBS if other != verb)) for verb in _VERBS),
-    "QueryField": (Rule("like", without=("value", "kind", "sort", "entity", "history")),),
-    "QueryFunction": (Rule("edge", without=("value", "entity")), Rule("value", without=("entity",))),
+    "Change": tuple(KeyRule(verb, without=tuple(other for other in _VERBS if other != verb)) for verb in _VERBS),
+    "QueryField": (KeyRule("like", without=("value", "kind", "sort", "entity", "history")),),
+    "QueryFunction": (KeyRule("edge", without=("value", "entity")), KeyRule("value", without=("entity",))),
 }

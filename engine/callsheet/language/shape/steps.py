@@ -22,7 +22,7 @@ from .base import (
     seeing,
 )
 from .items import Bulk, Keep, Plan, SnapshotDefinition
-from .rules import Rule, Rules
+from .rules import KeyRule, Rules
 
 Code = Annotated[
     Literal["error", "usage", "not_found", "conflict", "not_allowed"],
@@ -137,7 +137,7 @@ class NamingDefinition(Shape, total=False):
     name: Required[Annotated[Expression, Field(description="Its name.")]]
 
 
-class Case(Shape, total=False):
+class TextCase(Shape, total=False):
     """How the text of one kind of field is sent. Expressions see `text`, and the field as `field`."""
 
     when: Annotated[Expression, Field(description="Over the field; the first case that is true counts.")]
@@ -153,7 +153,7 @@ class Assignment(Shape, total=False):
     """`NAME=VALUE` words, typed by what the service says about the field of that name."""
 
     lookup: Required[Annotated[str, reference("lookup", description="Finds the field by its name.")]]
-    cases: Required[list[Case]]
+    cases: Required[list[TextCase]]
 
 
 class OnConflict(Shape, total=False):
@@ -274,25 +274,25 @@ class StepDefinition(ItemStep, total=False):
 _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "tolerate")
 
 _OF_A_STEP = (
-    *(Rule(key, needs=("call",)) for key in _CALL_ONLY),
-    Rule("hint", needs=("fail",)),
-    Rule("code", needs=("fail",)),
-    Rule("save", without=("value", "limit", "on_conflict")),
-    Rule("on_conflict", without=("batch",)),
+    *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
+    KeyRule("hint", needs=("fail",)),
+    KeyRule("code", needs=("fail",)),
+    KeyRule("save", without=("value", "limit", "on_conflict")),
+    KeyRule("on_conflict", without=("batch",)),
 )
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
     "StepDefinition": (
         *_OF_A_STEP,
-        Rule("as", needs=("call", "edit", "find", "each")),
-        Rule("more", needs=("call", "as"), without=("batch",)),
+        KeyRule("as", needs=("call", "edit", "find", "each")),
+        KeyRule("more", needs=("call", "as"), without=("batch",)),
     ),
-    "ItemStep": (*_OF_A_STEP, Rule("as", needs=("call", "edit", "find"))),
-    "Case": (Rule("convert", without=("lookup", "value", "split")),),
-    "KeywordDefinition": (Rule("args", needs=("call",)), Rule("value", needs=("call",))),
-    "Each": (Rule("undo", needs=("keep",)),),
-    "OnConflict": (Rule("who", needs=("call",)), Rule("args", needs=("call",))),
+    "ItemStep": (*_OF_A_STEP, KeyRule("as", needs=("call", "edit", "find"))),
+    "TextCase": (KeyRule("convert", without=("lookup", "value", "split")),),
+    "KeywordDefinition": (KeyRule("args", needs=("call",)), KeyRule("value", needs=("call",))),
+    "Each": (KeyRule("undo", needs=("keep",)),),
+    "OnConflict": (KeyRule("who", needs=("call",)), KeyRule("args", needs=("call",))),
 }
 
 KINDS: dict[str, Any] = {

@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .verdict import Verdict
+    from .verdict import DispatchVerdict
 
 
 class Attempt:
@@ -17,7 +17,7 @@ class Attempt:
 
     def __init__(self) -> None:
         self.succeeded: set[str] = set()
-        self.verdict: asyncio.Future[Verdict | None] | None = None
+        self.verdict: asyncio.Future[DispatchVerdict | None] | None = None
 
 
 class Deduplicator:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .verdict import DUPLICATE, Verdict
+from .verdict import DUPLICATE, DispatchVerdict
 
 if TYPE_CHECKING:
     from .dedup import Deduplicator
@@ -19,7 +19,7 @@ class Grant(NamedTuple):
     succeeded: AbstractSet[str]
 
 
-INTERRUPTED = Verdict(500, "failed", "interrupted")
+INTERRUPTED = DispatchVerdict(500, "failed", "interrupted")
 
 
 class Grants(Protocol):
@@ -33,11 +33,11 @@ class Grants(Protocol):
         """Of an event that there is nothing to do with."""
         ...
 
-    async def acquire(self, key: str) -> Grant | Verdict:
+    async def acquire(self, key: str) -> Grant | DispatchVerdict:
         """The verdict where it need not be run. While another delivery of it is under way, that one's is waited for."""
         ...
 
-    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: DispatchVerdict | None) -> None:
         """What became of a grant: jobs that succeeded now, and why the others did not."""
         ...
 
@@ -54,7 +54,7 @@ class LocalGrants:
     def mark_done(self, key: str) -> None:
         self._dedup.mark_done(key, monotonic())
 
-    def try_acquire(self, key: str) -> Grant | Verdict | asyncio.Future[Verdict | None]:
+    def try_acquire(self, key: str) -> Grant | DispatchVerdict | asyncio.Future[DispatchVerdict | None]:
         """While another delivery of it is under way, the future has its verdict, or nothing where all succeeded.
 
         An event that was under way when it was looked at may be done by now: other work of the loop came in between.
@@ -67,11 +67,11 @@ class LocalGrants:
         attempt.verdict = asyncio.get_running_loop().create_future()
         return Grant(attempt.succeeded)
 
-    async def acquire(self, key: str) -> Grant | Verdict:
+    async def acquire(self, key: str) -> Grant | DispatchVerdict:
         found = self.try_acquire(key)
         return await verdict_of(found) if isinstance(found, asyncio.Future) else found
 
-    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: DispatchVerdict | None) -> None:
         attempt = self._dedup.attempt(key)
         attempt.succeeded |= succeeded
         if failed is None:
@@ -80,6 +80,6 @@ class LocalGrants:
             attempt.verdict.set_result(failed)
 
 
-async def verdict_of(under_way: asyncio.Future[Verdict | None]) -> Verdict:
+async def verdict_of(under_way: asyncio.Future[DispatchVerdict | None]) -> DispatchVerdict:
     """That of a delivery of the same event. A sender that leaves meanwhile takes nobody along."""
     return await asyncio.shield(under_way) or DUPLICATE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .grants import INTERRUPTED, Grants
-from .verdict import ACCEPTED, DUPLICATE, Verdict, failure
+from .verdict import ACCEPTED, DUPLICATE, DispatchVerdict, failure
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -19,7 +19,7 @@ class SynchronousDispatcher:
         self.grants = grants
         self.runner = runner
 
-    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
+    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict | None:
         """The verdict where nothing has to be waited for."""
         if self.grants.is_done(event.key):
             return DUPLICATE
@@ -28,13 +28,13 @@ class SynchronousDispatcher:
             return ACCEPTED
         return None
 
-    async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
+    async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
         grant = await self.grants.acquire(event.key)
-        if isinstance(grant, Verdict):
+        if isinstance(grant, DispatchVerdict):
             return grant
         succeeded: set[str] = set()
-        failed: Verdict | None = INTERRUPTED
+        failed: DispatchVerdict | None = INTERRUPTED
         try:
             result = await self.runner.run(event, [job for job in jobs if job.id not in grant.succeeded])
             succeeded, failed = result.succeeded, failure(result) if result.failed else None

@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from .runner import RunResult
 
 
-class Verdict(NamedTuple):
+class DispatchVerdict(NamedTuple):
     status: int
     outcome: str
     detail: str = ""
 
 
-ACCEPTED = Verdict(200, "accepted")
-DUPLICATE = Verdict(200, "duplicate")
+ACCEPTED = DispatchVerdict(200, "accepted")
+DUPLICATE = DispatchVerdict(200, "duplicate")
 
 
-def failure(result: RunResult) -> Verdict:
+def failure(result: RunResult) -> DispatchVerdict:
     detail = "; ".join(f"{job}: {text}" for job, text in result.failed.items())
-    return Verdict(503, "saturated", detail) if result.saturated else Verdict(500, "failed", detail)
+    return DispatchVerdict(503, "saturated", detail) if result.saturated else DispatchVerdict(500, "failed", detail)

@@ -13,7 +13,7 @@ from . import HandlerFailed
 END_OF_OPTIONS = "--"
 
 
-class Arguments:
+class HandlerArguments:
     """Raises `DefinitionError` for a list that leaves the choice of the program to the sender."""
 
     def __init__(self, words: Sequence[str]) -> None:

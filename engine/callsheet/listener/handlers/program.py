@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
-from .arguments import Arguments, as_argument
+from .arguments import HandlerArguments, as_argument
 from .base_handler import Base
 from .executable import Executable
 from .process import Process
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..verify.event import Event
 
 
-class Program(Base):
+class HandlerProgram(Base):
     """Runs a program; the event is JSON on its standard input."""
 
     keys = frozenset({"run", "input", "dir", "env", "secrets"})
@@ -31,7 +31,7 @@ class Program(Base):
         super().__init__(table, context)
         if not isinstance(table["run"], list) or not table["run"]:
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
-        self.arguments = Arguments(table["run"])
+        self.arguments = HandlerArguments(table["run"])
         self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
         environ = self.environment()
         self.environ = encode_environment(environ)

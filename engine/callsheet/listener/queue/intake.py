@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..dispatch.verdict import ACCEPTED, DUPLICATE, Verdict
+from ..dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
 from ..handlers.done_within import done_within
 from .port import PutResult, Queue, QueueFailed, TooLarge
 
@@ -26,12 +26,12 @@ class Intake:
         self.timeout = timeout
         self._pending = 0
 
-    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> Verdict | None:
+    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict | None:
         """Nothing: the queue is always waited for."""
         del event, jobs
         return None
 
-    async def handle(self, event: Event, jobs: Sequence[Job]) -> Verdict:
+    async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
         """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
         run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
         try:
@@ -41,12 +41,12 @@ class Intake:
                 future.add_done_callback(partial(self._on_stored, event, jobs))
             if not await done_within(future, self.timeout):
                 future.add_done_callback(_consume_exception)
-                return Verdict(503, "inbox_failed", f"not kept within {self.timeout:g} s")
+                return DispatchVerdict(503, "inbox_failed", f"not kept within {self.timeout:g} s")
             return ACCEPTED if future.result().stored else DUPLICATE
         except TooLarge as failed:
-            return Verdict(413, "too_large", str(failed))
+            return DispatchVerdict(413, "too_large", str(failed))
         except QueueFailed as failed:
-            return Verdict(503, "inbox_failed", str(failed))
+            return DispatchVerdict(503, "inbox_failed", str(failed))
 
     def _on_stored(self, event: Event, jobs: Sequence[Job], future: asyncio.Future[PutResult]) -> None:
         self._pending -= 1

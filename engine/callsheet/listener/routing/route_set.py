@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...language.shape import listener as shape
 
 
-class Selection(NamedTuple):
+class RouteSelection(NamedTuple):
     """What one run of the listener was asked for."""
 
     sources: tuple[str, ...]
@@ -41,7 +41,7 @@ _ALLOWED_KINDS = {"route", "event", "defaults", "schema"}
 LocatedRoute = tuple[str, "shape.RouteDefinition", str]
 
 
-def read_routes(catalog: Catalog, selection: Selection, context: HandlerContext) -> RouteSet:
+def read_routes(catalog: Catalog, selection: RouteSelection, context: HandlerContext) -> RouteSet:
     """Raises `UsageError` for what is broken, naming file and line; nothing is changed then."""
     is_used = selection.files or catalog.ids("route")
     definitions = load_checked(catalog.layers, selection.files) if is_used else Definitions()

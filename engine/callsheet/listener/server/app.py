@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..dispatch.verdict import Verdict
+from ..dispatch.verdict import DispatchVerdict
 from ..verify.challenge import Challenged
 from ..verify.keyset import UnknownKey
 from ..verify.rejection import NO_EVENT, Rejected
@@ -33,9 +33,9 @@ GET_ONLY = responses.not_allowed(b"GET, HEAD")
 class Dispatcher(Protocol):
     """What is done with a genuine, wanted event."""
 
-    def try_immediately(self, event: Event, jobs: list[Job]) -> Verdict | None: ...
+    def try_immediately(self, event: Event, jobs: list[Job]) -> DispatchVerdict | None: ...
 
-    async def handle(self, event: Event, jobs: list[Job]) -> Verdict: ...
+    async def handle(self, event: Event, jobs: list[Job]) -> DispatchVerdict: ...
 
 
 class App:
@@ -118,7 +118,7 @@ class App:
             return None
         return self._respond(scope, event, verdict, started)
 
-    def _decide(self, event: Event) -> tuple[list[Job], Verdict | None]:
+    def _decide(self, event: Event) -> tuple[list[Job], DispatchVerdict | None]:
         plan = self.routing_table.plan(event)
         if plan.requires is not None and not plan.requires(event.fast_scope):
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
@@ -152,7 +152,7 @@ class App:
             self.busy -= 1
         return self._respond(scope, event, verdict, started)
 
-    def _respond(self, scope: Scope, event: Event, verdict: Verdict, started: float) -> Response:
+    def _respond(self, scope: Scope, event: Event, verdict: DispatchVerdict, started: float) -> Response:
         status = verdict.status
         self.metrics.outcomes[event.source.name, verdict.outcome] += 1
         self.log.delivery(
@@ -188,8 +188,8 @@ def _internal_error(error: Exception) -> Rejected:
     return Rejected(500, "internal", f"{type(error).__name__}: {error}")
 
 
-_FILTERED = Verdict(200, "filtered")
-_UNKNOWN = Verdict(200, "unknown_type")
+_FILTERED = DispatchVerdict(200, "filtered")
+_UNKNOWN = DispatchVerdict(200, "unknown_type")
 
 
 def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:

@@ -17,7 +17,7 @@ from ...jsontext import dump, parse
 from ...language.template import evaluate, fill, fill_text, to_text
 from ..verify.form import CONTENT_TYPE
 from ..verify.signature import Signature
-from ..verify.signed_message import Request
+from ..verify.signed_message import SignedRequest
 from .proofs import signed_privately, with_token
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def plain(
     if "token" in definition:
         more, url = with_token(definition["token"], secret, url)
     elif "hmac" in definition:
-        more = Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time(), Request(url))
+        more = Signature(definition["hmac"], [secret]).headers_for(body, headers, time.time(), SignedRequest(url))
     elif "public_key" in definition:
-        more = signed_privately(definition["public_key"], secret, body, headers, time.time(), Request(url))
+        more = signed_privately(definition["public_key"], secret, body, headers, time.time(), SignedRequest(url))
     else:
         raise UsageError("this source has no shared secret or public key, so there is no use for one")
     return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)

@@ -10,15 +10,15 @@ from urllib.parse import urlencode, urlsplit
 from ...errors import UsageError
 from ..verify.public_key import arguments_of
 from ..verify.signature import key_of
-from ..verify.signed_message import Request, SignedMessage
+from ..verify.signed_message import SignedMessage, SignedRequest
 
 if TYPE_CHECKING:
-    from ...language.shape.listener import PlainToken, PublicKey
+    from ...language.shape.listener import PlainTokenDefinition, PublicKey
 
 _SEED_SIZE = 32
 
 
-def with_token(definition: PlainToken, secret: str, url: str) -> tuple[dict[str, str], str]:
+def with_token(definition: PlainTokenDefinition, secret: str, url: str) -> tuple[dict[str, str], str]:
     """The header with the secret, or the address with it in its query."""
     if "header" in definition:
         return {definition["header"]: definition.get("prefix", "") + secret}, url
@@ -26,7 +26,7 @@ def with_token(definition: PlainToken, secret: str, url: str) -> tuple[dict[str,
 
 
 def signed_privately(
-    definition: PublicKey, secret: str, body: bytes, headers: Mapping[str, str], now: float, request: Request
+    definition: PublicKey, secret: str, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest
 ) -> dict[str, str]:
     """The headers with a signature by a private key: a seed (ed25519) or PKCS #8. Raises `UsageError`."""
     key = _private(definition, key_of(secret, definition.get("key")))

@@ -9,7 +9,7 @@ from ...jsontext import dump
 from ...language.template import compile_expression, fill
 from .plain_token import PlainToken
 from .rejection import Rejected
-from .signed_message import Request
+from .signed_message import SignedRequest
 
 if TYPE_CHECKING:
     from ...language.shape.listener import ChallengeDefinition
@@ -43,7 +43,7 @@ class Challenge:
         if not self.is_open or not self.when(scope):
             return None
         if self.token is not None:
-            self.token.check(headers, b"", 0, Request(query=query))
+            self.token.check(headers, b"", 0, SignedRequest(query=query))
         reply = fill(self.reply, scope)
         is_text = isinstance(reply, str) or reply is None
         body = (reply or "").encode("utf-8", "replace") if is_text else dump(reply).encode("utf-8", "replace")

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 
 from .rejection import not_genuine
 from .signature import check_secret
-from .signed_message import NO_REQUEST, Headers, Request
+from .signed_message import NO_REQUEST, Headers, SignedRequest
 
 if TYPE_CHECKING:
-    from ...language.shape.listener import PlainToken as Definition
+    from ...language.shape.listener import PlainTokenDefinition as Definition
 
 
 class PlainToken:
@@ -31,7 +31,7 @@ class PlainToken:
     def summary(self) -> str:
         return f"a token in {self._place}, {len(self.keys)} secret{'s'[: len(self.keys) != 1]}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: Request = NO_REQUEST) -> None:
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the secrets was sent."""
         given = self._given(headers, request.query)
         if not given:

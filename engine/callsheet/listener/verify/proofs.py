@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .plain_token import PlainToken
 from .public_key import PublicKeySignature
 from .signature import Signature
-from .signed_message import NO_REQUEST, Headers, Request
+from .signed_message import NO_REQUEST, Headers, SignedRequest
 
 if TYPE_CHECKING:
     from ...language.shape.listener import SourceDefinition
@@ -20,7 +20,7 @@ class Proof(Protocol):
     @property
     def summary(self) -> str: ...
 
-    def check(self, headers: Headers, body: bytes, now: float, request: Request = NO_REQUEST) -> None: ...
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None: ...
 
 
 # The table of a source that describes it → what checks it.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UsageError
 from .rejection import not_genuine
 from .signature import key_of
-from .signed_message import NO_REQUEST, Headers, Request, SignedMessage
+from .signed_message import NO_REQUEST, Headers, SignedMessage, SignedRequest
 
 if TYPE_CHECKING:
     from ...language.shape.listener import PublicKey as Definition
@@ -35,7 +35,7 @@ class PublicKeySignature:
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {len(self.verifiers)} public key{'s'[: len(self.verifiers) != 1]}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: Request = NO_REQUEST) -> None:
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""
         candidates = [self._decoded(text) for text in self.signed.candidates(headers)]
         message = self.signed.message(headers, body, now, request)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...errors import UsageError
 from ..byte_order_mark import refuse_byte_order_mark
 from .rejection import not_genuine
-from .signed_message import NO_REQUEST, Headers, Request, SignedMessage
+from .signed_message import NO_REQUEST, Headers, SignedMessage, SignedRequest
 
 if TYPE_CHECKING:
     from ...language.shape.listener import Hmac, SecretForm
@@ -33,7 +33,7 @@ class Signature:
     def summary(self) -> str:
         return f"signatures in {self.signed.name}, {len(self.keys)} secret{'s'[: len(self.keys) != 1]}"
 
-    def check(self, headers: Headers, body: bytes, now: float, request: Request = NO_REQUEST) -> None:
+    def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""
         candidates = self.signed.candidates(headers)
         message = self.signed.message(headers, body, now, request)
@@ -50,7 +50,7 @@ class Signature:
         return signing.hexdigest().encode() if self.is_hex else base64.b64encode(signing.digest())
 
     def headers_for(
-        self, body: bytes, headers: Mapping[str, str], now: float, request: Request = NO_REQUEST
+        self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
     ) -> dict[str, str]:
         """The headers of a delivery made here, signed with the first secret; `headers` are its other ones."""
         return self.signed.headers_for(body, headers, now, request, lambda message: self._sign(self._keyed[0], message))

@@ -18,14 +18,14 @@ Headers = Sequence[tuple[bytes, bytes]]
 _BODY = "{body}"
 
 
-class Request(NamedTuple):
+class SignedRequest(NamedTuple):
     """What a signature may cover beside headers and body: the address that was called, and its query."""
 
     url: str = ""
     query: bytes = b""
 
 
-NO_REQUEST = Request()
+NO_REQUEST = SignedRequest()
 
 
 class SignedMessage:
@@ -51,7 +51,7 @@ class SignedMessage:
             return given
         return _parts(given, self.separator, self.prefix)
 
-    def message(self, headers: Headers, body: bytes, now: float, request: Request) -> bytes:
+    def message(self, headers: Headers, body: bytes, now: float, request: SignedRequest) -> bytes:
         """What must have been signed. Raises `Rejected` for a time of signing that is missing, or too far from now."""
         if self.is_body:
             return body
@@ -59,7 +59,12 @@ class SignedMessage:
         return self._around(body, {"headers": text_headers(headers), "timestamp": timestamp}, request)
 
     def headers_for(
-        self, body: bytes, headers: Mapping[str, str], now: float, request: Request, sign: Callable[[bytes], bytes]
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        now: float,
+        request: SignedRequest,
+        sign: Callable[[bytes], bytes],
     ) -> dict[str, str]:
         """The headers of a delivery made here, with what `sign` makes of the message; `headers` are its other ones."""
         scope: dict[str, Any] = {"headers": {name.lower(): value for name, value in headers.items()}}
@@ -67,7 +72,7 @@ class SignedMessage:
         scope["signature"] = sign(self._around(body, scope, request)).decode()
         return {name: to_text(fill_text(text, scope)) for name, text in self.sent.items()}
 
-    def _around(self, body: bytes, scope: Mapping[str, Any], request: Request) -> bytes:
+    def _around(self, body: bytes, scope: Mapping[str, Any], request: SignedRequest) -> bytes:
         scope = {**scope, "url": request.url}
         if not self.has_body:
             scope["form"] = [{"name": name, "value": value} for name, value in fields_of(body)]

@@ -15,7 +15,7 @@ from .keyset import KeySet, UnknownKey
 from .payload import parse_payload
 from .proofs import Proof, covered_by, proof_of
 from .rejection import NO_EVENT, Rejected, unreadable
-from .signed_message import NO_REQUEST, Headers, Request, text_headers
+from .signed_message import NO_REQUEST, Headers, SignedRequest, text_headers
 from .signed_parts import are_signed
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class Source:
                     raise answer
         return Event(self, payload, headers, query, data, text)
 
-    def _request(self, query: bytes) -> Request:
+    def _request(self, query: bytes) -> SignedRequest:
         text = query.decode("latin-1")
-        return Request(f"{self.public_url}{self.path}{'?' + text if text else ''}", query)
+        return SignedRequest(f"{self.public_url}{self.path}{'?' + text if text else ''}", query)
 
     def _json(self, data: bytes) -> bytes:
         """The payload's JSON, where forms are accepted.

@@ -15,7 +15,7 @@ from ..server.bind import BACKLOG, shared_socket
 VARIABLE = "_CALLSHEET_WORKER"
 
 
-class Assignment(NamedTuple):
+class WorkerAssignment(NamedTuple):
     """Worker `number` of `workers`, counted from 0. `sockets` are inherited, `bindings` are bound by each worker.
 
     `ready` takes a byte when the worker serves; `alive` ends when the supervisor does.
@@ -65,14 +65,14 @@ class Assignment(NamedTuple):
         return sockets
 
 
-def pop_assignment(environ: MutableMapping[str, str]) -> Assignment | None:
+def pop_assignment(environ: MutableMapping[str, str]) -> WorkerAssignment | None:
     """None in a process that is no worker. The variable is taken away, so that handlers' programs do not get it."""
     text = environ.pop(VARIABLE, None)
     if text is None:
         return None
     number, workers, directory, sockets, bindings, ready, alive, announces = json.loads(text)
     bound = tuple((family, host, port) for family, host, port in bindings)
-    return Assignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
+    return WorkerAssignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
 
 
 def can_have_workers() -> bool:

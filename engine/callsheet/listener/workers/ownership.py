@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from ..dispatch.grants import INTERRUPTED, Grant, LocalGrants, verdict_of
-from ..dispatch.verdict import Verdict
+from ..dispatch.verdict import DispatchVerdict
 from .channel import Unreachable
 
 ACQUIRE_MESSAGE = "acquire"
@@ -55,7 +55,7 @@ class OwnedGrants:
     def mark_done(self, key: str) -> None:
         self._local.mark_done(key)
 
-    async def acquire(self, key: str) -> Grant | Verdict:
+    async def acquire(self, key: str) -> Grant | DispatchVerdict:
         owner = self.owner(key)
         if owner == self._channel.index:
             return await self._local.acquire(key)
@@ -64,11 +64,11 @@ class OwnedGrants:
                 return _decode(*await self._channel.request(owner, {"kind": ACQUIRE_MESSAGE, "key": key}))
             except Unreachable as error:
                 if delay is None:
-                    return Verdict(503, "saturated", f"worker {owner} cannot be reached: {error}")
+                    return DispatchVerdict(503, "saturated", f"worker {owner} cannot be reached: {error}")
                 await asyncio.sleep(delay)
         raise AssertionError  # the last round returns
 
-    def settle(self, key: str, succeeded: AbstractSet[str], failed: Verdict | None) -> None:
+    def settle(self, key: str, succeeded: AbstractSet[str], failed: DispatchVerdict | None) -> None:
         owner = self.owner(key)
         if owner == self._channel.index:
             self._local.settle(key, succeeded, failed)
@@ -82,7 +82,7 @@ class OwnedGrants:
         if isinstance(found, Grant):
             self._lent.setdefault(borrower, set()).add(key)
             return [0, *found.succeeded]
-        return _encode(found) if isinstance(found, Verdict) else _encode_later(found)
+        return _encode(found) if isinstance(found, DispatchVerdict) else _encode_later(found)
 
     def give_back(self, borrower: object, key: str, succeeded: Iterable[str], failed: list[Any] | None) -> None:
         """A grant that ended with its connection was settled by that."""
@@ -91,7 +91,7 @@ class OwnedGrants:
             keys.discard(key)
             if not keys:
                 del self._lent[borrower]
-            self._local.settle(key, frozenset(succeeded), None if failed is None else Verdict(*failed))
+            self._local.settle(key, frozenset(succeeded), None if failed is None else DispatchVerdict(*failed))
 
     def on_disconnected(self, borrower: object) -> None:
         """The worker died, so the events that it ran may be granted again."""
@@ -99,15 +99,15 @@ class OwnedGrants:
             self._local.settle(key, frozenset(), INTERRUPTED)
 
 
-def _encode(verdict: Verdict) -> list[Any]:
+def _encode(verdict: DispatchVerdict) -> list[Any]:
     """A handler may word its failure with half of a surrogate pair, which no frame can carry."""
     return [verdict.status, verdict.outcome, verdict.detail.encode("utf-8", "backslashreplace").decode()]
 
 
-async def _encode_later(under_way: asyncio.Future[Verdict | None]) -> list[Any]:
+async def _encode_later(under_way: asyncio.Future[DispatchVerdict | None]) -> list[Any]:
     return _encode(await verdict_of(under_way))
 
 
-def _decode(status: int, *rest: str) -> Grant | Verdict:
+def _decode(status: int, *rest: str) -> Grant | DispatchVerdict:
     """A status of 0 is a grant; what follows are the jobs that succeeded."""
-    return Verdict(status, *rest) if status else Grant(frozenset(rest))
+    return DispatchVerdict(status, *rest) if status else Grant(frozenset(rest))

@@ -23,7 +23,7 @@ from types import FrameType
 
 from ...errors import CallsheetError
 from ..server.bind import supports_reuse_port
-from .assignment import VARIABLE, Assignment
+from .assignment import VARIABLE, WorkerAssignment
 
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
 MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause
@@ -114,7 +114,7 @@ class Supervisor:
         ready, ready_write = os.pipe()
         inherited = () if self._workers_bind else tuple(sock.fileno() for sock in self._sockets)
         bindings = tuple((sock.family, *sock.getsockname()[:2]) for sock in self._sockets) if self._workers_bind else ()
-        assignment = Assignment(
+        assignment = WorkerAssignment(
             worker.index,
             len(self._workers),
             self._directory,

@@ -12,14 +12,14 @@ from .ownership import ACQUIRE_MESSAGE, SETTLE_MESSAGE, OwnedGrants
 if TYPE_CHECKING:
     from ..dispatch.grants import LocalGrants
     from ..telemetry.metrics import Metrics
-    from .assignment import Assignment
+    from .assignment import WorkerAssignment
 
 METRICS_MESSAGE = "metrics"
 METRICS_TIMEOUT = 2.0  # seconds that the metrics of another worker are waited for
 
 
 class Team:
-    def __init__(self, assignment: Assignment, metrics: Metrics) -> None:
+    def __init__(self, assignment: WorkerAssignment, metrics: Metrics) -> None:
         self.assignment = assignment
         self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics

@@ -41,7 +41,7 @@ class Format(Protocol):
 
 
 @dataclass(slots=True)
-class Change:
+class BlockChange:
     """One block of the new text: the part it is or was made from, and whether it is just that."""
 
     node: Node
@@ -49,7 +49,7 @@ class Change:
     equal: bool = False
 
 
-def changes(parts: list[Part], nodes: list[Node]) -> list[Change]:
+def changes(parts: list[Part], nodes: list[Node]) -> list[BlockChange]:
     """What became of the parts, in the order of the new blocks."""
     old = [part.said() for part in parts]
     keys, new_keys = [shape(node) for node in old], [shape(node) for node in nodes]
@@ -67,9 +67,9 @@ def changes(parts: list[Part], nodes: list[Node]) -> list[Change]:
     made = edited(was, now, pairs)
     equal = placed | moved
     return [
-        Change(node, parts[equal[j]], equal=True)
+        BlockChange(node, parts[equal[j]], equal=True)
         if j in equal
-        else Change(node, parts[made[j]] if j in made and _can_be(parts[made[j]], node) else None)
+        else BlockChange(node, parts[made[j]] if j in made and _can_be(parts[made[j]], node) else None)
         for j, node in enumerate(nodes)
     ]
 
@@ -103,7 +103,7 @@ class Merger:
         found = changes(parent.parts or [], nodes)
         return self.format.joined(parent, [(change.part, self._one(change, parent)) for change in found])
 
-    def _one(self, change: Change, parent: Part) -> Any:
+    def _one(self, change: BlockChange, parent: Part) -> Any:
         part = change.part
         if part is None:
             return self.format.fresh(change.node, parent)

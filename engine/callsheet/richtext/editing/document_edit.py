@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..adf import Raw, Writer, form_of
+from ..adf import DocumentWriter, Raw, form_of
 from ..normalise import Fitter, Up
 from ..rules import Rules
 from ..tree import Losses, Node, text
 from .align import increasing
 from .blocks import Merger, MisfitError
 from .document_parts import DocumentParts, wrapped
-from .parts import FRAMED, Part, Token, Wrapper, shape, tokens_of
-from .words import Output, merged
+from .parts import FRAMED, EditToken, Part, Wrapper, shape, tokens_of
+from .words import OutputPiece, merged
 
 
 class DocumentEdit:
@@ -23,7 +23,7 @@ class DocumentEdit:
         self.reader = parts.reader
         self.references = references
         self.fitter = Fitter(self.rules, losses)
-        self.writer = Writer(self.rules)
+        self.writer = DocumentWriter(self.rules)
         self.writer.counts = dict.fromkeys(self.rules.nodes, count)
         self.merger = Merger(self.rules, self)
 
@@ -99,7 +99,7 @@ class DocumentEdit:
         """An image with another description or caption; anything more makes it new."""
         line = tokens_of(node.content)
         new = line[0].node if len(line) == 1 else None
-        old = (part.line or [Token()])[0].node
+        old = (part.line or [EditToken()])[0].node
         if node.kind != "paragraph" or new is None or old is None or new.kind != old.kind or new.marks != old.marks:
             raise MisfitError
         was, now = (one.content[0] if one.kind == "figure" else one for one in (old, new))
@@ -122,7 +122,7 @@ class DocumentEdit:
 
     # --- words ---
 
-    def _inline(self, outputs: list[Output], parent: Node) -> list[Any]:
+    def _inline(self, outputs: list[OutputPiece], parent: Node) -> list[Any]:
         result: list[Any] = []
         origin: list[Any] = []
         for output in outputs:
@@ -144,7 +144,7 @@ class DocumentEdit:
                     origin.append(source)
         return result
 
-    def _written(self, output: Output, parent: Node) -> tuple[list[Any], Any]:
+    def _written(self, output: OutputPiece, parent: Node) -> tuple[list[Any], Any]:
         """Nodes of the document for one word or node, and the node they are a part of where nothing changed."""
         if output.source is not None:
             raw, words = output.source.source
@@ -153,7 +153,7 @@ class DocumentEdit:
             if output.stack == output.source.stack:
                 return [{**raw, "text": words}], raw
             return [self._text(words, output, parent)], None
-        token = output.token or Token()
+        token = output.token or EditToken()
         if token.node is None and output.near is not None and output.near.source[1] is not None:
             raw = output.near.source[0]
             return [{**raw, "text": token.text}], raw
@@ -164,7 +164,7 @@ class DocumentEdit:
             raise MisfitError
         return [self.writer.node(one) for one in placed], None
 
-    def _text(self, words: str, output: Output, parent: Node) -> Raw:
+    def _text(self, words: str, output: OutputPiece, parent: Node) -> Raw:
         marks = [raw for wrapper in output.stack if (raw := wrapper.source or self._mark(wrapper))]
         read = text(words, self.reader.marks({"marks": marks}))
         fitted = self.fitter.with_marks(read, Node(parent.kind))
@@ -178,7 +178,7 @@ class DocumentEdit:
         old = wrapper.base.source if wrapper.base else {}
         return {**old, **made, **({"attrs": {**old.get("attrs", {}), **made["attrs"]}} if "attrs" in made else {})}
 
-    def _relabelled(self, raw: Any, output: Output) -> Any:
+    def _relabelled(self, raw: Any, output: OutputPiece) -> Any:
         """A node of which Markdown now says something else."""
         old, new = output.old, output.token
         if old is None or new is None or old.node is None or new.node is None or old.node.attrs == new.node.attrs:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..adf import Raw, Reader
+from ..adf import DocumentReader, Raw
 from ..lossless_markers import label
 from ..plain_text import says
 from ..rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
-from .parts import FRAMED, TOKEN, Part, Piece, Token, Wrapper, settled, tokens_of
+from .parts import FRAMED, TOKEN, EditToken, Part, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
 LINES = ("paragraph", "heading", "task", "decision")
@@ -22,7 +22,7 @@ class DocumentParts:
     def __init__(self, rules: Rules, sayable: Sayable) -> None:
         self.rules = rules
         self.sayable = sayable
-        self.reader = Reader(rules, Losses())
+        self.reader = DocumentReader(rules, Losses())
         self._wrappers: dict[str, Wrapper] = {}
 
     def root(self, document: Raw) -> Part:
@@ -77,7 +77,7 @@ class DocumentParts:
         ]
         linked = tuple(marks[:1])
         node = Node(nodes[0].kind, nodes[0].attrs, nodes[0].content, marks=linked)
-        return Part("paragraph", {}, raw, line=[Token(node=node, marks=linked, pieces=[Piece(raw)])])
+        return Part("paragraph", {}, raw, line=[EditToken(node=node, marks=linked, pieces=[Piece(raw)])])
 
     def _reference(self, raw: Any) -> Part:
         return Part("reference", {}, raw, label=label(self._name(raw), _key(raw)))
@@ -93,15 +93,15 @@ class DocumentParts:
 
     # --- words ---
 
-    def line(self, content: list[Any]) -> tuple[list[Piece], list[Token]]:
-        found: list[Token] = []
+    def line(self, content: list[Any]) -> tuple[list[Piece], list[EditToken]]:
+        found: list[EditToken] = []
         for raw in content:
             form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
             stack = self._stack(raw) if isinstance(raw, dict) else ()
             if form is not None and form.kind == "text" and isinstance(raw.get("text"), str):
                 marks = _marks(stack)
                 words = TOKEN.findall(raw["text"])
-                found += [Token(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
+                found += [EditToken(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
             else:
                 found += self._atom(raw, form, stack)
         return settled(found)
@@ -117,15 +117,17 @@ class DocumentParts:
             self._wrappers[key] = Wrapper(self.sayable.mark(read[0]) if read else None, raw)
         return self._wrappers[key]
 
-    def _atom(self, raw: Any, form: NodeForm | None, stack: tuple[Wrapper, ...]) -> list[Token]:
+    def _atom(self, raw: Any, form: NodeForm | None, stack: tuple[Wrapper, ...]) -> list[EditToken]:
         piece = Piece((raw, None), stack)
         nodes = None
         if form is not None and self.rules.group(form.kind) == "inline":
             nodes = self.sayable.nodes(Node(form.kind, self.reader.attrs(form, raw.get("attrs"))))
         if nodes is None:
-            return [Token(node=Node("inlinereference", {"label": label(self._name(raw), _key(raw))}), pieces=[piece])]
+            return [
+                EditToken(node=Node("inlinereference", {"label": label(self._name(raw), _key(raw))}), pieces=[piece])
+            ]
         if nodes[0].kind != "text":
-            return [Token(node=Node(nodes[0].kind, nodes[0].attrs, nodes[0].content), pieces=[piece])]
+            return [EditToken(node=Node(nodes[0].kind, nodes[0].attrs, nodes[0].content), pieces=[piece])]
         tokens = tokens_of(nodes)
         for token in tokens:
             token.whole = tokens
@@ -133,7 +135,7 @@ class DocumentParts:
         return tokens
 
 
-def wrapped(raw: Raw, reader: Reader) -> Raw | None:
+def wrapped(raw: Raw, reader: DocumentReader) -> Raw | None:
     """The paragraph that holds the words of an item, which should hold them itself."""
     content = _content(raw)
     form = reader.form(content[0], mark=False) if len(content) == 1 and isinstance(content[0], dict) else None

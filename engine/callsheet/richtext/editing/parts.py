@@ -34,7 +34,7 @@ class Piece:
 
 
 @dataclass(slots=True, eq=False)
-class Token:
+class EditToken:
     """A word, a space, a sign or an inline node; `after` is source that nobody sees."""
 
     text: str = ""
@@ -42,8 +42,8 @@ class Token:
     marks: tuple[Mark, ...] = ()
     pieces: list[Piece] = field(default_factory=list)
     after: list[Piece] = field(default_factory=list)
-    whole: list[Token] | None = None  # the tokens that together stand for one piece of source
-    label: list[Token] | None = None  # the words inside of a node
+    whole: list[EditToken] | None = None  # the tokens that together stand for one piece of source
+    label: list[EditToken] | None = None  # the words inside of a node
 
     @property
     def blank(self) -> bool:
@@ -86,7 +86,7 @@ class Part:
     attrs: Attrs
     source: Any
     parts: list[Part] | None = None
-    line: list[Token] | None = None
+    line: list[EditToken] | None = None
     words: str = ""
     lead: list[Piece] = field(default_factory=list)  # source before the words that nobody sees
     label: str = ""  # the name it has in the text where Markdown has no construct for it
@@ -109,25 +109,25 @@ class Part:
         return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
 
 
-def tokens_of(nodes: list[Node]) -> list[Token]:
+def tokens_of(nodes: list[Node]) -> list[EditToken]:
     """Inline content as it was read, in tokens."""
-    found: list[Token] = []
+    found: list[EditToken] = []
     for node in nodes:
         if node.kind == "text":
-            found += [Token(words, marks=node.marks) for words in TOKEN.findall(node.text)]
+            found += [EditToken(words, marks=node.marks) for words in TOKEN.findall(node.text)]
         else:
             marks = tuple(mark for mark in node.marks if mark.kind == "link") if node.kind in FRAMED else ()
-            found.append(Token(node=Node(node.kind, node.attrs, node.content, node.text, marks), marks=marks))
+            found.append(EditToken(node=Node(node.kind, node.attrs, node.content, node.text, marks), marks=marks))
     return settled(found)[1]
 
 
 FRAMED = ("image", "figure")  # nodes that can be a link
 
 
-def settled(tokens: list[Token]) -> tuple[list[Piece], list[Token]]:
+def settled(tokens: list[EditToken]) -> tuple[list[Piece], list[EditToken]]:
     """Tokens that are seen, and the source before them. No space stands at an edge, a line break or a space."""
     lead: list[Piece] = []
-    result: list[Token] = []
+    result: list[EditToken] = []
     for token in tokens:
         last = result[-1] if result else None
         if (not token.text and token.node is None) or (token.blank and (last is None or last.blank or _breaks(last))):
@@ -148,20 +148,20 @@ def settled(tokens: list[Token]) -> tuple[list[Piece], list[Token]]:
     return lead, result
 
 
-def _dropped(result: list[Token], lead: list[Piece]) -> None:
+def _dropped(result: list[EditToken], lead: list[Piece]) -> None:
     last = result.pop()
     (result[-1].after if result else lead).extend([*last.pieces, *last.after])
 
 
-def _breaks(token: Token) -> bool:
+def _breaks(token: EditToken) -> bool:
     return token.node is not None and token.node.kind == "break"
 
 
-def _joins(one: Token, other: Token) -> bool:
+def _joins(one: EditToken, other: EditToken) -> bool:
     return one.whole is None is other.whole and {*map(_said, one.marks)} == {*map(_said, other.marks)}
 
 
-def nodes_of(tokens: list[Token]) -> list[Node]:
+def nodes_of(tokens: list[EditToken]) -> list[Node]:
     """Tokens as runs of text and nodes; spaces carry the marks that go on over them."""
     result: list[Node] = []
     before, after = _marks_before(tokens), _marks_before(tokens[::-1])[::-1]
@@ -176,7 +176,7 @@ def nodes_of(tokens: list[Token]) -> list[Node]:
     return merged(result)
 
 
-def _marks_before(tokens: list[Token]) -> list[tuple[Mark, ...]]:
+def _marks_before(tokens: list[EditToken]) -> list[tuple[Mark, ...]]:
     """For each token the marks of the last one before it that is seen."""
     found: list[tuple[Mark, ...]] = []
     marks: tuple[Mark, ...] = ()

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from ..fields import Field
+from ..fields import AttrField
 from ..storage.forms import StorageForm
 from ..storage.xml import NOT_XML, Element, escaped
 from ..tree import Attrs, Mark
@@ -44,7 +44,7 @@ def _splice(source: str, element: Element, form: StorageForm, name: str, value: 
     return None
 
 
-def _named(among: list[Field], name: str) -> Field | None:
+def _named(among: list[AttrField], name: str) -> AttrField | None:
     return next((field for field in among if field.name == name), None)
 
 

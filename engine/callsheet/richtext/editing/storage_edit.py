@@ -10,10 +10,10 @@ from ..storage.xml import cdata, escaped, parse
 from ..tree import Losses, Node, text
 from .align import increasing
 from .blocks import Merger
-from .parts import Part, Token, Wrapper, shape, tokens_of
+from .parts import EditToken, Part, Wrapper, shape, tokens_of
 from .patch import patched, readdressed
 from .storage_parts import Span
-from .words import Output, merged
+from .words import OutputPiece, merged
 
 EMPTY = re.compile(r"<([\w:-]+)(?:\s[^<>]*)?>\s*</\1>")
 HOLE = "\ue000"  # where in a written element its content goes
@@ -118,7 +118,7 @@ class StorageEdit:
 
     # --- words ---
 
-    def _inline(self, outputs: list[Output]) -> str:
+    def _inline(self, outputs: list[OutputPiece]) -> str:
         parts: list[str] = []
         opened: list[Wrapper] = []
         for output in outputs:
@@ -142,7 +142,7 @@ class StorageEdit:
         opening, closing = wrapper.source
         return opening, closing
 
-    def _written(self, output: Output) -> str:
+    def _written(self, output: OutputPiece) -> str:
         token, old = output.token, output.old
         if output.source is not None:
             if token is not None and old is not None and token.node is not None and old.node is not None:
@@ -150,13 +150,13 @@ class StorageEdit:
                 if changed:
                     return self._relabelled(old, token)
             return str(output.source.source)
-        token = token or Token()
+        token = token or EditToken()
         plain = any(wrapper.plain for wrapper in output.stack)
         if token.node is None:
             return token.text.replace("]]>", "]] >") if plain else escaped(token.text)
         return self.writer.inline([self.resolved(Node(token.node.kind, token.node.attrs, token.node.content))])
 
-    def _relabelled(self, old: Token, token: Token) -> str:
+    def _relabelled(self, old: EditToken, token: EditToken) -> str:
         """A node of which Markdown now says something else: its words, which may have marks, or its attributes."""
         node = token.node or Node("text")
         source = str(old.pieces[0].source)

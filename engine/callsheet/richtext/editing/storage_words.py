@@ -11,7 +11,7 @@ from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words
 from ..tree import Attrs, Mark, Node
-from .parts import FRAMED, Piece, Token, Wrapper, settled, tokens_of
+from .parts import FRAMED, EditToken, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity
@@ -36,19 +36,19 @@ class StorageWords:
         name = element.attrs.get(frame["name"]) or element.name.rpartition(":")[2]
         return " ".join([name, *words])
 
-    def line(self, children: list[Element | Words]) -> tuple[list[Piece], list[Token]]:
-        found: list[Token] = []
+    def line(self, children: list[Element | Words]) -> tuple[list[Piece], list[EditToken]]:
+        found: list[EditToken] = []
         self._walk(children, (), found)
         return settled(found)
 
-    def _walk(self, children: list[Element | Words], stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+    def _walk(self, children: list[Element | Words], stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
         for child in children:
             if isinstance(child, Words):
                 self._words(child, stack, found)
             else:
                 self._inline(child, stack, found)
 
-    def _words(self, words: Words, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+    def _words(self, words: Words, stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
         raw = self.source[words.start : words.end]
         marks = marks_of(stack)
         cdata = raw.startswith(CDATA)
@@ -57,9 +57,9 @@ class StorageWords:
             stack = stack if stack and stack[-1].plain else (*stack, Wrapper(None, (CDATA, "]]>"), plain=True))
         for piece in RAW.findall(raw):
             seen = html.unescape(piece) if piece[0] == "&" and len(piece) > 1 and not cdata else piece
-            found.append(Token(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
+            found.append(EditToken(seen, marks=marks, pieces=[Piece(piece, stack, seen)]))
 
-    def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[Token]) -> None:
+    def _inline(self, element: Element, stack: tuple[Wrapper, ...], found: list[EditToken]) -> None:
         form = self.forms.reading(element)
         whole = Piece(self.source[element.start : element.end], stack)
         group = self.rules.group(form.kind) if form else ""
@@ -68,7 +68,7 @@ class StorageWords:
             worded = [c for c in element.elements() if c.name not in self.values and c.text().strip()]
             inside = worded[0] if len(worded) == 1 and not words_in(element) else element
         if element.name == "!" or element.name in self.values:
-            found.append(Token(pieces=[whole]))
+            found.append(EditToken(pieces=[whole]))
         elif (group == "mark" or (form and form.element == "a") or (form is None and not self.is_macro(element))) and (
             not element.deep
         ):
@@ -77,7 +77,7 @@ class StorageWords:
             self._walk(inside.children, (*stack, wrapper), found)
             if not any(token.text or token.node for token in found[before:]):
                 del found[before:]
-                own = Token(pieces=[whole])
+                own = EditToken(pieces=[whole])
                 found += [own] if not self._says(element) else self._atom(element, None, whole)
         else:
             found += self._atom(element, form, whole)
@@ -98,7 +98,7 @@ class StorageWords:
         )
         return Wrapper(mark, (opening + CDATA, "]]>" + closing) if cdata else (opening, closing), plain=cdata)
 
-    def _atom(self, element: Element, form: StorageForm | None, whole: Piece) -> list[Token]:
+    def _atom(self, element: Element, form: StorageForm | None, whole: Piece) -> list[EditToken]:
         """A node that Markdown says by a construct or by words, else its place."""
         nodes = None
         body: Element | None = None
@@ -115,12 +115,12 @@ class StorageWords:
             nodes = self.sayable.nodes(self.sayable.captioned(node, caption) if caption else node)
         if nodes is None:
             name = label(self.name(element), whole.source)
-            return [Token(node=Node("inlinereference", {"label": name}), pieces=[whole])]
+            return [EditToken(node=Node("inlinereference", {"label": name}), pieces=[whole])]
         if nodes[0].kind != "text":
             marks = marks_of(whole.stack)
             linked = tuple(mark for mark in marks if mark.kind == "link" and nodes[0].kind in FRAMED)
             node = Node(nodes[0].kind, nodes[0].attrs, nodes[0].content, marks=linked)
-            return [Token(node=node, marks=linked, pieces=[whole], label=self._label(body))]
+            return [EditToken(node=node, marks=linked, pieces=[whole], label=self._label(body))]
         tokens = tokens_of(nodes)
         for token in tokens:
             token.whole = tokens
@@ -135,11 +135,11 @@ class StorageWords:
             body = body.elements()[0]
         return body
 
-    def _label(self, body: Element | None) -> list[Token] | None:
+    def _label(self, body: Element | None) -> list[EditToken] | None:
         """The words in a link, which may stand in a section that holds nothing but text."""
         if body is None:
             return None
-        found: list[Token] = []
+        found: list[EditToken] = []
         plain = any(isinstance(c, Words) and self.source.startswith(CDATA, c.start) for c in body.children)
         self._walk(body.children, (Wrapper(None, ("", ""), plain=True),) if plain else (), found)
         return settled(found)[1]

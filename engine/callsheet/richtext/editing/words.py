@@ -7,34 +7,34 @@ from itertools import takewhile
 
 from ..tree import Mark
 from .align import same
-from .parts import Piece, Token, Wrapper
+from .parts import EditToken, Piece, Wrapper
 
 
 @dataclass(slots=True)
-class Output:
+class OutputPiece:
     """What is written: source as it was, or a new token; `stack` is around it."""
 
     stack: tuple[Wrapper, ...]
     source: Piece | None = None
-    token: Token | None = None
-    old: Token | None = None
+    token: EditToken | None = None
+    old: EditToken | None = None
     near: Piece | None = None  # what a new word came in the place of
 
 
-def merged(lead: list[Piece], old: list[Token], new: list[Token], *, marks: bool = True) -> list[Output]:
+def merged(lead: list[Piece], old: list[EditToken], new: list[EditToken], *, marks: bool = True) -> list[OutputPiece]:
     """The new tokens in order, each with the source of the old one it is. Without `marks` those of the old stay."""
     source = {b: a for a, b in same([token.key for token in old], [token.key for token in new])}
     _apart(old, source)
     _lonely(new, source)
     fresh: dict[str, Wrapper] = {}
-    result = [Output(piece.stack, piece) for piece in lead]
+    result = [OutputPiece(piece.stack, piece) for piece in lead]
     reached, replaced = 0, False
     for place, token in enumerate(new):
         if place not in source:
             replaced = True
             around, gone = _around(old, new, source, place)
             stack = _stack(around, token.marks, fresh) if marks else around
-            result += _spliced(gone, token, stack) if gone else [Output(stack, token=token)]
+            result += _spliced(gone, token, stack) if gone else [OutputPiece(stack, token=token)]
             continue
         result += _unseen(old[reached : source[place]], replaced=replaced)
         was = old[source[place]]
@@ -42,22 +42,22 @@ def merged(lead: list[Piece], old: list[Token], new: list[Token], *, marks: bool
         kept = not marks or _kept(old, new, source, place)
         for piece in was.pieces:
             stack = piece.stack if kept else _stack(piece.stack, token.marks, fresh)
-            result.append(Output(stack, piece, token, was))
-        result += [Output(piece.stack, piece) for piece in was.after]
+            result.append(OutputPiece(stack, piece, token, was))
+        result += [OutputPiece(piece.stack, piece) for piece in was.after]
     return result + _unseen(old[reached:], replaced=replaced)
 
 
-def _unseen(gone: list[Token], *, replaced: bool) -> list[Output]:
+def _unseen(gone: list[EditToken], *, replaced: bool) -> list[OutputPiece]:
     """What nobody saw beside words that are gone; space only where others came in their place."""
     unseen = [(piece, replaced and token is gone[-1]) for token in gone for piece in token.after]
     return [
-        Output(piece.stack, piece)
+        OutputPiece(piece.stack, piece)
         for piece, spaced in unseen
         if spaced or not (isinstance(piece.source, str) and not piece.source.strip())
     ]
 
 
-def _apart(old: list[Token], source: dict[int, int]) -> None:
+def _apart(old: list[EditToken], source: dict[int, int]) -> None:
     """Tokens that stand for one piece of source together are that piece only when all of them are there."""
     placed = {a: b for b, a in source.items()}
     for place, token in enumerate(old):
@@ -69,14 +69,14 @@ def _apart(old: list[Token], source: dict[int, int]) -> None:
                     source.pop(placed.get(one, -1), None)
 
 
-def _lonely(new: list[Token], source: dict[int, int]) -> None:
+def _lonely(new: list[EditToken], source: dict[int, int]) -> None:
     """A space between words that are all new is new, too: no link and no colour stays for it alone."""
     for place in [place for place in source if new[place].blank]:
         if not any(source.get(place + step) == source[place] + step for step in (-1, 1)):
             del source[place]
 
 
-def _kept(old: list[Token], new: list[Token], source: dict[int, int], place: int) -> bool:
+def _kept(old: list[EditToken], new: list[EditToken], source: dict[int, int], place: int) -> bool:
     """Whether its marks are those it had. A space has none of its own: it goes with its neighbours."""
     if not new[place].blank:
         return new[place].shape == old[source[place]].shape or new[place].node is not None
@@ -88,8 +88,8 @@ def _kept(old: list[Token], new: list[Token], source: dict[int, int], place: int
 
 
 def _around(
-    old: list[Token], new: list[Token], source: dict[int, int], place: int
-) -> tuple[tuple[Wrapper, ...], Token | None]:
+    old: list[EditToken], new: list[EditToken], source: dict[int, int], place: int
+) -> tuple[tuple[Wrapper, ...], EditToken | None]:
     """What is around a new token: what is around all that it replaces, else around both of its neighbours.
 
     With it the one token that it replaces, where as many came as went.
@@ -110,12 +110,12 @@ def _around(
     return common, gone[place - first - 1] if even else None
 
 
-def _spliced(gone: Token, token: Token, stack: tuple[Wrapper, ...]) -> list[Output]:
+def _spliced(gone: EditToken, token: EditToken, stack: tuple[Wrapper, ...]) -> list[OutputPiece]:
     """A new word in the place of another: of a word in several pieces, only those that differ are new."""
     pieces = gone.pieces
     near = pieces[0] if pieces else None
     if len(pieces) < 2 or token.node is not None or gone.node is not None:
-        return [Output(stack, token=token, near=near if near and near.stack == stack else None)]
+        return [OutputPiece(stack, token=token, near=near if near and near.stack == stack else None)]
     start, words = 0, token.text
     while start < len(pieces) and words.startswith(pieces[start].text):
         words = words[len(pieces[start].text) :]
@@ -125,11 +125,11 @@ def _spliced(gone: Token, token: Token, stack: tuple[Wrapper, ...]) -> list[Outp
         end -= 1
         words = words[: len(words) - len(pieces[end].text)]
     changed = pieces[start] if start < end else pieces[max(start - 1, 0)]
-    middle = [Output(changed.stack, token=Token(words, marks=token.marks), near=changed)] if words else []
+    middle = [OutputPiece(changed.stack, token=EditToken(words, marks=token.marks), near=changed)] if words else []
     return [
-        *(Output(piece.stack, piece) for piece in pieces[:start]),
+        *(OutputPiece(piece.stack, piece) for piece in pieces[:start]),
         *middle,
-        *(Output(piece.stack, piece) for piece in pieces[end:]),
+        *(OutputPiece(piece.stack, piece) for piece in pieces[end:]),
     ]
 
 

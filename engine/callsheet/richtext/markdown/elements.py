@@ -55,7 +55,7 @@ STOPS = _names("ul ol dl table div section blockquote details menu dir") | {CARR
 
 
 @dataclass(slots=True)
-class Element:
+class HtmlElement:
     """An open tag: a block with content of its own, marks for what it encloses, or neither."""
 
     name: str

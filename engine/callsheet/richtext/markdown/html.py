@@ -17,7 +17,7 @@ from ..rules import Rules
 from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
-from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, Element
+from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement
 from .inline import tidied
 from .tags import Given, Tags
 
@@ -54,7 +54,7 @@ class _Builder(HTMLParser):
         self.assembler = assembler
         self.rules = assembler.rules
         self.tags = assembler.tags
-        self.stack = [Element("", Node("doc"))]
+        self.stack = [HtmlElement("", Node("doc"))]
         self.hidden: list[str] = []
         self.carried: list[str] = []  # comments that wait for their end
 
@@ -86,7 +86,7 @@ class _Builder(HTMLParser):
             raise lossless_markers.DamagedError(words)
         elif found[1]:
             self.carried.append(words)
-            self._open(Element(CARRY, found[0]))
+            self._open(HtmlElement(CARRY, found[0]))
         else:
             self._block(found[0])
 
@@ -160,7 +160,7 @@ class _Builder(HTMLParser):
 
     # --- the tree ---
 
-    def _holder(self) -> Element:
+    def _holder(self) -> HtmlElement:
         """The innermost open element that has content of its own."""
         return next(element for element in reversed(self.stack) if element.node is not None)
 
@@ -171,7 +171,7 @@ class _Builder(HTMLParser):
                 found.setdefault(mark.kind, mark)
         return tuple(found.values())
 
-    def _element(self, tag: str, kind: str | None, given: Given) -> Element:
+    def _element(self, tag: str, kind: str | None, given: Given) -> HtmlElement:
         marks = self.tags.of_marks(tag, given)
         block = {mark.kind for mark in marks if self.tags.on_blocks(mark)}
         around = tuple(mark for mark in marks if mark.kind in block)
@@ -186,9 +186,9 @@ class _Builder(HTMLParser):
             language = LANGUAGE_CLASS.search(given.get("class") or "")
             if language:
                 holder.node.attrs.setdefault("language", language[1])
-        return Element(tag, node, inside, around)
+        return HtmlElement(tag, node, inside, around)
 
-    def _open(self, element: Element) -> None:
+    def _open(self, element: HtmlElement) -> None:
         if len(self.stack) < MOST:
             self.stack.append(element)
 
@@ -217,7 +217,7 @@ class _Builder(HTMLParser):
             self._surround(node, element)
         holder.content.append(node)
 
-    def _surround(self, node: Node, element: Element) -> None:
+    def _surround(self, node: Node, element: HtmlElement) -> None:
         if element.around and not node.kept and node.kind in ("paragraph", "heading"):
             node.marks = tuple(element.around)
 
@@ -243,7 +243,7 @@ class _Builder(HTMLParser):
         for node in self._closed(element):
             self._block(node)
 
-    def _closed(self, element: Element) -> list[Node]:
+    def _closed(self, element: HtmlElement) -> list[Node]:
         node = element.node
         if node is None:
             return []
@@ -266,13 +266,13 @@ class _Builder(HTMLParser):
             return node.content
         return [node] if node.content or node.kind not in ("bullets", "numbers", "quote") else []
 
-    def _carried(self, element: Element, holds: frozenset[str]) -> list[Node]:
+    def _carried(self, element: HtmlElement, holds: frozenset[str]) -> list[Node]:
         content = self._blocks(element)
         if "text" in holds and len(content) == 1 and content[0].kind == "paragraph":
             return content[0].content
         return content
 
-    def _titled(self, element: Element) -> list[Node]:
+    def _titled(self, element: HtmlElement) -> list[Node]:
         """The words of a summary become the title of its block."""
         content = self._blocks(element)
         title = " ".join(" ".join(plain_text(part, self.rules) for part in content).split())
@@ -282,7 +282,7 @@ class _Builder(HTMLParser):
             return []
         return content
 
-    def _lines(self, node: Node, element: Element) -> list[Node]:
+    def _lines(self, node: Node, element: HtmlElement) -> list[Node]:
         """A paragraph or heading: its words; blocks that came into it stay blocks."""
         parts = self._blocks(element, around=False)
         result: list[Node] = []
@@ -293,14 +293,14 @@ class _Builder(HTMLParser):
                 result.append(part)
         return result
 
-    def _parts(self, node: Node, element: Element, holds: frozenset[str]) -> list[Node]:
+    def _parts(self, node: Node, element: HtmlElement, holds: frozenset[str]) -> list[Node]:
         """The children of a list or table: its parts, and whatever else says something."""
         content = self._blocks(element)
         if self.rules.group(self.rules.of(node.kind).get("empty") or "") != "part":
             return content
         return [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
 
-    def _blocks(self, element: Element, *, around: bool = True) -> list[Node]:
+    def _blocks(self, element: HtmlElement, *, around: bool = True) -> list[Node]:
         """What an element holds, its runs of inline content as paragraphs."""
         result: list[Node] = []
         run: list[Node] = []

@@ -15,7 +15,7 @@ SIGNS = "\\`*_^[]!<&~${\r\n\0\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # all that M
 FIELD = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
-class Template:
+class TextTemplate:
     """A pattern with fields, `{{` and `}}` standing for braces: read with a regular expression, written by filling."""
 
     def __init__(self, kind: str, template: str, patterns: dict[str, str], known: Mapping[str, str]) -> None:
@@ -59,12 +59,12 @@ class Template:
 class Patterns:
     def __init__(self, rules: Rules, *, cards: bool = False) -> None:
         self.cards = cards
-        self.templates: list[Template] = []
+        self.templates: list[TextTemplate] = []
         for kind, found in rules.texts.items():
             known = rules.of(kind).get("known", {})
-            self.templates += [Template(kind, one, rules.of(kind).get("patterns", {}), known) for one in found]
+            self.templates += [TextTemplate(kind, one, rules.of(kind).get("patterns", {}), known) for one in found]
         self._regex = re.compile("|".join([f"({URL})", *(f"({one.regex})" for one in self.templates)]))
-        self._groups: dict[int, Template] = {}
+        self._groups: dict[int, TextTemplate] = {}
         number = 2
         for template in self.templates:
             self._groups[number] = template

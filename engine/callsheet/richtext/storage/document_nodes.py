@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from ..adf import Reader, form_of, numbered
-from ..fields import Field, as_number
+from ..adf import DocumentReader, form_of, numbered
+from ..fields import AttrField, as_number
 from ..rules import NodeForm, Rules
 from ..tree import Attrs, Losses, Node
 from .forms import BESIDE, kept
@@ -37,7 +37,7 @@ class DocumentNodes:
         self.rules = rules
         self.frame: shape.DocumentFrame = rules.of("macro").get("document") or cast("shape.DocumentFrame", {})
         self.kinds = frozenset(self.frame.get("kinds", ()))
-        self._reader = Reader(rules, Losses())
+        self._reader = DocumentReader(rules, Losses())
         self._counts: dict[str, int] = {}
 
     # --- reading ---
@@ -144,7 +144,7 @@ def kind_of(value: Any) -> dict[str, str]:
     return {"type": "integer" if isinstance(value, int) else "number"} if isinstance(value, int | float) else {}
 
 
-def typed(words: str, field: Field | None) -> Any:
+def typed(words: str, field: AttrField | None) -> Any:
     """A text as the attribute takes it."""
     if field is None or str in field.types or object in field.types:
         return words

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..fields import Field, as_number, fields
+from ..fields import AttrField, as_number, fields
 from ..rules import Rules
 from ..tree import Attrs, Node
 from .xml import Element, well_formed, written
@@ -20,7 +20,7 @@ INSIDE, BESIDE, RICH = "inside", "beside", "rich"  # neutral names of elements t
 class StorageForm:
     """One element or macro, with where its attributes, parameters, fields and body are."""
 
-    def __init__(self, kind: str, table: shape.StorageForm, frame: shape.MacroFrame) -> None:
+    def __init__(self, kind: str, table: shape.StorageFormDefinition, frame: shape.MacroFrame) -> None:
         self.kind = kind
         self.table = table
         self.frame = frame
@@ -95,7 +95,7 @@ class StorageForm:
         needed = [field for field in (*self.attrs, *self.inner_attrs) if field.needed]
         return self.set.items() <= node.attrs.items() and all(_write(field, node.attrs) is not None for field in needed)
 
-    def said(self, among: list[Field], attrs: Attrs) -> dict[str, str]:
+    def said(self, among: list[AttrField], attrs: Attrs) -> dict[str, str]:
         found = {field.outer: _write(field, attrs) for field in among}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -112,13 +112,13 @@ def kept(attrs: Attrs, name: str) -> str:
     return words if isinstance(words, str) and well_formed(words) else ""
 
 
-def _has(field: Field, attrs: dict[str, str]) -> bool:
+def _has(field: AttrField, attrs: dict[str, str]) -> bool:
     return not field.rule.get("required") or (
         field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer])))
     )
 
 
-def _read(among: list[Field], given: dict[str, str], result: Attrs) -> None:
+def _read(among: list[AttrField], given: dict[str, str], result: Attrs) -> None:
     for field in among:
         if field.outer in given:
             words = given[field.outer]
@@ -128,7 +128,7 @@ def _read(among: list[Field], given: dict[str, str], result: Attrs) -> None:
                 result.update({k: v for k, v in found.items() if k not in result})
 
 
-def _write(field: Field, attrs: Attrs) -> str | None:
+def _write(field: AttrField, attrs: Attrs) -> str | None:
     value = attrs.get(field.name)
     if value is None or isinstance(value, (dict, list)):
         return field.default

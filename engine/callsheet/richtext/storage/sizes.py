@@ -37,7 +37,7 @@ def divided(node: Node, rules: Rules) -> dict[str, str]:
     return {rule["attr"]: min(known, key=lambda name: sum(abs(a - b) for a, b in zip(known[name], given, strict=True)))}
 
 
-def widen(table: Node, rule: shape.Columns) -> None:
+def widen(table: Node, rule: shape.ColumnWidths) -> None:
     """Gives the cells of a table the widths that its own elements say, where each row has every column."""
     group = parse(words).child(rule["group"]) if (words := kept(table.attrs, BESIDE)) else None
     columns = [style_of(child).get(rule["style"], "") for child in group.elements()] if group else []
@@ -52,7 +52,7 @@ def widen(table: Node, rule: shape.Columns) -> None:
             place += span
 
 
-def widths(table: Node, rule: shape.Columns) -> str:
+def widths(table: Node, rule: shape.ColumnWidths) -> str:
     """The elements that say the widths of a table's columns, as its first row that tells them all has them."""
     if BESIDE in table.attrs:
         return ""

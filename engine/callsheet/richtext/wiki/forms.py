@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..fields import Field, fields
-from ..markdown.patterns import Template
+from ..fields import AttrField, fields
+from ..markdown.patterns import TextTemplate
 from ..rules import Rules
 from ..tree import Attrs, Node
 
@@ -21,7 +21,7 @@ class WikiMacro:
         self.kind = kind
         self.name = table["macro"]
         self.argument = table.get("argument")
-        self.params: list[Field] = fields(table.get("params", {}), renamed=True)
+        self.params: list[AttrField] = fields(table.get("params", {}), renamed=True)
         self.set: Attrs = table.get("set", {})
         self.fixed = table.get("fixed", {})
         self.words = table.get("words", {})
@@ -74,7 +74,7 @@ class WikiForms:
         self.lines: dict[str, str] = {}
         self.marks: dict[str, str] = {}
         self.pairs: dict[str, tuple[str, str]] = {}
-        self.templates: list[Template] = []
+        self.templates: list[TextTemplate] = []
         self.breaks: dict[str, str] = {}
         self.macros: list[WikiMacro] = []
         for kind, form in rules.wiki_forms():
@@ -100,7 +100,7 @@ class WikiForms:
         elif "text" in form and kind == "break":
             self.breaks[form["text"]] = kind
         elif "text" in form:
-            self.templates.append(Template(kind, form["text"], self.rules.of(kind).get("patterns", {}), {}))
+            self.templates.append(TextTemplate(kind, form["text"], self.rules.of(kind).get("patterns", {}), {}))
         elif "macro" in form:
             self.macros.append(WikiMacro(kind, form, body=self.rules.group(kind) != "inline"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..flatten import FLATTEN
-from ..markdown.patterns import Template
+from ..markdown.patterns import TextTemplate
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text
@@ -32,7 +32,7 @@ class WikiWriter:
         self.items = rules.listed
         self.signs = {kind: sign for sign, kind in reversed(self.forms.bullets.items())}
         self._marks = re.compile(f"[{re.escape(''.join(self.forms.marks.values()))}!]")
-        self._texts: list[tuple[str, Template]] = [(one.kind, one) for one in self.forms.templates]
+        self._texts: list[tuple[str, TextTemplate]] = [(one.kind, one) for one in self.forms.templates]
 
     def blocks(self, nodes: list[Node]) -> str:
         parts: list[str] = []

@@ -38,7 +38,7 @@ class QuerySyntaxError(CallsheetError):
         super().__init__(f"{message} (line {line}, character {character})")
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """`value` is what the text means; `text` is as it was written."""
 
     kind: str
@@ -53,7 +53,7 @@ class Token(NamedTuple):
         return self.kind == SIGN and self.text in signs
 
 
-def tokens(text: str, reserved: AbstractSet[str]) -> Iterator[Token]:
+def tokens(text: str, reserved: AbstractSet[str]) -> Iterator[QueryToken]:
     """The tokens in order, the end last; raises `QuerySyntaxError` at a character or word that must be quoted."""
     position = 0
     while position < len(text):
@@ -67,15 +67,15 @@ def tokens(text: str, reserved: AbstractSet[str]) -> Iterator[Token]:
         if token.kind != SPACE:
             yield token
         position = match.end()
-    yield Token(END, "", "", len(text))
+    yield QueryToken(END, "", "", len(text))
 
 
-def _token(kind: str, text: str, start: int) -> Token:
+def _token(kind: str, text: str, start: int) -> QueryToken:
     if kind == QUOTED:
-        return Token(kind, text, _unescaped(text[1:-1]), start)
+        return QueryToken(kind, text, _unescaped(text[1:-1]), start)
     if kind == WORD and _NUMBER.match(text):
         kind = NUMBER
-    return Token(kind, text, _unescaped(text) if kind == WORD else text, start)
+    return QueryToken(kind, text, _unescaped(text) if kind == WORD else text, start)
 
 
 def _unescaped(text: str) -> str:

@@ -29,7 +29,7 @@ class Values(NamedTuple):
 Operand = Value | Empty | Function | Values
 
 
-class Field(NamedTuple):
+class ConditionField(NamedTuple):
     """The name before an operator, and what stands behind it in brackets: a key, and the path below it."""
 
     name: str
@@ -46,7 +46,7 @@ class Predicate(NamedTuple):
 class Condition(NamedTuple):
     """One comparison. `operator` is in lower case with single spaces: `not in`; only `changed` has no operand."""
 
-    field: Field
+    field: ConditionField
     operator: str
     operand: Operand | None
     predicates: tuple[Predicate, ...]
@@ -67,7 +67,7 @@ Clause = Condition | Negation | Joined
 
 
 class Sorting(NamedTuple):
-    field: Field
+    field: ConditionField
     descending: bool | None  # None: as the field is usually sorted
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import NoReturn
 
-from .lexer import END, NUMBER, QUOTED, WORD, QuerySyntaxError, Token, tokens
+from .lexer import END, NUMBER, QUOTED, WORD, QuerySyntaxError, QueryToken, tokens
 from .model import (
     Clause,
     Condition,
+    ConditionField,
     Empty,
-    Field,
     Function,
     Joined,
     Negation,
@@ -66,7 +66,7 @@ class _Reader:
         self.depth = 0
 
     @property
-    def next(self) -> Token:
+    def next(self) -> QueryToken:
         return self.tokens[self.position]
 
     def query(self) -> Query:
@@ -127,7 +127,7 @@ class _Reader:
             )
         return Condition(field, "not in" if negated else "in", self.many(), ())
 
-    def past(self, field: Field) -> Condition:
+    def past(self, field: ConditionField) -> Condition:
         operator = "was not" if self.took_word("not") else "was"
         if self.took_word("in"):
             return Condition(field, f"{operator} in", self.many(), self.predicates(_WHEN))
@@ -141,7 +141,7 @@ class _Reader:
             found.append(Predicate(word, self.operand()))
         return tuple(found)
 
-    def field(self) -> Field:
+    def field(self) -> ConditionField:
         if self.numbered and self.took_word(self.numbered):
             self.expect("[")
             number = self.next
@@ -150,8 +150,8 @@ class _Reader:
             self.position += 1
             self.expect("]")
             name = f"{self.numbered}[{number.text}]"
-            return Field(name, self.properties(pathless=True))
-        return Field(self.name("a field name"), self.properties())
+            return ConditionField(name, self.properties(pathless=True))
+        return ConditionField(self.name("a field name"), self.properties())
 
     def properties(self, *, pathless: bool = False) -> tuple[tuple[str, str], ...]:
         found = []

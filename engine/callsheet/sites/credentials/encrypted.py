@@ -10,7 +10,7 @@ from ...files import locked, read_private, write_atomically
 from .encryption import decrypt, encrypt
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .record import CredentialRecord
 
 NAME = "file"
 FILE = "credentials.enc"
@@ -33,18 +33,18 @@ class EncryptedFile:
         self._read()
         return self.path
 
-    def get(self, account: str) -> Record | None:
+    def get(self, account: str) -> CredentialRecord | None:
         """The record of an account; None when there is none. Raises `NotAllowed`, `CallsheetError`."""
         return self._read()[0].get(account)
 
-    def put(self, account: str, record: Record) -> None:
+    def put(self, account: str, record: CredentialRecord) -> None:
         self._update(account, record)
 
     def delete(self, account: str) -> bool:
         """Whether there was one."""
         return self._update(account, None)
 
-    def _update(self, account: str, record: Record | None) -> bool:
+    def _update(self, account: str, record: CredentialRecord | None) -> bool:
         with locked(self.path):
             table, previous = self._read()
             had_account = table.pop(account, None) is not None
@@ -55,7 +55,7 @@ class EncryptedFile:
             write_atomically(self.path, encrypt(table, self._password, previous))
             return had_account
 
-    def _read(self) -> tuple[dict[str, Record], bytes | None]:
+    def _read(self) -> tuple[dict[str, CredentialRecord], bytes | None]:
         if not os.path.lexists(self.path):
             return {}, None
         content = read_private(self.path, "the encrypted file")

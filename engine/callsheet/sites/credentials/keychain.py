@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import CallsheetError, NotAllowed
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .record import CredentialRecord
 
 NAME = "keyring"
 _LONGEST = 1000
@@ -43,7 +43,7 @@ class Keychain:
             raise CallsheetError("this machine has no key store that can be used", hint=self._hint)
         return str(backend.name)
 
-    def get(self, account: str) -> Record | None:
+    def get(self, account: str) -> CredentialRecord | None:
         head = self._read(account)
         if head is None:
             return None
@@ -53,9 +53,9 @@ class Keychain:
             if any(piece is None for piece in pieces):
                 raise CallsheetError(f"the key store lost a part of {account!r}", hint="sign in again")
             record = self._parsed("".join(piece or "" for piece in pieces), account)
-        return cast("Record", record)
+        return cast("CredentialRecord", record)
 
-    def put(self, account: str, record: Record) -> None:
+    def put(self, account: str, record: CredentialRecord) -> None:
         self.check()
         old = self._names_of_parts(account)
         text = json.dumps(record)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ...client.http.reply import Reply
     from ...language.shape.access import Consent
-    from .record import Record
+    from .record import CredentialRecord
 
 CLIENT_CREDENTIALS = "client_credentials"
 _SECRET = "client_secret"  # noqa: S105 - the name of a field
@@ -69,14 +69,14 @@ class Authority:
     def start(self, redirect: str, scopes: list[str]) -> PendingSignIn:
         return PendingSignIn(self, self._client, redirect, _unique([*scopes, *self._consent.get("renew", ())]))
 
-    def redeem(self, code: str, redirect: str, verifier: str) -> Record:
+    def redeem(self, code: str, redirect: str, verifier: str) -> CredentialRecord:
         """The tokens that a code stands for; `NotAllowed` when it is refused."""
         body = self._client.prepare_request_body(
             code=code, redirect_uri=redirect, code_verifier=verifier, include_client_id=True, **self._client_secret()
         )
         return self._post_token_request(body, [code, verifier])
 
-    def renew(self, record: Record, scopes: Sequence[str]) -> Record:
+    def renew(self, record: CredentialRecord, scopes: Sequence[str]) -> CredentialRecord:
         """A new access token and, where the server rotates them, a new refresh token. `NotAllowed` when refused."""
         refresh_token = record.get("refresh_token")
         if not refresh_token:
@@ -86,7 +86,7 @@ class Authority:
         )
         return {"refresh_token": refresh_token, **self._post_token_request(body, [refresh_token])}
 
-    def grant_to_app(self, scopes: Sequence[str]) -> Record:
+    def grant_to_app(self, scopes: Sequence[str]) -> CredentialRecord:
         """An access token for the app itself (RFC 6749, section 4.4); `NotAllowed` when it is refused."""
         form = {"grant_type": CLIENT_CREDENTIALS, "client_id": self._client.client_id, **self._client_secret()}
         if scopes:
@@ -99,7 +99,7 @@ class Authority:
         form = {"client_id": self._client.client_id, "scope": " ".join(asked)}
         return device_code(self._web.post(self._consent["device"], urlencode(form), [self._secret]))
 
-    def poll(self, code: DeviceCode) -> Record:
+    def poll(self, code: DeviceCode) -> CredentialRecord:
         """The tokens, once the person has agreed; `Pending` before that (RFC 8628, section 3.4)."""
         form = {"grant_type": DEVICE_GRANT, "device_code": code.secret, "client_id": self._client.client_id}
         return self._post_token_request(urlencode({**form, **self._client_secret()}), [code.secret])
@@ -127,14 +127,14 @@ class Authority:
     def params(self) -> dict[str, str]:
         return dict(self._consent.get("params", {}))
 
-    def _post_token_request(self, body: str, hidden: list[str]) -> Record:
+    def _post_token_request(self, body: str, hidden: list[str]) -> CredentialRecord:
         from oauthlib.oauth2 import OAuth2Error
 
         reply = self._web.post(self._consent["token"], body, [self._secret, *hidden], authorization=self._basic())
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
-            kept: Record = {"expires_at": _finite(time.time() + float(token.get("expires_in") or 3600))}
+            kept: CredentialRecord = {"expires_at": _finite(time.time() + float(token.get("expires_in") or 3600))}
             if token.get("access_token"):
                 kept["access_token"] = _sendable(token["access_token"])
             if token.get("refresh_token"):
@@ -201,7 +201,7 @@ class PendingSignIn:
         )
         return made
 
-    def finish(self, returned: str) -> Record:
+    def finish(self, returned: str) -> CredentialRecord:
         """Redeem the code in the URL that the browser was sent back to; raises `NotAllowed`."""
         from oauthlib.oauth2 import MismatchingStateError, MissingCodeError, OAuth2Error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 
-class Record(TypedDict, total=False):
+class CredentialRecord(TypedDict, total=False):
     """Either a `token` that a person gave, or what an authorisation server granted."""
 
     token: str

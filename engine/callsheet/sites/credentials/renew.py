@@ -16,15 +16,19 @@ from ...files import locked
 from .stores import Store
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .record import CredentialRecord
 
 _MARGIN = 60.0
 _LOCK_TIMEOUT = 150.0
 
 
 def valid_record(
-    store: Store, account: str, record: Record, renew: Callable[[Record], Record], directory: str
-) -> Record:
+    store: Store,
+    account: str,
+    record: CredentialRecord,
+    renew: Callable[[CredentialRecord], CredentialRecord],
+    directory: str,
+) -> CredentialRecord:
     """`record` or its renewed successor. `renew` asks the server; `directory` is where the lock lies."""
     if _is_valid(record):
         return record
@@ -36,12 +40,12 @@ def valid_record(
             raise NotAllowed(
                 "the access token has expired and cannot be renewed", hint="sign in again with `auth login`"
             )
-        fresh: Record = {**latest, **_renew_record(latest, renew)}
+        fresh: CredentialRecord = {**latest, **_renew_record(latest, renew)}
         store.put(account, fresh)
         return fresh
 
 
-def _renew_record(latest: Record, renew: Callable[[Record], Record]) -> Record:
+def _renew_record(latest: CredentialRecord, renew: Callable[[CredentialRecord], CredentialRecord]) -> CredentialRecord:
     try:
         return renew(latest)
     except NotAllowed as error:
@@ -52,10 +56,10 @@ def _renew_record(latest: Record, renew: Callable[[Record], Record]) -> Record:
         raise type(error)(f"the access token could not be renewed: {error.message}", hint=error.hint) from None
 
 
-def _is_valid(record: Record) -> bool:
+def _is_valid(record: CredentialRecord) -> bool:
     return expiry(record) > time.time()
 
 
-def expiry(record: Record) -> float:
+def expiry(record: CredentialRecord) -> float:
     """When a token should no longer be used: a little before the server refuses it."""
     return float(record.get("expires_at", 0)) - _MARGIN

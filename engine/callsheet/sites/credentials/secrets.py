@@ -17,7 +17,7 @@ from .stores import FILE, KEYRING, Store, chosen_name, open_store
 
 if TYPE_CHECKING:
     from ..profiles.model import Access, SiteProfile
-    from .record import Record
+    from .record import CredentialRecord
 
 
 def has_own_access(settings: SiteProfile, service: str) -> bool:
@@ -69,7 +69,7 @@ class Secrets:
         self._program = program
         self._token = token
 
-    def find(self, service: str, hosts: Iterable[str], renew: Callable[[Record], Record]) -> Secret:
+    def find(self, service: str, hosts: Iterable[str], renew: Callable[[CredentialRecord], CredentialRecord]) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
         `hosts` are the origins that will see it: the service's own or its gateway's, and the authorisation server's.
@@ -111,7 +111,11 @@ class Secrets:
         return Secret(value, variable)
 
     def _from_store(
-        self, service: str, access: SiteProfile, hosts: Iterable[str], renew: Callable[[Record], Record]
+        self,
+        service: str,
+        access: SiteProfile,
+        hosts: Iterable[str],
+        renew: Callable[[CredentialRecord], CredentialRecord],
     ) -> Secret:
         store = self.store(service)
         name = account(self._name, self._settings, service)
@@ -127,7 +131,7 @@ class Secrets:
         record = valid_record(store, name, record, renew, settings_directory(self._environ, self._program))
         return Secret(record["access_token"], place, expiry(record))
 
-    def _check_host_binding(self, record: Record, address: str, hosts: Iterable[str]) -> None:
+    def _check_host_binding(self, record: CredentialRecord, address: str, hosts: Iterable[str]) -> None:
         """The record names the hosts it was given for; no profile and no definition can add one."""
         kept_for = record.get("origin")
         known = (kept_for, *record.get("hosts", ()))

@@ -16,7 +16,7 @@ from ...paths import APPLICATION, HOME, config_directory, settings_directory
 from ..profiles.choose import Variables
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .record import CredentialRecord
 
 FILE = "file"
 KEYRING = "keyring"
@@ -28,8 +28,8 @@ class Store(Protocol):
     name: str
 
     def check(self) -> str: ...
-    def get(self, account: str) -> Record | None: ...
-    def put(self, account: str, record: Record) -> None: ...
+    def get(self, account: str) -> CredentialRecord | None: ...
+    def put(self, account: str, record: CredentialRecord) -> None: ...
     def delete(self, account: str) -> bool: ...
 
 

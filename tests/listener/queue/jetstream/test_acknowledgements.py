@@ -17,7 +17,7 @@ from nats.js.errors import APIError, KeyNotFoundError
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
 from callsheet.listener.queue.jetstream import connection, queue
 from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import Access, checked
+from callsheet.listener.queue.jetstream.connection import QueueAccess, checked
 from callsheet.listener.queue.jetstream.queue import JetStreamQueue
 from callsheet.listener.queue.port import Lease, PutResult, QueueFailed, TooLarge
 
@@ -74,7 +74,7 @@ class Server:
 
 
 def queue_of(server: Server) -> JetStreamQueue:
-    access = Access(ADDRESS, {}, None, "2s")
+    access = QueueAccess(ADDRESS, {}, None, "2s")
     made = JetStreamQueue(access, {"subject": "s"}, print, consumes=True)  # type: ignore[typeddict-item]  # no more
     fake: Any = server
     made._connection, made._jetstream = fake, fake

@@ -6,7 +6,7 @@ import pytest
 
 from callsheet.errors import UsageError
 from callsheet.listener.queue.jetstream.address import parse_queue
-from callsheet.listener.queue.jetstream.names import Names
+from callsheet.listener.queue.jetstream.names import QueueNames
 
 SCHEMES = ("nats", "tls")
 
@@ -61,7 +61,7 @@ def test_what_is_no_address(url: str, problem: str, hint: str | None) -> None:
 
 
 def test_what_a_queue_is_called_on_the_server() -> None:
-    names = Names("EV", "callsheet")
+    names = QueueNames("EV", "callsheet")
     assert (names.dead_stream, names.state_bucket, names.consumer) == ("EV-dead", "EV-state", "work")
     assert names.event_subject("*") == "callsheet.EV.event.*"
     assert names.dead_subject("d", 7) == "callsheet.EV.dead.d.7"

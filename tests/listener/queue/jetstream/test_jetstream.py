@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.queue.jetstream.address import QueueAddress
-from callsheet.listener.queue.jetstream.connection import Access
+from callsheet.listener.queue.jetstream.connection import QueueAccess
 from callsheet.listener.queue.jetstream.queue import JetStreamQueue
 from support.listening import Listener, event, run, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
@@ -84,7 +84,7 @@ def test_a_full_or_absent_queue_is_told_to_the_sender(tmp_path: Path) -> None:
 
 def test_a_listener_that_gets_no_events_is_ready_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not ready is sent nothing, and would never learn that there is room again."""
-    access = Access(QueueAddress(("nats://127.0.0.1:9",), "EVENTS"), {}, None, "1s")
+    access = QueueAccess(QueueAddress(("nats://127.0.0.1:9",), "EVENTS"), {}, None, "1s")
     definition: Any = {"subject": "callsheet"}
     queue = JetStreamQueue(access, definition, lambda _: None, consumes=False)
     queue._connection = SimpleNamespace(is_connected=True)

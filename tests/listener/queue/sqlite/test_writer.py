@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from callsheet.listener.queue.port import QueueFailed, Unstorable
 from callsheet.listener.queue.sqlite import schema
 from callsheet.listener.queue.sqlite import writer as writer_module
-from callsheet.listener.queue.sqlite.writer import Writer
+from callsheet.listener.queue.sqlite.writer import InboxWriter
 
 
-def with_writer(path: Path, play: Callable[[Writer], Awaitable[None]]) -> list[str]:
+def with_writer(path: Path, play: Callable[[InboxWriter], Awaitable[None]]) -> list[str]:
     """Run something with a writer; the statements it sent."""
     statements: list[str] = []
 
     async def all_of_it() -> None:
         connection = schema.open_inbox(str(path))
         connection.set_trace_callback(statements.append)
-        writer = Writer(connection)
+        writer = InboxWriter(connection)
         try:
             await play(writer)
         finally:
@@ -40,7 +40,7 @@ def full(connection: sqlite3.Connection) -> None:
 
 
 def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) -> None:
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         with pytest.raises(QueueFailed, match="disk is full"):
             await writer.submit(full)
         assert writer.problem is not None
@@ -51,7 +51,7 @@ def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) 
 
 
 def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         await asyncio.gather(*(writer.submit(lambda _: None) for _ in range(200)))
 
     assert 1 <= with_writer(tmp_path / "in.db", play).count("COMMIT") < 50
@@ -69,7 +69,7 @@ def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFac
 
         return work
 
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         results = await asyncio.gather(*(writer.submit(change(n)) for n in range(60)), return_exceptions=True)
         assert {n for n, result in enumerate(results) if isinstance(result, Unstorable)} == bad
         assert [result for n, result in enumerate(results) if n not in bad] == [n for n in range(60) if n not in bad]
@@ -84,7 +84,7 @@ def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeyp
     monkeypatch.setattr(writer_module, "MAX_DELAY", 3600.0)
     made: list[str] = []
 
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         first, second = (writer.submit(lambda _, n=n: made.append(n), is_urgent=False) for n in "ab")
         await asyncio.sleep(0.02)
         assert (made, first.done()) == ([], False)
@@ -99,7 +99,7 @@ def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeyp
 def test_what_is_not_urgent_joins_what_is_about_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "MAX_DELAY", 3600.0)
 
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         await asyncio.gather(*(writer.submit(lambda _: None, is_urgent=n % 2 == 0) for n in range(6)))
 
     assert with_writer(tmp_path / "in.db", play).count("COMMIT") == 1
@@ -108,7 +108,7 @@ def test_what_is_not_urgent_joins_what_is_about_to_be_written(tmp_path: Path, mo
 def test_what_is_not_urgent_waits_a_moment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "MAX_DELAY", 0.001)
 
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         for number in range(3):
             assert await writer.submit(lambda _, number=number: number, is_urgent=False) == number
 
@@ -116,7 +116,7 @@ def test_what_is_not_urgent_waits_a_moment_only(tmp_path: Path, monkeypatch: pyt
 
 
 def test_who_waits_no_more_keeps_no_answer_from_the_others(tmp_path: Path) -> None:
-    async def play(writer: Writer) -> None:
+    async def play(writer: InboxWriter) -> None:
         futures = [writer.submit(lambda _, n=n: n) for n in range(3)]
         futures[0].cancel()
         assert await asyncio.gather(*futures[1:]) == [1, 2]

@@ -19,7 +19,7 @@ RECONNECT_DELAY = 0.25
 _REFUSED = "uthorization"  # whichever way a message or a class writes it
 
 
-class Access(NamedTuple):
+class QueueAccess(NamedTuple):
     """Where a server is, what lets us in there, and how long the first connection may take."""
 
     address: QueueAddress
@@ -28,7 +28,7 @@ class Access(NamedTuple):
     connect_timeout: str
 
 
-async def connect(access: Access, note: Callable[[str], None]) -> Any:
+async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
     """A connection that comes back by itself. Raises `CallsheetError` where the first attempt fails."""
     client, failure = _client(secure=access.tls is not None), ""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .address import parse_queue
-from .connection import Access
+from .connection import QueueAccess
 from .credentials import credentials_of
 from .guarantees import guarantees
 from .tls import tls_context
@@ -21,11 +21,11 @@ Note = Callable[[str], None]
 class JetStream:
     """Addresses of a stream: `nats://HOST:PORT/STREAM`."""
 
-    def _access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> Access:
+    def _access(self, url: str, definition: QueueDefinition, environment: QueueEnvironment) -> QueueAccess:
         """Credentials and certificates are read here, before anything is done."""
         address = parse_queue(url, definition["schemes"], environment.prefix)
         credentials = credentials_of(definition, environment)
-        return Access(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
+        return QueueAccess(address, credentials, tls_context(definition, address.scheme), definition["connect_timeout"])
 
     def queue(
         self, url: str, definition: QueueDefinition, environment: QueueEnvironment, note: Note, *, consumes: bool

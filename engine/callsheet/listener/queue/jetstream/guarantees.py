@@ -11,9 +11,9 @@ from ....durations import seconds
 from ....errors import CallsheetError
 from ...verify.fetch import check_url, fetcher
 from ..port import Guarantees, QueueFailed
-from .connection import Access, checked, connect, disconnect
+from .connection import QueueAccess, checked, connect, disconnect
 from .losses import consumer_losses, losses
-from .names import Names
+from .names import QueueNames
 from .streams import stream_info
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _NANOSECONDS = 1e9
 
 
-def guarantees(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
+def guarantees(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
     return asyncio.run(_inspect(access, definition, note))
 
 
-async def _inspect(access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
-    names = Names(access.address.stream, definition["subject"])
+async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> Guarantees:
+    names = QueueNames(access.address.stream, definition["subject"])
     connection = await connect(access, note)
     try:
         jetstream = connection.jetstream()
@@ -69,7 +69,7 @@ def _describe(info: Any) -> Iterator[str]:
     yield f"{info.state.messages} events are in it"
 
 
-def _foreign(config: Any, names: Names) -> Iterator[str]:
+def _foreign(config: Any, names: QueueNames) -> Iterator[str]:
     if names.event_subject("*") not in (config.subjects or ()):
         yield f"the stream does not take {names.event_subject('*')}: it is not a queue of this program"
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ....errors import CallsheetError, NotFound
 from ..port import QueueFailed
 from . import envelope
-from .connection import Access, checked, connect, disconnect
-from .names import Names
+from .connection import QueueAccess, checked, connect, disconnect
+from .names import QueueNames
 from .progress import Progress, ProgressStore
 from .queue import ATTEMPTS, MESSAGE_ID, REASON
 from .streams import stream_info
@@ -31,8 +31,8 @@ _DETAILS = ("succeeded", "headers", "payload", "message")
 class JetStreamInspection:
     """Looks at single messages by their numbers: a stream that is worked on can be read in no other way."""
 
-    def __init__(self, access: Access, definition: QueueDefinition, note: Callable[[str], None]) -> None:
-        self._names = Names(access.address.stream, definition["subject"])
+    def __init__(self, access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None]) -> None:
+        self._names = QueueNames(access.address.stream, definition["subject"])
         self._runner = asyncio.Runner()
         try:
             self._connection = self._runner.run(connect(access, note))

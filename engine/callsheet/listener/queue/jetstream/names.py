@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Names(NamedTuple):
+class QueueNames(NamedTuple):
     """Events wait in `stream`; `dead_stream` keeps those given up, `state_bucket` what is known of repeated ones."""
 
     stream: str

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from .connection import checked
-from .names import Names
+from .names import QueueNames
 
 EXPIRES = 1.0
 _GRACE = 1.0
@@ -19,7 +19,7 @@ _GRACE = 1.0
 class Pull:
     """Never asks for more than there are places, so that other processes get the rest."""
 
-    def __init__(self, connection: Any, names: Names) -> None:
+    def __init__(self, connection: Any, names: QueueNames) -> None:
         self._connection = connection
         self._subject = f"$JS.API.CONSUMER.MSG.NEXT.{names.stream}.{names.consumer}"
         self._inbox: str = connection.new_inbox()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import envelope
-from .connection import Access, checked, connect, disconnect
-from .names import Names
+from .connection import QueueAccess, checked, connect, disconnect
+from .names import QueueNames
 from .progress import ProgressStore
 from .pull import Pull
 from .streams import prepare
@@ -33,9 +33,9 @@ class JetStreamQueue:
     """`consumes` tells whether this process takes events, or only puts them."""
 
     def __init__(
-        self, access: Access, definition: QueueDefinition, note: Callable[[str], None], *, consumes: bool
+        self, access: QueueAccess, definition: QueueDefinition, note: Callable[[str], None], *, consumes: bool
     ) -> None:
-        self.names = Names(access.address.stream, definition["subject"])
+        self.names = QueueNames(access.address.stream, definition["subject"])
         self.renew_every = 1.0
         self._access = access
         self._definition = definition

@@ -10,7 +10,7 @@ from ....errors import CallsheetError, UsageError
 from ..port import QueueFailed
 from .connection import checked
 from .losses import losses
-from .names import Names
+from .names import QueueNames
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _UNLIMITED = -1
 
 
-async def prepare(jetstream: Any, names: Names, definition: QueueDefinition, note: Callable[[str], None]) -> float:
+async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition, note: Callable[[str], None]) -> float:
     """Returns for how long a lease holds, in seconds. Raises `CallsheetError` where the queue cannot be used.
 
     `note` is told of settings of a stream that lose events.
@@ -89,7 +89,7 @@ def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
     return None
 
 
-async def _ensure_bucket(jetstream: Any, names: Names, definition: QueueDefinition) -> None:
+async def _ensure_bucket(jetstream: Any, names: QueueNames, definition: QueueDefinition) -> None:
     from nats.js.api import KeyValueConfig
 
     if await stream_info(jetstream, f"KV_{names.state_bucket}") is None:
@@ -99,7 +99,7 @@ async def _ensure_bucket(jetstream: Any, names: Names, definition: QueueDefiniti
         await checked(jetstream.create_key_value(config))
 
 
-async def _ensure_consumer(jetstream: Any, names: Names, definition: QueueDefinition) -> float:
+async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueDefinition) -> float:
     from nats.js.api import AckPolicy, ConsumerConfig
     from nats.js.errors import NotFoundError
 

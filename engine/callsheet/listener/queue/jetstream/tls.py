@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ....files import read_private
-from ...certificates import Named, load_chain
+from ...certificates import NamedFile, load_chain
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition, QueueTls
@@ -26,13 +26,17 @@ def tls_context(definition: QueueDefinition, scheme: str) -> ssl.SSLContext | No
         raise UsageError(f"tls.ca: {authority}: {error.strerror or error}") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if "cert" in asked:
-        _show(context, Named("tls.cert", asked["cert"]), Named("tls.key", asked["key"]) if "key" in asked else None)
+        _show(
+            context,
+            NamedFile("tls.cert", asked["cert"]),
+            NamedFile("tls.key", asked["key"]) if "key" in asked else None,
+        )
     elif "key" in asked:
         raise UsageError("tls.key needs tls.cert")
     return context
 
 
-def _show(context: ssl.SSLContext, certificate: Named, key: Named | None) -> None:
+def _show(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile | None) -> None:
     certificate = certificate._replace(path=os.path.expanduser(certificate.path))
     key = key and key._replace(path=os.path.expanduser(key.path))
     secret = key or certificate

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
 from .inspection import counts
-from .writer import Writer
+from .writer import InboxWriter
 
 if TYPE_CHECKING:
     from ...verify.event import Event
@@ -43,11 +43,11 @@ class FileQueue:
         self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
         self._depth: Mapping[str, float] = {}
         self._heartbeats = 0
-        self._writer: Writer | None = None
+        self._writer: InboxWriter | None = None
         self._work_available = asyncio.Event()
 
     async def open(self) -> None:
-        self._writer = Writer(self._connection)
+        self._writer = InboxWriter(self._connection)
         await self.extend(())
 
     @property

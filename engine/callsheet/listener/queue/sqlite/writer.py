@@ -26,7 +26,7 @@ class _Change(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class Writer:
+class InboxWriter:
     """`problem` is set while nothing can be written. Changes are made in order."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
