@@ -63,7 +63,7 @@ def test_every_command_has_an_example_and_a_view(catalog: Catalog) -> None:
 def test_every_example_works(catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a dry run: each prints what it would send."""
     monkeypatch.chdir(tmp_path)
-    for name in ("notes.md", "report.pdf", "photo.jpg", "body.md", "page.md", "diagram.png", "body.html"):
+    for name in ("notes.md", "report.md", "report.pdf", "photo.jpg", "body.md", "page.md", "diagram.png", "body.html"):
         (tmp_path / name).write_text("text", encoding="utf-8")
     environ = environment(tmp_path / "home", "http://localhost:9")
     wrong = {}

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from callsheet.openapi import Reply
+from callsheet.openapi import DocumentedReply
 from callsheet.programs.resources import named_commands, resources_of, word
 
 
 def commands(*lines: str, taken: set[str] | None = None) -> dict[str, str]:
     """Words → operation, from lines `METHOD PATH TAG`; a GET of a path without a parameter at its end is a list."""
     operations: dict[str, dict[str, Any]] = {}
-    replies: dict[str, Reply] = {}
+    replies: dict[str, DocumentedReply] = {}
     for line in lines:
         method, path, *tag = line.split(" ", 2)
         id = f"{method} {path}"
         operations[id] = {"http": id, "tag": tag[0] if tag else ""}
-        replies[id] = Reply(is_list=method == "GET" and not path.endswith("}"), items=None, fields={})
+        replies[id] = DocumentedReply(is_list=method == "GET" and not path.endswith("}"), items=None, fields={})
     named = named_commands(resources_of(operations, replies), taken or set(), "api")
     return {" ".join(each.words): each.operation for each in named}
 

@@ -143,7 +143,8 @@ def test_any_answer_in_the_place_of_any(
     sent = [(request.method, request.target, request.body) for request in server.requests]
     if code == 2:  # nothing was changed
         assert not {"PUT", "PATCH", "DELETE"} & {method for method, *_ in sent}, (err, sent)
-    posts = [request for request in sent if request[0] in {"POST", "PATCH"}]
+    # A POST that only reads is asked again like any read: here issues by their keys.
+    posts = [one for one in sent if one[0] in {"POST", "PATCH"} and not one[1].endswith("/issue/bulkfetch")]
     usual = sum(table["request"]["method"] in {"POST", "PATCH"} for table in case["exchange"])
     assert len(posts) <= max(usual, len(set(posts))), sent
 

@@ -101,8 +101,6 @@ def load() -> None:
 
     for module in _ALSO:
         importlib.import_module(module)
-    # A password is meant to cost time, which is not what these runs are about.
-    sys.modules["callsheet.sites.credentials.encryption"]._COST.update(memory=1024, iterations=1)
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home, "SUITE_BASE_URL": "http://127.0.0.1", "SUITE_METHOD": "none"}
         environ |= {"CALLSHEET_CACHE": os.environ["CALLSHEET_CACHE"]}
@@ -116,6 +114,8 @@ def load() -> None:
 def _serve(address: str, interpreter: str) -> None:
     """`interpreter` starts what our programs start in their turn."""
     load()
+    # A password is meant to cost time, which is not what these runs are about.
+    sys.modules["callsheet.sites.credentials.encryption"]._COST.update(memory=1024, iterations=1)
     import gc
     import select
 
