@@ -7,10 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import in_turn, report
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import demo_server
+from measure import in_turn, report
 
 SCRIPTS = Path(sys.executable).parent
 

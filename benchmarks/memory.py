@@ -24,8 +24,8 @@ tracker.serve_forever()
 
 
 def main() -> None:
-    scripts = str(Path(__file__).parent.parent / "scripts")
-    server = subprocess.Popen([sys.executable, "-c", SERVER, scripts, str(ITEMS)], stdout=subprocess.PIPE, text=True)
+    here = str(Path(__file__).parent)
+    server = subprocess.Popen([sys.executable, "-c", SERVER, here, str(ITEMS)], stdout=subprocess.PIPE, text=True)
     url = server.stdout.readline().strip() if server.stdout else ""
     call = [str(SCRIPTS / "suite"), "op", "call", "searchAndReconsileIssuesUsingJql", "--param", "jql=project=DEMO"]
     site = {"SUITE_BASE_URL": url, "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "not-a-real-token"}

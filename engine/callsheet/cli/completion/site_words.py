@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from ...language.shape.commands import Param
     from ...sites.site import Site
 
+_FITS = 4096  # bytes that a pipe takes at once, everywhere
 _OFF = ("off", "false", "no", "0")
 
 
@@ -56,18 +59,41 @@ def cache_of(context: Context, site: Site) -> WordCache:
 
 def _start(context: Context, asked: dict[str, Any]) -> None:
     """In a process of its own, which nobody waits for and which prints nothing."""
+    command = own_command(context.program)
+    environ = {**context.environ, variable(context.program): "refresh"}
+    told = json.dumps(asked).encode(errors="surrogatepass")  # not in its arguments, which others can read
+    with contextlib.suppress(OSError):
+        if not _spawned(command, environ, told):
+            _opened(command, environ, told)
+
+
+def _spawned(command: list[str], environ: Mapping[str, str], told: bytes) -> bool:
+    """Whether the system can do it by one call: a person waits, and loading `subprocess` alone takes longer."""
+    if sys.platform == "win32" or not hasattr(os, "posix_spawn") or len(told) > _FITS:
+        return False
+    reading, writing = os.pipe()
+    try:
+        streams = [(os.POSIX_SPAWN_DUP2, reading, 0)]
+        streams += [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]  # type: ignore[misc]
+        os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)
+        os.write(writing, told)
+    except NotImplementedError:  # without `setsid`
+        return False
+    finally:
+        os.close(reading)
+        os.close(writing)
+    return True
+
+
+def _opened(command: list[str], environ: Mapping[str, str], told: bytes) -> None:
     import subprocess
 
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
-    environ = {**context.environ, variable(context.program): "refresh"}
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    try:
-        process = subprocess.Popen(own_command(context.program), env=environ, **streams, **detached)
-        if process.stdin is not None:
-            with process.stdin as pipe:  # not in its arguments, which others can read
-                pipe.write(json.dumps(asked).encode(errors="surrogatepass"))
-    except OSError:
-        return
+    process = subprocess.Popen(command, env=environ, **streams, **detached)
+    if process.stdin is not None:
+        with process.stdin as pipe:
+            pipe.write(told)
     process.returncode = 0  # it goes on without us, and is not waited for
