@@ -10,7 +10,9 @@ from typing import NamedTuple
 from .shell_words import Simple, Unclear, Word, simple_commands
 
 # Words that stand before a command and are none.
-_RESERVED = frozenset("if then elif else fi while until do done ! { } time esac".split())  # noqa: SIM905 - readable
+_RESERVED = frozenset(
+    {"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "time", "esac"}
+)
 _DATA_FOLLOWS = frozenset({"for", "case", "select", "function", "in"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 # Programs that start the program that they name.

@@ -67,7 +67,7 @@ class Actions:
             scope[name] = self._found(search, scope)
         for case in action.get("cases", []):
             if holds(case.get("when", "`true`"), scope):
-                action = {**action, **case}  # type: ignore[typeddict-unknown-key]
+                action = {**action, **case}  # type: ignore[typeddict-unknown-key]  # a case has `when` besides
                 break
         for check in action.get("check", []):
             if not holds(check["unless"], scope):

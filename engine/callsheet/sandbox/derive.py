@@ -86,7 +86,7 @@ class _Table:
             "children": {path: {"entity": f"{self.product}{path}"} for path in below},
             "actions": self._actions(),
         }
-        return {**entity, **({"schema": self.schema} if self.schema else {})}  # type: ignore[typeddict-item]
+        return {**entity, **({"schema": self.schema} if self.schema else {})}  # type: ignore[typeddict-item]  # made as its shape says
 
     def _identity(self) -> dict[str, Any]:
         """Ids are of the type that the schema says, else that of the parameter that names an item."""

@@ -73,8 +73,8 @@ def _spawned(command: list[str], environ: Mapping[str, str], told: bytes) -> boo
         return False
     reading, writing = os.pipe()
     try:
-        streams = [(os.POSIX_SPAWN_DUP2, reading, 0)]
-        streams += [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]  # type: ignore[misc]
+        streams: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, reading, 0)]
+        streams += [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
         os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)
         os.write(writing, told)
     except NotImplementedError:  # without `setsid`
