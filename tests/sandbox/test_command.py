@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.main import run
+from callsheet.sandbox import process
 
 
 class Person:
@@ -100,3 +101,10 @@ def test_a_file_of_somebody_else_stays_as_it_is(suite: Person, tmp_path: Path, c
     assert suite("sandbox", "start", "--state", str(path)) == 2
     assert "is not the file of a sandbox" in suite.err
     assert path.read_bytes() == before
+
+
+def test_a_sandbox_that_took_its_file_away_itself_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between a look at the file and its removal it can go: a sandbox that ends removes it."""
+    environ = {"CALLSHEET_HOME": str(tmp_path)}
+    monkeypatch.setattr(os.path, "exists", lambda _: True)
+    process.forget(environ, "suite")

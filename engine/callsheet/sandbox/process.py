@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -44,7 +44,7 @@ def forget(environ: Mapping[str, str], program: str, running: RunningSandbox | N
     """Take the file away; with `running` only where it still is about that one."""
     if running is not None and _told(environ, program) != running:
         return
-    if os.path.exists(where(environ, program)):
+    with suppress(FileNotFoundError):  # a sandbox that ends takes it away too
         os.remove(where(environ, program))
 
 
