@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
+from callsheet.errors import CallsheetError, NotAllowed, UsageError
+from callsheet.files import locked
 from callsheet.sandbox import process
+from callsheet.sandbox.site import SandboxSite
+from support.simulated import ask
 
 
 class Person:
@@ -39,14 +44,17 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
     assert suite("sandbox", "start", "--state", state, "-o", "json") == 0, suite.err
     try:
         assert json.loads(suite.out)["base_url"].startswith("http://127.0.0.1:")
-        assert suite("sandbox", "start") == 2
-        assert "runs already" in suite.err
+        for words in ([], ["--foreground"]):
+            assert suite("sandbox", "start", *words) == 2
+            assert "runs already" in suite.err
         words = ("issues", "new", "--project", "DEMO", "--type", "Task", "--summary", "Kept", "-o", "id")
         assert suite("--site", "sandbox", *words) == 0, suite.err
         assert suite.out.strip() == "DEMO-11"
     finally:
         assert suite("sandbox", "stop") == 0, suite.err
     assert suite("sandbox", "stop") == 2
+    assert suite("sandbox", "start", "--state", state, "--deployment", "datacenter") == 2
+    assert "holds a site of suite (cloud)\nhint: name another file, or give its --deployment" in suite.err
     assert suite("sandbox", "start", "--state", state) == 0, suite.err
     try:
         assert suite("--site", "sandbox", "issues", "get", "DEMO-11", "-o", "json") == 0, suite.err
@@ -67,6 +75,8 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
         (["--deployment", "cluod"], "cloud"),
         (["--webhooks", "nowhere"], "--webhooks"),
         (["--state", "no-such-folder/site.sqlite"], "the folder does not exist"),
+        (["--state", ""], "has no name"),
+        (["--product", "jria"], "did you mean 'jira'?"),
     ],
 )
 def test_wrong_options_start_nothing(suite: Person, words: list[str], message: str) -> None:
@@ -103,8 +113,52 @@ def test_a_file_of_somebody_else_stays_as_it_is(suite: Person, tmp_path: Path, c
     assert path.read_bytes() == before
 
 
-def test_a_sandbox_that_took_its_file_away_itself_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between a look at the file and its removal it can go: a sandbox that ends removes it."""
+def test_a_file_that_goes_while_it_is_read_is_no_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox that ends takes its file away; one that others can read is refused all the same."""
     environ = {"CALLSHEET_HOME": str(tmp_path)}
-    monkeypatch.setattr(os.path, "exists", lambda _: True)
-    process.forget(environ, "suite")
+    running = process.RunningSandbox("http://127.0.0.1:9", "cloud", "x", 1)
+    read = process.read_private
+
+    def goes(path: str, what: str) -> bytes:
+        os.remove(path)
+        return read(path, what)
+
+    process.remember(environ, "suite", running)
+    with monkeypatch.context() as context:
+        context.setattr(process, "read_private", goes)
+        assert process.known(environ, "suite") is None
+    if os.name == "posix":
+        process.remember(environ, "suite", running)
+        Path(process.where(environ, "suite")).chmod(0o644)
+        with pytest.raises(NotAllowed):
+            process.known(environ, "suite")
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (
+            b'note: x\n{"error": {"code": "usage", "message": "taken", "hint": "another"}}\n',
+            UsageError("taken", hint="another"),
+        ),
+        (b"killed\n", CallsheetError("the sandbox did not start: killed")),
+        (b"", CallsheetError("the sandbox did not start: exit code 2")),
+    ],
+)
+def test_what_the_background_says_is_said_here(said: bytes, error: CallsheetError) -> None:
+    told = process._failure(2, io.BytesIO(said))
+    assert (type(told), told.message, told.hint) == (type(error), error.message, error.hint)
+
+
+def test_two_starts_at_once_leave_one(tmp_path: Path) -> None:
+    """The second waits until the first one's sandbox can be found; else nobody would know of one of them."""
+    environ = {"CALLSHEET_HOME": str(tmp_path)}
+    with process.starting(environ, "suite"), pytest.raises(CallsheetError), locked(process.where(environ, "suite"), 0):
+        pass
+
+
+def test_only_the_products_that_were_named_are_served() -> None:
+    catalog = open_catalog("suite", os.environ, own=False)
+    with closing(SandboxSite(catalog, "cloud", products=["agile", "confluence"])) as some:
+        paths = ["/rest/agile/1.0/board", "/wiki/api/v2/spaces", "/rest/api/3/myself", "/rest/servicedeskapi/request"]
+        assert [ask(some, f"GET {path}").status for path in paths] == [200, 200, 404, 404]

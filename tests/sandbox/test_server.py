@@ -155,6 +155,15 @@ def test_each_family_says_in_its_own_way_that_there_were_too_many(deployment: st
     simulated.close()
 
 
+@pytest.mark.parametrize(("deployment", "path"), list(LIMITS)[3:5])
+def test_a_429_that_was_asked_for_says_the_same(deployment: str, path: str) -> None:
+    named, reason = LIMITS[deployment, path]
+    with serving(Faults([fault("429")]), deployment) as url:
+        told = httpx.get(f"{url}{path}", trust_env=False)
+    assert (told.status_code, named in told.headers, told.headers.get("ratelimit-reason")) == (429, True, reason)
+    assert told.headers["retry-after"] == "1"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

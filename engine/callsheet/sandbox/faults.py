@@ -13,6 +13,7 @@ from ..errors import UsageError, did_you_mean
 CUT, SLOW, PAGE = "break", "slow", "html"
 WORDS = (CUT, SLOW, PAGE)
 _MINUTE = 60.0
+_LIMIT = 100  # what a 429 that was asked for says of a limit that nobody set
 
 
 class Fault(NamedTuple):
@@ -76,6 +77,9 @@ class Faults:
         if len(self._recent) < self.rate_limit:
             self._recent.append(now)
             return None
-        seconds = max(1, round(self._recent[0] + _MINUTE - now))
+        return self.too_many(max(1, round(self._recent[0] + _MINUTE - now)))
+
+    def too_many(self, seconds: int = 1) -> Mapping[str, object]:
+        """What a 429 tells of the limit, and of the seconds until requests pass again."""
         reset = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
-        return {"seconds": seconds, "limit": self.rate_limit, "reset": reset}
+        return {"seconds": seconds, "limit": self.rate_limit or _LIMIT, "reset": reset}

@@ -9,12 +9,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..errors import CallsheetError, NetworkError
-from ..files import make_private_directory, read_private, write_atomically
+from ..errors import CallsheetError, NetworkError, NotAllowed, UsageError
+from ..files import locked, make_private_directory, read_private, write_atomically
 from ..paths import settings_directory
 
 _FILE = "sandbox.json"
@@ -55,12 +55,15 @@ def known(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
 
 
 def _told(environ: Mapping[str, str], program: str) -> RunningSandbox | None:
-    if not os.path.exists(where(environ, program)):
-        return None
+    path = where(environ, program)
     try:
-        return RunningSandbox(**json.loads(read_private(where(environ, program), "the sandbox's file")))
+        return RunningSandbox(**json.loads(read_private(path, "the sandbox's file")))
     except (ValueError, TypeError):
         return None
+    except NotAllowed:
+        if os.path.lexists(path):
+            raise
+        return None  # a sandbox that ends takes its file away, maybe just now
 
 
 def ask(running: RunningSandbox, word: str) -> bool:
@@ -73,6 +76,11 @@ def ask(running: RunningSandbox, word: str) -> bool:
             return connection.getresponse().status == 200
     except (OSError, ValueError, HTTPException):
         return False
+
+
+def starting(environ: Mapping[str, str], program: str) -> AbstractContextManager[None]:
+    """Held while one is started: of two that start at the same time, nobody would know the first."""
+    return locked(where(environ, program), _PATIENCE)
 
 
 def start_detached(words: Sequence[str], environ: Mapping[str, str], program: str) -> RunningSandbox:
@@ -98,16 +106,22 @@ def _answering(
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise CallsheetError(_failure(process.returncode, said))
-        if os.path.exists(where(environ, program)) and (running := known(environ, program)):
+            raise _failure(process.returncode, said)
+        if running := known(environ, program):
             process.returncode = 0  # it goes on without us, and is not waited for
             return running
         time.sleep(_PAUSE)
     raise NetworkError(f"the sandbox did not answer within {_PATIENCE:g} seconds")
 
 
-def _failure(code: int, said: IO[bytes]) -> str:
+def _failure(code: int, said: IO[bytes]) -> CallsheetError:
+    """What the process in the background said last, as if it had been said here."""
     said.seek(0)
-    text = said.read().decode("utf-8", "replace").strip()
-    first = text.splitlines()[0].removeprefix("error: ") if text else f"exit code {code}"
-    return f"the sandbox did not start: {first}"
+    lines = said.read().decode("utf-8", "replace").splitlines()
+    try:
+        told = json.loads(lines[-1])["error"]
+        message, hint = str(told["message"]), told["hint"]
+    except (IndexError, ValueError, TypeError, KeyError):
+        return CallsheetError(f"the sandbox did not start: {lines[-1] if lines else f'exit code {code}'}")
+    kind = UsageError if code == UsageError.exit_code else CallsheetError
+    return kind(message, hint=hint)

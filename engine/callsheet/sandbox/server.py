@@ -146,12 +146,7 @@ class _Connection(asyncio.Protocol):
         if fault is None:
             self._write(self._answer(request), keep=keep)
         elif fault.status is not None:
-            product = self.server.site.routes.product_of(request.target)
-            headers = {"Retry-After": "1"} if fault.status in (429, 503) else {}
-            refusal = RefusedError(
-                fault.status, HTTPStatus(fault.status).phrase if _is_known(fault.status) else "", headers=headers
-            )
-            self._write(self.server.site.refused(refusal, product), keep=keep)
+            self._write(self._failed(request, fault.status), keep=keep)
         elif fault.word == PAGE:
             self._write(Answer(502, _PROXY_PAGE, (("Content-Type", "text/html"),)), keep=keep)
         elif fault.word == CUT:
@@ -162,6 +157,16 @@ class _Connection(asyncio.Protocol):
             await self._drip(_message(self._answer(request), keep=keep))
         self.busy = False
         self._go_on()
+
+    def _failed(self, request: SandboxRequest, status: int) -> Answer:
+        """The product's answer with this status, which nothing but a fault asked for."""
+        site = self.server.site
+        product = site.routes.product_of(request.target)
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return site.limited(product, self.server.faults.too_many())
+        headers = {"Retry-After": "1"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+        phrase = HTTPStatus(status).phrase if _is_known(status) else ""
+        return site.refused(RefusedError(status, phrase, headers=headers), product)
 
     async def _drip(self, data: bytes) -> None:
         size = max(1, len(data) // _SLOW_PIECES)

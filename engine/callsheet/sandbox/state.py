@@ -37,6 +37,8 @@ _encode = msgspec.json.Encoder().encode
 
 def refuse_other_file(path: str) -> None:
     """Raises `UsageError` for what is there already and is not the file of a sandbox; nothing in it is changed."""
+    if not path:
+        raise UsageError("the site's file has no name", hint="name a file that does not exist yet")
     if not os.path.lexists(path):
         if not os.path.isdir(os.path.dirname(path) or "."):
             raise UsageError(f"{path}: the folder does not exist")
@@ -61,9 +63,12 @@ class State:
         if path:
             refuse_other_file(path)
         self.changes = 0  # how often something was put, deleted or taken back
-        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
-        self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
-        self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
+        try:
+            self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+            self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
+            self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
+        except sqlite3.Error as error:
+            raise UsageError(f"cannot open {path}: {error}", hint="name a file that you can write to") from None
 
     def close(self) -> None:
         self._connection.close()

@@ -31,11 +31,13 @@ def start(context: Context, values: dict[str, Any]) -> None:
     if values["foreground"]:
         import asyncio
 
+        _refuse_second(context)
         asyncio.run(_serve(context, values, deployment))
         return
-    if running := process.known(context.environ, context.program):
-        raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
-    running = process.start_detached([*own_command(context.program), *_words(values)], context.environ, context.program)
+    with process.starting(context.environ, context.program):
+        _refuse_second(context)
+        words = [*own_command(context.program), *_words(values)]
+        running = process.start_detached(words, context.environ, context.program)
     context.note(f"use it with --site {NAME}; stop it with `{context.program} sandbox stop`")
     _report(context, running)
 
@@ -62,6 +64,11 @@ def reset(context: Context, values: dict[str, Any]) -> None:
     context.note(f"the sandbox at {running.address} is as it was at the beginning")
 
 
+def _refuse_second(context: Context) -> None:
+    if running := process.known(context.environ, context.program):
+        raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
+
+
 def _running(context: Context) -> process.RunningSandbox:
     running = process.known(context.environ, context.program)
     if running is None:
@@ -86,7 +93,7 @@ def _check(values: dict[str, Any]) -> None:
 
     for text in values.get("fail") or []:
         fault(text)
-    if values.get("state"):
+    if values.get("state") is not None:
         refuse_other_file(values["state"])
     if values.get("webhooks") is not None:
         base_url(values["webhooks"], "--webhooks")
@@ -117,7 +124,7 @@ def _words(values: dict[str, Any]) -> list[str]:
     given = {**values, **{name: os.path.abspath(values[name]) for name in paths if values.get(name)}}
     names = ("port", "deployment", "rate-limit", "webhooks", *paths)
     kept = [name for name in names if given.get(name) is not None]
-    words = ["sandbox", "start", "--foreground", *(f"--{name}={given[name]}" for name in kept)]
+    words = ["sandbox", "start", "--foreground", "--output=json", *(f"--{name}={given[name]}" for name in kept)]
     if values.get("latency") is not None:
         words.append(f"--latency={values['latency']}s")
     words += [f"--product={name}" for name in values.get("product") or []]
@@ -161,7 +168,8 @@ async def _begin(server: Any, port: int | None, last: int) -> int:
     try:
         return int(await server.begin(port or 0))
     except OSError as error:
-        raise UsageError(f"--port {port}: {error.strerror or error}", hint="--port 0 takes a free one") from None
+        why = os.strerror(error.errno) if error.errno else str(error)  # the loop's own words repeat the address
+        raise UsageError(f"cannot listen on port {port or 0}: {why}", hint="--port 0 takes a free one") from None
 
 
 def _last_port(context: Context) -> int:
