@@ -1,11 +1,15 @@
-"""Write what docs/architecture.md shows of the code: `python3 scripts/architecture.py [--check]`."""
+"""Write and draw what docs/architecture.md shows of the code: `python3 scripts/architecture.py [--check]`."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
+
+from graph_svg import svg
+from terminal_svg import PALETTES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "engine" / "callsheet"
@@ -29,6 +33,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+@cache
 def rooms() -> dict[str, set[str]]:
     """Room → the rooms it imports from."""
     graph: dict[str, set[str]] = {}
@@ -48,13 +53,23 @@ def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     return {room: others - {end for other in others for end in below(other)} for room, others in graph.items()}
 
 
-def picture() -> str:
+def packages() -> dict[str, set[str]]:
+    """Package → the packages it imports from, but for those that follow."""
     graph = rooms()
-    packages = {room for room in graph if (PACKAGE / room).is_dir()}
-    inside = {room: others & packages for room, others in graph.items() if room in packages}
-    lines = ["```mermaid", "graph TD"]
-    lines += [f"  {room} --> {other}" for room, others in sorted(reduced(inside).items()) for other in sorted(others)]
-    return "\n".join([*lines, "```", ""])
+    found = {room for room in graph if (PACKAGE / room).is_dir()}
+    return reduced({room: others & found for room, others in graph.items() if room in found})
+
+
+def picture() -> str:
+    """The drawings in the place of the picture; who cannot see them is told the same."""
+    told = "; ".join(f"{room} uses {', '.join(sorted(others))}" for room, others in packages().items() if others)
+    light, dark = (drawing(palette).relative_to(PAGE.parent).as_posix() for palette in ("light", "dark"))
+    source = f'  <source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+    return "\n".join(["<picture>", source, f'  <img src="{light}" alt="{told}">', "</picture>", ""])
+
+
+def drawing(palette: str) -> Path:
+    return PAGE.parent / "pictures" / f"packages-{palette}.svg"
 
 
 def first_line(path: Path) -> str:
@@ -87,14 +102,20 @@ def current() -> str:
     return ROOMS.sub(lambda found: f"{found[1]}\n{table()}\n{found[2]}", text)
 
 
+def files() -> dict[Path, str]:
+    """What the page and its drawings should be."""
+    drawn = {drawing(palette): svg("The packages of the engine", packages(), palette) for palette in PALETTES}
+    return {PAGE: current(), **drawn}
+
+
 def main(arguments: list[str]) -> int:
-    wanted = current()
-    if PAGE.read_text(encoding="utf-8") == wanted:
-        return 0
-    if "--check" in arguments:
-        print("docs/architecture.md is not up to date: run python3 scripts/architecture.py", file=sys.stderr)
+    old = [path for path, text in files().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    if old and "--check" in arguments:
+        names = ", ".join(path.relative_to(ROOT).as_posix() for path in old)
+        print(f"not up to date: {names}: run python3 scripts/architecture.py", file=sys.stderr)
         return 1
-    PAGE.write_text(wanted, encoding="utf-8")
+    for path, text in files().items() if old else ():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

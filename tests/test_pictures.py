@@ -55,7 +55,14 @@ def test_a_picture_shows_the_demonstration_of_today(part: tour.Part, palette: st
 
 
 def test_no_picture_is_left_over() -> None:
-    assert {path.name for path in pictures.FOLDER.iterdir()} == {f"{n}-{p}.svg" for n in NAMES for p in PALETTES}
+    names = [*NAMES, "packages"]  # that one is scripts/architecture.py's
+    assert {path.name for path in pictures.FOLDER.iterdir()} == {f"{n}-{p}.svg" for n in names for p in PALETTES}
+    paths = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    pages = [
+        re.findall(r'src="(?:docs/|\.\./)?pictures/(\w+)-light', path.read_text(encoding="utf-8")) for path in paths
+    ]
+    assert set(names) == {name for page in pages for name in page}
+    assert [page for page in pages if len(page) != len(set(page))] == [], "the same picture twice on a page"
 
 
 def test_text_keeps_its_styles_and_wraps_at_the_edge() -> None:
