@@ -119,6 +119,22 @@ def test_a_key_that_is_new_while_the_copy_is_written_is_fetched() -> None:
     played(play)
 
 
+@pytest.mark.parametrize("turns", range(8))
+def test_a_key_that_is_new_at_any_moment_of_a_fetch_is_learnt(turns: int) -> None:
+    """Also right after the end of a fetch, before the loop has told of it."""
+
+    async def play() -> None:
+        world = World("a")
+        others = asyncio.create_task(world.keys.fetch_now())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        world.kids = ["a", "b"]
+        assert await world.use("b")
+        await others
+
+    played(play)
+
+
 def test_a_new_key_is_learnt_from_the_first_token_that_names_it() -> None:
     async def play() -> None:
         world = World("a")

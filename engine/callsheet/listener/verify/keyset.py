@@ -108,7 +108,7 @@ class KeySet:
         """Fetch the set because a key is not in it. Raises `Rejected` where that must not be done now."""
         self._check_may_fetch(key_request)
         self._waiting += 1
-        is_late = self._refresh_task is not None and self._is_fetched
+        is_late = self._is_refreshing and self._is_fetched
         try:
             await asyncio.shield(self._start_refresh())
             if (self._from_cache or is_late) and not self._has_key(
@@ -129,7 +129,7 @@ class KeySet:
 
     def _check_may_fetch(self, key_request: KeyRequest) -> None:
         """Raises `Rejected` during a cooldown, for a key that was just asked for, and when too many wait already."""
-        if self._refresh_task is None:
+        if not self._is_refreshing:
             allowed = self._clock() >= max(self._next_attempt, self._unknown.get(key_request, 0.0))
         else:
             allowed = self._waiting < MAX_WAITING
@@ -151,14 +151,14 @@ class KeySet:
             self._unknown.popitem(last=False)
 
     def _start_refresh(self) -> asyncio.Task[None]:
-        if self._refresh_task is None:
+        if self._refresh_task is None or self._refresh_task.done():
             self._is_fetched = False
             self._refresh_task = asyncio.get_running_loop().create_task(self._refresh())
-            self._refresh_task.add_done_callback(self._on_refreshed)
         return self._refresh_task
 
-    def _on_refreshed(self, _: asyncio.Task[None]) -> None:
-        self._refresh_task = None
+    @property
+    def _is_refreshing(self) -> bool:
+        return self._refresh_task is not None and not self._refresh_task.done()
 
     async def _refresh(self) -> None:
         self._from_cache = False
