@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from environment import ready, run
 
+# One more than there are cores: some tests wait for processes and time limits, and others run meanwhile.
+PROCESSES = (os.cpu_count() or 1) + 1
+
 if __name__ == "__main__":
     python = ready("dev")
-    raise SystemExit(run(python, "-m", "pytest", *(sys.argv[1:] or ["-n", "2"])))
+    raise SystemExit(run(python, "-m", "pytest", *(sys.argv[1:] or ["-n", str(PROCESSES)])))

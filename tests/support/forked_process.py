@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -38,13 +39,15 @@ _OPEN = 64  # more descriptors are never open where a program is forked
 
 
 class ForkedProcess:
-    """`stdout` and `stderr` are pipes."""
+    """`stdout` and `stderr` are pipes. `patch` is Python that runs in it before the program does."""
 
-    def __init__(self, name: str, words: Sequence[str], folder: Path, environ: Mapping[str, str], cache: str) -> None:
+    def __init__(
+        self, name: str, words: Sequence[str], folder: Path, environ: Mapping[str, str], cache: str, patch: str = ""
+    ) -> None:
         note_start([name, *words])
         here, there = socket.socketpair()
         out, err = os.pipe(), os.pipe()
-        told = marshal.dumps((name, list(words), str(folder), dict(environ)))
+        told = marshal.dumps((patch, name, list(words), str(folder), dict(environ)))
         with open(os.devnull, "rb") as nothing, there:
             socket.send_fds(_template(cache), [b"."], [there.fileno(), nothing.fileno(), out[1], err[1]])
         os.close(out[1])
@@ -64,6 +67,27 @@ class ForkedProcess:
         if code is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return code
+
+    def communicate(self, timeout: float) -> tuple[bytes, bytes]:
+        """All that it writes to both streams, which it closes in that time."""
+        assert self.stdout is not None
+        assert self.stderr is not None
+        written: dict[int, list[bytes]] = {self.stdout.fileno(): [], self.stderr.fileno(): []}
+        opened, end = [*written], time.monotonic() + timeout
+        while opened:
+            ready = select.select(opened, [], [], max(0.0, end - time.monotonic()))[0]
+            if not ready:
+                self.kill()
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            for stream in ready:
+                part = os.read(stream, 1 << 16)
+                written[stream].append(part)
+                if not part:
+                    opened.remove(stream)
+        self.stdout.close()
+        self.stderr.close()
+        out, err = (b"".join(parts) for parts in written.values())
+        return out, err
 
     def _ended(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
@@ -132,7 +156,9 @@ def _attend(connection: socket.socket, streams: Sequence[int]) -> None:
     if child == 0:
         given = [os.dup2(stream, _OPEN + number) for number, stream in enumerate(streams)]
         os.closerange(_FEW, _OPEN)
-        become(given, *marshal.loads(told))
+        patch, *program = marshal.loads(told)
+        exec(patch, {})
+        become(given, *program)
     for stream in streams:
         os.close(stream)
     connection.sendall(child.to_bytes(4, "big"))

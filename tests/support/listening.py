@@ -146,33 +146,31 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command(*arguments),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment(folder, **environ),
-        timeout=PATIENCE * 2,
-        check=False,
-    )
+    """`lms webhook ...` until it ends."""
+    words, given = command(*arguments), environment(folder, **environ)
+    if sys.platform == "win32":
+        done = subprocess.run(
+            words, capture_output=True, text=True, cwd=folder, env=given, timeout=PATIENCE * 2, check=False
+        )
+    else:
+        process = ForkedProcess("lms", ["webhook", *arguments], folder, given, CACHE)
+        out, err = process.communicate(PATIENCE * 2)
+        done = subprocess.CompletedProcess(words, process.wait(PATIENCE), out.decode(), err.decode())
     assert not text_leaks(done.stdout + done.stderr), f"a secret was printed: {done.stdout}{done.stderr}"
     return done
 
 
-def patched(patch: str) -> list[str]:
-    """`webhook listen` in a process that runs some Python first."""
-    start = "import sys; from callsheet.cli.main import run; sys.exit(run('lms', ['webhook', 'listen', *sys.argv[1:]]))"
-    return [sys.executable, "-c", f"{patch}; {start}"]
-
-
-def _started(
-    patch: str, arguments: Sequence[str], folder: Path, environ: dict[str, str]
+def started(
+    words: Sequence[str], folder: Path, environ: dict[str, str], patch: str = ""
 ) -> subprocess.Popen[bytes] | ForkedProcess:
-    if sys.platform != "win32" and not patch:
-        return ForkedProcess("lms", ["webhook", "listen", *arguments], folder, environ, CACHE)
-    start = patched(patch) if patch else command("listen")
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*start, *arguments], stdout=pipe, stderr=pipe, cwd=folder, env=environ)
+    """`lms webhook ...` in a process that runs some Python first."""
+    if sys.platform != "win32":
+        return ForkedProcess("lms", ["webhook", *words], folder, environ, CACHE, patch)
+    start = "import sys; from callsheet.cli.main import run; sys.exit(run('lms', ['webhook', *sys.argv[1:]]))"
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{patch or 'pass'}; {start}", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environ,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -185,7 +183,8 @@ def listening(
     address: Sequence[str] = ("--addr", ":0"),
     patch: str = "",
 ) -> Iterator[Listener]:
-    """`routes` becomes a routes file, `definitions` an overlay of the person's own. `patch` runs in it before all else.
+    """`routes` becomes a routes file, `definitions` an overlay of the person's own.
+    `patch` is Python that the process runs first.
 
     With a patch, what takes long by design takes less: how long that is stands in `test_documented_limits.py`.
     """
@@ -198,7 +197,7 @@ def listening(
         (folder / "own").mkdir(exist_ok=True)
         (folder / "own" / "own.toml").write_text(definitions, encoding="utf-8")
         more["LMS_DEFINITIONS"] = str(folder / "own")
-    listener = Listener(_started(patch, [*address, *given], folder, environment(folder, **more)), folder)
+    listener = Listener(started(["listen", *address, *given], folder, environment(folder, **more), patch), folder)
     process = listener.process
     try:
         listener.wait_ready()

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pytest
 
-from support.listening import Listener, command, environment, run, until
+from support.listening import Listener, environment, run, started, until
 
 
 def binary() -> str | None:
@@ -85,11 +85,8 @@ class Crew:
         self.environ = environment(folder, LMS_DEFINITIONS=str(folder / "own"))
 
     def _start(self, *words: str) -> Listener:
-        process = subprocess.Popen(
-            command(*words, "--queue", self.server.url),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, env=self.environ,
-        )  # fmt: skip
-        self._processes.append(Listener(process, self.folder))
+        given = [*words, "--queue", self.server.url]
+        self._processes.append(Listener(started(given, self.folder, self.environ), self.folder))
         return self._processes[-1]
 
     def listener(self) -> Listener:

@@ -19,7 +19,7 @@ from callsheet.listener.handlers.address import AddressTemplate, header_value
 from callsheet.listener.handlers.arguments import HandlerArguments
 from callsheet.listener.handlers.command_call import CommandCall, command_call
 from callsheet.listener.handlers.forward import Forward
-from support.listening import event, listening, run
+from support.listening import environment, event, listening, run
 from support.server import exchange, reply, serve
 
 CONTEXT = HandlerContext("", {}, frozenset(), print, 10.0, lambda *_, **__: 0)
@@ -114,7 +114,7 @@ def call(run: str | Sequence[str], environ: dict[str, str], **values: Any) -> Co
 
 
 def test_a_list_is_bound_to_parameters_before_any_event(tmp_path: Path) -> None:
-    environ = {"CALLSHEET_HOME": str(tmp_path)}
+    environ = environment(tmp_path)
     found = call(
         ["-o", "json", "issues", "new", "--project", "EDU", "--summary={x}", "--label", "a", "--label={y}"], environ
     )
@@ -143,7 +143,7 @@ def test_a_call_that_cannot_be_made_is_refused_before_any_event(
     words: Any, values: Any, told: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CallsheetError, match="handler 'command'") as refused:
-        call(words, {"CALLSHEET_HOME": str(tmp_path)}, **values)
+        call(words, environment(tmp_path), **values)
     assert told in str(refused.value)
 
 
