@@ -13,6 +13,8 @@ WRONG = [
     (["issues", "get", "A-1", "-o", "json", "-o", "csv"], "--output is given twice; it takes one value"),
     (["-o", "json", "issues", "get", "A-1", "-o", "csv"], "--output is given twice: json and csv"),
     (["requests", "comment", "A-1", "one", "--body", "two"], "TEXT|@FILE|- is given twice, once with --body"),
+    (["pages", "list", "--space", "A", "--space=B"], "--space is given twice; it takes one value"),
+    (["issues", "get", "A-1", "B 2"], "unexpected argument 'B 2'"),
     (["issues", "log-work", "A-1"], "missing --time DURATION"),
     (["issues", "assign", "A-1", "A-2", "x y", "--to", "me"], "'x y' is not a valid issue"),
     (

@@ -28,7 +28,7 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
     def parse_args(args: list[str]) -> tuple[Any, list[str], list[click.Parameter]]:
         values, rest, order = parse(_plain_flags(args, flags))
         if not ctx.resilient_parsing:
-            _refuse_repeated(order)
+            _refuse_repeated(order, args)
         return values, rest, order
 
     parser.parse_args = parse_args
@@ -56,14 +56,21 @@ def _plain_flags(args: list[str], flags: set[str]) -> list[str]:
     return found
 
 
-def _refuse_repeated(order: Iterable[click.Parameter]) -> None:
+def _refuse_repeated(order: Iterable[click.Parameter], args: Sequence[str]) -> None:
     seen: set[click.Parameter] = set()
     for param in order:
         if not isinstance(param, click.Option) or param.is_flag or param.multiple:
             continue
         if param in seen:
-            raise UsageError(f"{max(param.opts, key=len)} is given twice; it takes one value")
+            raise UsageError(f"{_as_typed(param, args)} is given twice; it takes one value")
         seen.add(param)
+
+
+def _as_typed(param: click.Option, args: Sequence[str]) -> str:
+    """The long name that a person used for the option last, for it may have several."""
+    longest = max(param.opts, key=len)
+    typed = [name for word in args if (name := word.partition("=")[0]).startswith("--") and name in param.opts]
+    return typed[-1] if typed else longest
 
 
 def take_shared(options: dict[str, Any], shared: dict[str, Any]) -> None:

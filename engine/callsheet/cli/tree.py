@@ -84,7 +84,11 @@ class DefinedCommand(WithHelp):
         if "journal" in self.definition and any(word.partition("=")[0] == "--resume" for word in args):
             for param in self.params:
                 param.required = False
-        return super().parse_args(ctx, args)
+        ctx.allow_extra_args = not ctx.resilient_parsing  # they are refused here, in words that quote what was typed
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(f"unexpected argument {rest[0]!r}", ctx)
+        return rest
 
     def invoke(self, ctx: click.Context) -> None:
         own, shared = values_of(self.params, ctx.params)
@@ -229,7 +233,7 @@ class DefinedGroup(WithHelp, click.Group):
         names = {name: name for name in self.children}
         for child in self.children.values():
             names.update(dict.fromkeys(child.aliases, child.name))
-        near = closest(word, names, 3)
+        near = list({names[name]: name for name in reversed(closest(word, names, 3))}.values())[::-1]
         path = ctx.command_path
         hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)

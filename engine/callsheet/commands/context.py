@@ -71,6 +71,7 @@ class Context:
         self._site: Site | None = None
         self._client: Client | None = None
         self._palettes: dict[str, dict[str, str]] = {}
+        self._noted: set[str] = set()
 
     @property
     def catalog(self) -> Catalog:
@@ -193,6 +194,12 @@ class Context:
         """A remark beside the result, on standard error."""
         if not self.option("quiet"):
             self.say(f"note: {_indented(text)}")
+
+    def note_once(self, text: str) -> None:
+        """A remark that may come up again in the same run, as when one text is converted twice."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.note(text)
 
     def note_more(self, start: object, total: int | None) -> None:
         """Say that a list goes on, and where its next page starts; `total` items in all, where that is known."""

@@ -65,7 +65,7 @@ class Fitter:
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):
-            self.losses.add(f"{child.kind} cannot stand in {parent.kind}: only its content is kept")
+            self.losses.add(f"{child.kind} is not possible in {parent.kind}: only its content is kept")
 
     def _sayable(self, node: Node) -> bool:
         if node.kind == "text":

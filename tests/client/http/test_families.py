@@ -37,8 +37,5 @@ def test_an_error_body_of_a_shipped_product(catalog: Catalog, case: dict[str, An
         request = Builder(catalog, FakeSite(server.url), "suite").build(case["operation"], needed)
         with pytest.raises(CallsheetError) as caught:
             client.send(request)
-    assert (
-        caught.value.message
-        == f"{call.method} {server.url}{call.path}{request.url.partition(call.path)[2]}: {case['message']}"
-    )
+    assert caught.value.message == f"{call.method} {server.url}{call.path}: {case['message']}"
     assert list(caught.value.details) == case.get("details", [])

@@ -50,12 +50,15 @@ _DEPTH = 6
 def failure_of(
     reply: Reply, product: ProductDefinition, service: ServiceDefinition, *, url: str, state: QuotaState
 ) -> CallsheetError:
-    """`url` is as it may be shown. The message is the first the body gives; the others are details."""
+    """`url` is as it may be shown; its query is left out, which is long and hides the words that matter.
+
+    The message is the first the body gives; the others are details.
+    """
     texts = messages(reply, product) or [_status_phrase(reply.status)]
     denied = reply.headers.get(service.get("denied", "").lower() or "-")
     reason = [f"{service['denied']}: {denied}"] if denied else []
     error = _CLASSES.get(reply.status, CallsheetError)(
-        f"{reply.request.method} {url}: {reply.status}: {texts[0]}",
+        f"{reply.request.method} {url.partition('?')[0]}: {reply.status}: {texts[0]}",
         hint=_CHECK if _may_have_changed(reply) else _hint(reply.status, product),
         details=[*texts[1:], *reason, *_change_status(reply), *_quota_details(reply, state)],
         status=reply.status,

@@ -83,7 +83,7 @@ class Folder:
                 raise NotBesideError(f"is outside {self.root}")
             if os.path.lexists(whole):
                 return _regular(whole)
-        raise NotBesideError("is not there")
+        raise NotBesideError("does not exist")
 
     def _named(self, path: str) -> str:
         """The name that a file is attached under: its own, or with its folders where that one is taken."""

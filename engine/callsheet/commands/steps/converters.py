@@ -12,6 +12,8 @@ from ..context import Typed
 if TYPE_CHECKING:
     from ..context import Context
 
+STDIN = ("-", "@-")
+
 
 def convert(context: Context, name: str, given: str, option: str) -> Any:
     """`given` is the text itself, `@file`, or `-` or `@-` for standard input; `@@` starts a text with an @."""
@@ -37,12 +39,16 @@ def read_text(context: Context, given: str, option: str) -> str:
         return given
     if given.startswith("@[") and not os.path.exists(given[1:]):  # somebody is mentioned
         return given
+    file = "standard input" if given in STDIN else given[1:]
     try:
-        return Typed(context.read(given).decode("utf-8-sig"))
+        text = context.read(given).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{option}: {given[1:] or 'standard input'} is not UTF-8: byte {error.start}") from None
+        raise UsageError(f"{option}: {file} is not UTF-8: byte {error.start}") from None
     except UsageError as error:
         raise UsageError(f"{option}: {error.message}", hint="write @@ for a text that starts with @") from None
+    if not text.strip():  # as a pipe is whose first command failed
+        raise UsageError(f"{option}: {file} is empty", hint="give '' for a text that is empty on purpose")
+    return Typed(text)
 
 
 def plain(context: Context, text: str) -> str:

@@ -83,7 +83,7 @@ def edited(context: Context, step: Mapping[str, Any]) -> Any:
         result = edit.merged(before, text, literal=literal, beside=beside)
         context.note("kept the changes made in the meantime, and added yours")
     for loss in edit.losses.list():
-        context.note(loss)
+        context.note_once(loss)
     return result
 
 
@@ -109,13 +109,18 @@ def _of_service(context: Context, source: Any, form: str, *, lossless: bool = Fa
         raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
 
 
-def front_matter(text: str) -> dict[str, Any]:
-    """What the front matter of a text says, as JSON would have it: a date is its text."""
+def front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """What the front matter of a text says, as JSON would have it: a date is its text. And the text to convert.
+
+    Markdown keeps its front matter, which its reader leaves out. A first line that is a comment of keys and values says
+    the same for formats that have no front matter, and is cut off.
+    """
     import json
 
-    from ...richtext.markdown.front_matter import split
+    from ...richtext.markdown.front_matter import commented, split
 
-    return dict(json.loads(json.dumps(split(text)[0], default=str)))
+    said, rest = commented(text)
+    return dict(json.loads(json.dumps(said or split(text)[0], default=str))), rest
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
@@ -125,5 +130,5 @@ def _converted(context: Context, text: str, target: str, *, source: str = "markd
     }
     done = convert(text, source, target, nodes=context.rich_text, lossless=lossless, options=options)
     for loss in done.losses:
-        context.note(loss)
+        context.note_once(loss)
     return done.value

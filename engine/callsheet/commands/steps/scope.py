@@ -10,6 +10,7 @@ from ...language.identifier import identifier
 from ...language.queries import EXCEPT
 from ...language.template import fill_text
 from ...registry import SITE_SETTINGS
+from ..context import Typed
 from .assign import assigned
 from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
@@ -97,7 +98,9 @@ def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any],
         return
     text = read_text(context, given, _shown(param))
     if "front" in param:
-        scope[param["front"]] = front_matter(text) or None
+        said, rest = front_matter(text)
+        scope[param["front"]] = said or None
+        text = Typed(rest) if isinstance(text, Typed) else rest
     if "beside" in param:
         folder = param.get("folder")
         text = accompanied(context, text, given, scope.get(identifier(folder)) if folder else None, f"--{folder}")

@@ -9,6 +9,9 @@ FRONT = re.compile(
     r"\A\ufeff?(?:---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n(?P<toml>.*?)^\+\+\+)[ \t]*(?:\r?\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+_PAIR = r"[A-Za-z_][\w-]*: [^,\n]+?"
+COMMENT = re.compile(rf"\A\ufeff?<!-- ({_PAIR}(?:, {_PAIR})*) -->[ \t]*(?:\r?\n|\Z)")
+NUMBER = re.compile(r"[0-9]{1,18}")
 KEY = re.compile(r"^(?:[\"']?[A-Za-z_][\w .-]*[\"']?\s*[:=]|#)", re.MULTILINE)
 LONGEST = 20_000
 
@@ -24,6 +27,15 @@ def split(source: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, source
     return found, source[match.end() :]
+
+
+def commented(source: str) -> tuple[dict[str, Any], str]:
+    """The same of a first line such as `<!-- key: value, key: value -->`, for texts that are not Markdown."""
+    match = COMMENT.match(source, 0, LONGEST)
+    if match is None:
+        return {}, source
+    pairs = (pair.split(": ", 1) for pair in match[1].split(", "))
+    return {key: int(value) if NUMBER.fullmatch(value) else value for key, value in pairs}, source[match.end() :]
 
 
 def without(source: str) -> str:

@@ -56,7 +56,7 @@ def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside:
                 node.kind, node.text, node.attrs = "text", str(node.attrs.get("alt") or url), {}
             return
     if not (own and "/" not in url):
-        losses.add(f"the image {url!r} is a file beside the text: {why}")
+        losses.add(f"the image {url!r} cannot be shown: {why}")
 
 
 def _page_kind(rules: Rules, target: str | None) -> str | None:
@@ -94,11 +94,11 @@ def _page(link: Mark, losses: Losses, kind: str | None, beside: Beside | None) -
     if ABSOLUTE.match(href):
         return None
     if beside is None or kind is None:
-        losses.add(f"the link to {href!r} is relative: it leads nowhere from here")
+        losses.add(f"the link to {href!r} is relative, and will not work there")
         return None
     try:
         title, anchor = beside.page(href)
     except NotBesideError as error:
-        losses.add(f"the link to {href!r} leads nowhere from here: it {error}")
+        losses.add(f"the link to {href!r} will not work: it {error}")
         return None
     return Node(kind, {"title": title, **({"anchor": anchor} if anchor else {})})
