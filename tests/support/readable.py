@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from callsheet.richtext import adf
 from callsheet.richtext import normalise as fit
+from callsheet.richtext.adf.read import read
+from callsheet.richtext.adf.write import DocumentWriter
 from callsheet.richtext.rules import Rules
 from callsheet.richtext.tree import Losses, Node, text
 
@@ -29,8 +30,8 @@ INLINE = {
 def readable(document: Any) -> Any:
     """The document without the containers, cards and captions that Markdown has no construct for."""
     rules = Rules(nodes())
-    tree = adf.read(document, rules, Losses())
-    return adf.DocumentWriter(rules).document(fit.fit(_plain(tree), rules, Losses()))
+    tree = read(document, rules, Losses())
+    return DocumentWriter(rules).document(fit.fit(_plain(tree), rules, Losses()))
 
 
 def _plain(node: Node) -> Node:

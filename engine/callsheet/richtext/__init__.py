@@ -127,7 +127,7 @@ def _read_markdown(source: str, rules: Rules, losses: Losses, options: Options, 
 
 
 def _read_adf(source: Any, rules: Rules, losses: Losses, _options: Options, _target: str) -> Node:
-    from .adf import read
+    from .adf.read import read
 
     return read(_json(source) if isinstance(source, str | bytes) else source, rules, losses)
 
@@ -164,7 +164,7 @@ def _write_markdown(tree: Node, rules: Rules, losses: Losses, lossless_from: str
 
 
 def _write_adf(tree: Node, rules: Rules, losses: Losses, _lossless_from: str | None) -> Any:
-    from .adf import DocumentWriter
+    from .adf.write import DocumentWriter
     from .normalise import fit
 
     fitted = fit(tree, rules, losses)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .adf import COUNT
+from .adf.forms import COUNT
 from .fields import fields
 from .rules import Rules
 from .tree import Attrs, Node

@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from .adf import form_of
+from .adf.forms import form_of
 from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump
-from ..adf import read as read_adf
+from ..adf.read import read as read_adf
 from ..lossless_markers import refuse_references
 from ..markdown.blocks import read as read_markdown
 from ..markdown.relative import Beside

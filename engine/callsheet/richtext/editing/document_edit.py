@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..adf import DocumentWriter, Raw, form_of
+from ..adf.forms import Raw, form_of
+from ..adf.write import DocumentWriter
 from ..normalise import Fitter, Up
 from ..rules import Rules
 from ..tree import Losses, Node, text

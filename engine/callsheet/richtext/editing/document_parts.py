@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..adf import DocumentReader, Raw
+from ..adf.forms import Raw
+from ..adf.read import DocumentReader
 from ..lossless_markers import label
 from ..plain_text import says
 from ..rules import NodeForm, Rules

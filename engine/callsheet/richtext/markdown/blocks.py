@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
-from ..tree import Losses, Node, bold, text
+from ..tree import NO_ATTRS, Losses, Node, bold, text
 from . import relative
 from .attributes import at_end
 from .definition_list import definition_list
@@ -154,7 +154,7 @@ class BlockReader:
 
     def _cell(self, node: Node) -> list[Node]:
         self._words(node)
-        node.content = [Node("paragraph", content=node.content)]
+        node.content = [Node("paragraph", NO_ATTRS, node.content)]
         return [node]
 
     def _item(self, node: Node) -> list[Node]:

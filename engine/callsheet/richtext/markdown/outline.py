@@ -7,7 +7,8 @@ import re
 from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 
-from ..tree import Attrs, Node, text
+from ..shared_keys import shared
+from ..tree import NO_ATTRS, Attrs, Node, text
 from .parser import Parser
 
 OPEN = {
@@ -55,7 +56,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
                 stack[-1].text = token.content
         elif token.nesting == 1:
             if kind in OPEN:
-                node = Node(OPEN[kind], _attrs(token) if kind in DESCRIBED else {})
+                node = Node(OPEN[kind], _attrs(token) if kind in DESCRIBED else NO_ATTRS)
                 stack[-1].content.append(node)
                 stack.append(node)
         elif token.nesting == 0:
@@ -69,7 +70,7 @@ def grow(root: Node, source: str, parser: Parser) -> None:
 def _attrs(token: Token) -> Attrs:
     kind = token.type
     if kind == "heading_open":
-        return {"level": int(token.tag[1])}
+        return shared({"level": int(token.tag[1])})
     if kind == "ordered_list_open":
         start = token.attrs.get("start")
         return {} if start is None else {"start": int(start)}

@@ -15,11 +15,11 @@ from .patterns import Patterns
 LETTER = r"[^\W_]"
 WORDS = r"[^\\`*_\[\]!<&~$\n{}]"  # inside of emphasis and links: nothing that begins something
 INNER = rf"(?={LETTER}){WORDS}*(?<={LETTER})"
-ADDRESS = r"(?:https?://[A-Za-z0-9.-]+(?=[/:?#)\s]))?(?:[A-Za-z0-9/?=#+,;@._~-]|%[0-9A-Fa-f]{2})+"
+ADDRESS = r"(?:https?://[A-Za-z0-9.-]+(?=[/:?#)\s]))?(?:[A-Za-z0-9/?=#+,;@._~-]++|%[0-9A-Fa-f]{2})+"
 END = r"(?![`*_~{(\[])"  # nothing right behind that could belong to it
 SEGMENT = re.compile(
     rf"""
-    (?P<plain>(?:[^\\`*_\[\]!<&~$^\n]|[!^](?!\[)|&(?![#A-Za-z])|<(?![A-Za-z/!?])|(?<=[a-zA-Z0-9])_+(?=[a-zA-Z0-9]))+)
+    (?P<plain>(?:[^\\`*_\[\]!<&~$^\n]++|[!^](?!\[)|&(?![#A-Za-z])|<(?![A-Za-z/!?])|(?<=[a-zA-Z0-9])_+(?=[a-zA-Z0-9]))+)
     |(?P<line>\n(?![\s]))
     |(?<!`)`(?P<code>[^`\n]+)`(?!`){END}
     |(?<![*_])\*\*(?P<strong>{INNER})\*\*{END}

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import lossless_markers
-from ..adf import is_media
+from ..adf.forms import is_media
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from ..adf import SPELLING
+from ..adf.forms import SPELLING
 from ..rules import Rules
 from ..tree import Attrs, Node
 

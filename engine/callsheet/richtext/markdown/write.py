@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from .. import lossless_markers
-from ..adf import SPELLING
+from ..adf.forms import SPELLING
 from ..defaults import Defaults
 from ..normalise import fit
 from ..plain_text import named, says

@@ -15,7 +15,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from ..adf import DocumentReader, form_of, numbered
+from ..adf.forms import form_of, numbered
+from ..adf.read import DocumentReader
 from ..fields import AttrField, as_number
 from ..rules import NodeForm, Rules
 from ..tree import Attrs, Losses, Node

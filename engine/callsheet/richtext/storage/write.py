@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
-from ..adf import is_media
+from ..adf.forms import is_media
 from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
