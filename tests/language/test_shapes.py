@@ -109,13 +109,41 @@ def test_every_key_that_is_read_exists() -> None:
     assert looked_at > 150
 
 
+def test_every_key_that_is_read_off_a_table_exists() -> None:
+    """`definition.table` is of the shape of its kind, which only a function that says so tells the type checker."""
+    known = {key for kind in shape.KINDS.values() for key in (get_type_hints(kind) if isinstance(kind, type) else ())}
+    known |= {"$schema", "properties"}  # of a JSON Schema
+    read = {
+        (path, node.lineno, key)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if (key := key_read_off_a_table(node)) is not None
+    }
+    assert {place for place in read if place[2] not in known} == set()
+    assert len(read) > 60
+
+
+def key_read_off_a_table(node: ast.AST) -> str | None:
+    match node:
+        case ast.Subscript(value=ast.Attribute(attr="table"), slice=ast.Constant(value=str(key))):
+            return key
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(attr="table"), attr="get"), args=[ast.Constant(value=str(key)), *_]
+        ):
+            return key
+        case _:
+            return None
+
+
 def test_every_kind_is_typed_by_its_shape() -> None:
-    """`Catalog.get`, `find` and `all` have an overload for each kind."""
+    """`Catalog.get`, `find` and `all` have an overload for each kind, and none for any: that one would win."""
     tree = TREES["catalog/records.py"]
     typed: dict[str, set[str]] = {"get": set(), "find": set(), "all": set()}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in typed:
             annotation = ast.unparse(node.args.args[1].annotation) if len(node.args.args) > 1 else ""  # type: ignore[arg-type]
+            overload = any(ast.unparse(each) == "overload" for each in node.decorator_list)
+            assert not overload or annotation.startswith("Literal["), f"{node.name}: {annotation}"
             if annotation.startswith("Literal["):
                 typed[node.name].add(ast.literal_eval(annotation.removeprefix("Literal[").removesuffix("]")))
     assert typed == {method: set(shape.KINDS) for method in typed}

@@ -59,8 +59,8 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
 def telling(url: str, secret: str | None = None, **rules: Any) -> Iterator[SandboxSite]:
     found = site()
     found.webhooks = Webhooks(url, secret)
-    simulation = found.actions.simulation("jira")
-    simulation["webhook"] |= {"wait": "0s", **rules}  # type: ignore[index]
+    simulation = found.entities.simulation("jira")
+    simulation["webhook"] |= {"wait": "0s", **rules}
     yield found
     found.close()
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..language.shape.commands import ProgramDefinition
 
 _NAME_LIMIT = 64  # of the format of skills, as are the next
 _DESCRIPTION_LIMIT = 1024
 
 
-def skill_file(program: str, definition: Mapping[str, Any], groups: Sequence[str]) -> str:
+def skill_file(program: str, definition: ProgramDefinition, groups: Sequence[str]) -> str:
     """The whole SKILL.md: front matter with name and description, then what to know."""
-    title = str(definition["title"]).rstrip(".")
+    title = definition["title"].rstrip(".")
     description = f"{title} with the `{program}` command. Use it for {', '.join(groups)}."
     head = f"---\nname: {program[:_NAME_LIMIT]}\ndescription: {description[:_DESCRIPTION_LIMIT]}\n---\n"
     return f"{head}\n# {program}\n\n{_rules(program)}"
 
 
-def paragraph(program: str, definition: Mapping[str, Any]) -> str:
+def paragraph(program: str, definition: ProgramDefinition) -> str:
     """A section for AGENTS.md."""
     return f"## {program}\n\n{definition['title']}\n\n{_rules(program)}"
 

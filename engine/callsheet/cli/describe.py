@@ -66,7 +66,8 @@ def _example_parts(parts: dict[str, BodyPart]) -> Iterator[str]:
         if part.get("file"):
             yield from ("--file", quote(f"{name}=example.txt"))
         elif part.get("required"):
-            yield from ("--param", quote(f"{name}={parameter_sample({**part, 'name': name})}"))
+            param: OperationParam = {"name": name, "type": part.get("type", "string")}
+            yield from ("--param", quote(f"{name}={parameter_sample(param)}"))
 
 
 def _example_body(context: Context, body: Body) -> list[str]:

@@ -6,19 +6,20 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ..language.shape.servers import ServerList
 
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-_PLATFORMS = {"win32": "windows", "darwin": "macos"}
+_PLATFORMS: dict[str, Literal["windows", "macos"]] = {"win32": "windows", "darwin": "macos"}
 
 
 def user_file(servers: ServerList, environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
     """The file of this person; None where the program has none on this platform."""
-    paths: Mapping[str, Any] = servers.get("user", {})
-    named = paths.get(_PLATFORMS.get(platform, "linux"), paths.get("any"))
+    paths = servers.get("user", {})
+    here: Literal["linux", "windows", "macos"] = _PLATFORMS.get(platform, "linux")
+    named = paths.get(here) or paths.get("any")
     return chosen(named, environ) if named else None
 
 

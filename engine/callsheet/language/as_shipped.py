@@ -6,12 +6,15 @@ Definitions are files that an agent may be able to write; a policy that follows 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .definition import Definition, Definitions
-from .deployment import ON, variants
+from .deployment import variants
 from .merge import lay_over
 from .safety import Safety, class_here, class_of_operation, is_milder
+
+if TYPE_CHECKING:
+    from .shape.rest import OperationDefinition
 
 OPERATION, CONTAINER = "operation", "container"
 
@@ -54,13 +57,13 @@ def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
     ]
 
 
-def _as_shipped(definition: Definition) -> dict[str, Any] | None:
+def _as_shipped(definition: Definition) -> OperationDefinition | None:
     """The operation as it comes with the program; None where it does, or where none of it does."""
     table = _shipped_table(definition)
     return table if table is not None and isinstance(table.get("http"), str) else None
 
 
-def _shipped_table(definition: Definition) -> dict[str, Any] | None:
+def _shipped_table(definition: Definition) -> Any:
     own = [not file.shipped for file in definition.files]
     if not any(own) or all(own):
         return None
@@ -71,9 +74,10 @@ def _shipped_table(definition: Definition) -> dict[str, Any] | None:
     return table
 
 
-def _raise_to(table: dict[str, Any], least: Safety) -> None:
+def _raise_to(table: OperationDefinition, least: Safety) -> None:
     if isinstance(table.get("http"), str) and is_milder(class_here(table), least):
         table["safety"] = least
     for deployment, here in variants(table).items():
         if isinstance(here.get("http"), str) and is_milder(class_here(here), least):
-            table[ON] = {**table[ON], deployment: {**table[ON][deployment], "safety": least}}
+            different: Any = {**table["on"][deployment], "safety": least}  # no person can write it there
+            table["on"] = {**table["on"], deployment: different}

@@ -45,6 +45,8 @@ class Definition:
 
     __slots__ = ("files", "id", "inherited", "kind", "laid", "table")
 
+    table: Any  # of the shape of its kind, once it is checked: a function that reads it says which
+
     def __init__(self, kind: str, id: str, table: dict[str, Any], file: SourceFile) -> None:
         self.kind = kind
         self.id = id

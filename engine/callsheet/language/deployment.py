@@ -25,9 +25,9 @@ def on_deployment(table: Table, deployment: str) -> Table:
     return cast("Table", merge(rest, different, afresh=True))
 
 
-def variants(table: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def variants(table: Table) -> dict[str, Table]:
     """Deployment → the definition as it is there, for those that `on` names."""
-    return {deployment: dict(on_deployment(table, deployment)) for deployment in table.get(ON, ())}
+    return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
 
 
 def check_available(table: Mapping[str, Any], what: str, deployment: str) -> None:

@@ -115,9 +115,10 @@ class _Merger:
 
 def _heritable(definition: Definition, base: Definition) -> Table:
     """What goes over to the definition that is built on it."""
+    whole: Table = base.table
     if definition.kind != "command":
-        return base.table
-    table = _without(base.table, _OWN)
+        return whole
+    table = _without(whole, _OWN)
     verbs = {verb for said in definition.laid for verb in _VERBS & said.keys()}
     if not verbs:
         return table

@@ -6,11 +6,15 @@ worst of all operations that it can reach; compiling puts it into the command's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from ..patterns import pattern
 from .deployment import variants
+
+if TYPE_CHECKING:
+    from .shape.compiled import CompiledOperation
+    from .shape.rest import OperationDefinition
 
 Safety = Literal["read", "write", "destroy", "local"]
 
@@ -47,18 +51,17 @@ def is_milder(one: Safety, other: Safety) -> bool:
     return _MILDEST_FIRST.index(one) < _MILDEST_FIRST.index(other)
 
 
-def class_here(operation: Mapping[str, Any]) -> Safety:
+def class_here(operation: OperationDefinition) -> Safety:
     """The class of an operation as its table stands: on one deployment, where `on` has been laid over the rest."""
-    said: Safety | None = operation.get("safety")
-    return said or by_method(str(operation["http"]).partition(" ")[0])
+    return operation.get("safety") or by_method(operation["http"].partition(" ")[0])
 
 
-def class_for_policies(operation: Mapping[str, Any]) -> Safety:
+def class_for_policies(operation: CompiledOperation) -> Safety:
     """The class that policies judge by: an operation of a person's own that removes by its method destroys."""
-    removing = by_method(str(operation["http"]).partition(" ")[0]) == "destroy"
+    removing = by_method(operation["http"].partition(" ")[0]) == "destroy"
     return "destroy" if removing and operation.get("own") else class_here(operation)
 
 
-def class_of_operation(operation: Mapping[str, Any]) -> Safety:
+def class_of_operation(operation: OperationDefinition) -> Safety:
     """The worst class that an operation has on any deployment."""
     return worst(class_here(table) for table in (operation, *variants(operation).values()))

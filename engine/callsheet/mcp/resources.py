@@ -14,6 +14,7 @@ from .untrusted import clean
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
+    from ..language.shape.compiled import CompiledCommand
     from ..language.shape.tools import ResourceDefinition
     from .run import ToolContext, Watch
     from .toolbox import Toolbox
@@ -105,7 +106,7 @@ def _template(program: str, name: str, definition: ResourceDefinition, saves: bo
     )
 
 
-def _saves(command: Any) -> bool:
+def _saves(command: CompiledCommand) -> bool:
     return any("save" in step for step in command.get("step", ()))
 
 

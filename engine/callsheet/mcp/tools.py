@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..language.deployment import variants
 from ..language.safety import CHANGES, Safety
@@ -91,7 +91,7 @@ def can_be_offered(command: CompiledCommand) -> bool:
     return not any(_needs_files(table) for table in (command, *variants(command).values()))
 
 
-def _needs_files(table: Any) -> bool:
+def _needs_files(table: CompiledCommand) -> bool:
     paths = [param for param in table.get("params", ()) if param.get("type") == "path"]
     needed = [param for param in paths if param.get("required", param.get("kind") == "argument")]
     return bool(needed) or any("save" in step for step in table.get("step", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DefinitionError
 from .definition_files import files_of, write_files
@@ -16,6 +16,10 @@ from .replies import DocumentedReply, reply_of
 from .schemas import Schemas
 from .unsaid import gathered, unsaid_of_document
 
+if TYPE_CHECKING:
+    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import OperationDefinition
+
 __all__ = ["DocumentedReply", "ImportResult", "import_document", "without", "write_files"]
 
 
@@ -26,7 +30,7 @@ class ImportResult(NamedTuple):
     """
 
     files: dict[str, str]
-    operations: dict[str, dict[str, Any]]
+    operations: dict[str, OperationDefinition]
     schemas: dict[str, dict[str, Any]]
     notes: list[str]
     introduction: dict[str, dict[str, Any]]
@@ -41,7 +45,7 @@ def import_document(
     product: str,
     *,
     name: str = "document",
-    paginators: Mapping[str, Mapping[str, Any]] | None = None,
+    paginators: Mapping[str, PaginatorDefinition] | None = None,
     taken: Collection[str] = (),
     experimental: str | None = None,
     descriptions: bool = True,
@@ -89,7 +93,7 @@ def _operations(
     notes: list[str],
     taken: Collection[str],
     replies: dict[str, DocumentedReply] | None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, OperationDefinition]:
     """One that cannot be read is left out with a note; when none can, that is an error."""
     left_out: list[tuple[str, str]] = []
     calls = list(document.calls(left_out))

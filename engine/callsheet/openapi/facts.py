@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..language.checks.operations import misfit
 from .document import Document
+
+if TYPE_CHECKING:
+    from ..language.shape.rest import OperationParam
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -35,7 +38,7 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
     if enum := [
         value
         for value in values.get("enum", ())
-        if value is not None and misfit({**facts, "pattern": ""}, value) is None
+        if value is not None and misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
     ]:
         facts["enum"] = enum
     if isinstance(values.get("pattern"), str) and compiles(values["pattern"]):
@@ -44,7 +47,11 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
         facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
     if "default" in merged and (default := _default(merged["default"], kind)) is not None:
         facts["default"] = default
-    return {key: value for key, value in facts.items() if key != "default" or misfit(facts, value) is None}
+    return {
+        key: value
+        for key, value in facts.items()
+        if key != "default" or misfit(cast("OperationParam", facts), value) is None
+    }
 
 
 def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .bodies import ANY, JSON, body_of, is_json
 from .document import Document, HttpOperation
 from .ids import first_tag
-from .paging import Paginators, paging_of, success_codes
+from .paging import paging_of, success_codes
 from .parameters import params_of
 from .prose import first_paragraph
 from .removals import takes_away
 from .schemas import Schemas
 from .unsaid import unsaid_of_operation
+
+if TYPE_CHECKING:
+    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import OperationDefinition
 
 _EMPTY = frozenset({"204", "205"})
 
@@ -21,14 +25,14 @@ _EMPTY = frozenset({"204", "205"})
 class ImportRules(NamedTuple):
     """How one product's document is read: its program's paginators, and where it keeps what OpenAPI has no word for."""
 
-    paginators: Paginators
+    paginators: Mapping[str, PaginatorDefinition]
     experimental: str | None
     descriptions: bool
 
 
 def operation_of(
     document: Document, call: HttpOperation, id: str, schemas: Schemas, rules: ImportRules, *, notes: list[str]
-) -> dict[str, Any]:
+) -> OperationDefinition:
     operation = call.operation
     record: dict[str, Any] = {"http": f"{call.method} {call.path}"}
     if rules.descriptions:
@@ -51,7 +55,7 @@ def operation_of(
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
     notes.extend(f"{call.method} {call.path}: {text}" for text in unsaid_of_operation(document, call))
-    return {"product": schemas.product, "tag": first_tag(call), **record}
+    return cast("OperationDefinition", {"product": schemas.product, "tag": first_tag(call), **record})
 
 
 def _prose(operation: Mapping[str, Any]) -> dict[str, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.pagination.plan import page_kind
 from .bodies import is_json
 from .document import Document, HttpOperation
 from .parameters import documented
 
+if TYPE_CHECKING:
+    from ..language.shape.paging import PaginatorDefinition, Paging
+
 _ASKING = ("GET", "POST")
 # What lists stand under, the most usual first, and lists that stand beside the one that was asked for.
 LISTS = ("items", "data", "results", "values", "value", "records", "entries", "list", "elements", "content")
 _BESIDE = frozenset({"errors", "warnings", "links", "included", "messages"})
-Paginators = Mapping[str, Mapping[str, Any]]
 
 
 class _Answer(NamedTuple):
@@ -31,8 +33,8 @@ class _Answer(NamedTuple):
 
 
 def paging_of(
-    document: Document, call: HttpOperation, paginators: Paginators, notes: list[str]
-) -> dict[str, Any] | None:
+    document: Document, call: HttpOperation, paginators: Mapping[str, PaginatorDefinition], notes: list[str]
+) -> Paging | None:
     """The paginator whose parameter the operation takes and whose fields its reply has; the best fit wins."""
     if call.method not in _ASKING:
         return None
@@ -67,7 +69,7 @@ def paging_of(
     return {"using": using, "items": items}
 
 
-def _can_ask(table: Mapping[str, Any], sendable: set[str], texts: set[str]) -> bool:
+def _can_ask(table: PaginatorDefinition, sendable: set[str], texts: set[str]) -> bool:
     """A link needs no parameter of the operation; everything else does.
 
     What is counted is no text, unless the length of a page is called one too: then the document calls everything so.
@@ -90,7 +92,11 @@ def _is_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _may_be_a_list(
-    document: Document, call: HttpOperation, properties: Mapping[str, Any], table: Mapping[str, Any], sendable: set[str]
+    document: Document,
+    call: HttpOperation,
+    properties: Mapping[str, Any],
+    table: PaginatorDefinition,
+    sendable: set[str],
 ) -> bool:
     """Whether a reply that is documented as one thing is a list of such: it takes pages, and is no single thing's path.
 
@@ -152,7 +158,7 @@ def properties_of(document: Document, schema: Any) -> dict[str, Any]:
     return merged
 
 
-def _fit(document: Document, table: Mapping[str, Any], answer: _Answer) -> int | None:
+def _fit(document: Document, table: PaginatorDefinition, answer: _Answer) -> int | None:
     """How many of the fields that a paginator reads stand in the reply; none when it cannot be this one."""
     kind = page_kind(table["kind"])
     reads_headers = table.get("reads") == "headers"
@@ -220,7 +226,7 @@ def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str
     return len(path) == 1 or not inner or _resolves(document, inner, path[1:])
 
 
-def _items(document: Document, table: Mapping[str, Any], properties: Mapping[str, Any]) -> str | None:
+def _items(document: Document, table: PaginatorDefinition, properties: Mapping[str, Any]) -> str | None:
     lists = [name for name, node in properties.items() if document.table(node).get("type") == "array"]
     usual = [name for name in table.get("items", ()) if name in lists]
     rest = [name for name in lists if name not in _BESIDE]

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalog.compile import qualified_names
 from ..errors import DefinitionError
@@ -21,6 +21,11 @@ from ..registry import names
 from ..written import write
 from .everyday import Api, TakenNames, everyday, shared_views
 from .names import prefix_of
+
+if TYPE_CHECKING:
+    from ..language.shape.commands import CommandDefinition
+    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import OperationDefinition
 
 _YOURS = "# Made by `callsheet new`, and yours from then on: importing the document again leaves this file alone.\n"
 _FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
@@ -93,7 +98,7 @@ def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Seq
 
 
 def _commands(
-    program: str, result: ImportResult, below: Definitions, paginators: Mapping[str, Mapping[str, Any]]
+    program: str, result: ImportResult, below: Definitions, paginators: Mapping[str, PaginatorDefinition]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     programs = [each.table for (kind, _), each in below.items() if kind == "program"]
     words = {id.split()[0] for kind, id in below if kind in ("group", "command")}
@@ -143,7 +148,7 @@ def _files(
     return texts
 
 
-def _first(command: Mapping[str, Any]) -> list[str]:
+def _first(command: CommandDefinition) -> list[str]:
     return list(command.get("examples", ()))[:1]
 
 
@@ -184,7 +189,7 @@ def _probe(result: ImportResult) -> dict[str, Any] | None:
     return {"call": lists[0]} if lists else None
 
 
-def _needs(table: Mapping[str, Any]) -> bool:
+def _needs(table: OperationDefinition) -> bool:
     return any(param.get("required") for param in table.get("params", ())) or "body" in table
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
 from .resources import NamedCommand, named_commands, resources_of, word
 from .values import DATA, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
 from .views import path, view_of
+
+if TYPE_CHECKING:
+    from ..language.shape.paging import PaginatorDefinition
+    from ..language.shape.rest import OperationDefinition
 
 Tables = dict[str, dict[str, Any]]
 _DATA = {
@@ -31,10 +35,10 @@ _LIMIT = "limit"
 class Api(NamedTuple):
     """What an import made, and the paginators that it may name. `replies` are by id of operation."""
 
-    operations: Tables
+    operations: Mapping[str, OperationDefinition]
     schemas: Tables
     replies: Mapping[str, Any]
-    paginators: Mapping[str, Mapping[str, Any]]
+    paginators: Mapping[str, PaginatorDefinition]
 
 
 class TakenNames(NamedTuple):
@@ -88,19 +92,19 @@ def _command(api: Api, program: TakenNames, named: NamedCommand) -> dict[str, An
     return _ended(command, api, operation, named, arguments)
 
 
-def _taken_by_paging(program: TakenNames, operation: Mapping[str, Any]) -> set[str]:
+def _taken_by_paging(program: TakenNames, operation: OperationDefinition) -> set[str]:
     """Where pages are not known, a number of items that the operation takes is what `--limit` means."""
     params = operation.get("params", ())
     own = any(word(each["name"]) == _LIMIT and each.get("type") == "integer" for each in params)
     return program.paging - {_LIMIT} if own and "paginate" not in operation else program.paging
 
 
-def _sent_by_paging(api: Api, operation: Mapping[str, Any]) -> Collection[str]:
-    paginator = api.paginators.get(operation.get("paginate", {}).get("using", ""), {})
-    return [paginator[key] for key in ("send", "size") if key in paginator]
+def _sent_by_paging(api: Api, operation: OperationDefinition) -> Collection[str]:
+    paginator = api.paginators.get(operation["paginate"]["using"]) if "paginate" in operation else None
+    return [paginator[key] for key in ("send", "size") if key in paginator] if paginator else []
 
 
-def _sent(api: Api, operation: Mapping[str, Any], named: NamedCommand, taken: set[str]) -> dict[str, Any] | None:
+def _sent(api: Api, operation: OperationDefinition, named: NamedCommand, taken: set[str]) -> dict[str, Any] | None:
     """The body: options for its members, and one for the whole of it. None where it takes files or other media."""
     body = operation.get("body")
     if body is None or named.verb in ("list", "get"):
@@ -124,7 +128,7 @@ def _help(named: NamedCommand) -> str:
 
 
 def _ended(
-    command: dict[str, Any], api: Api, operation: Mapping[str, Any], named: NamedCommand, arguments: CommandValues
+    command: dict[str, Any], api: Api, operation: OperationDefinition, named: NamedCommand, arguments: CommandValues
 ) -> dict[str, Any]:
     """What is asked before, printed afterwards, and an example where nothing has to be known for one."""
     reply = api.replies.get(named.operation)

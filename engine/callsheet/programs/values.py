@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .resources import word
+
+if TYPE_CHECKING:
+    from ..language.shape.rest import Body, BodyPart, OperationDefinition
 
 MOST_OPTIONS = 25
 DATA = "data"
@@ -23,7 +26,7 @@ class CommandValues(NamedTuple):
     templates: dict[str, str]
 
 
-def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> CommandValues | None:
+def arguments_of(operation: OperationDefinition, taken: Collection[str]) -> CommandValues | None:
     """The parts of the path, in order; None where two would have one name."""
     found = CommandValues([], {})
     _, _, path = operation["http"].partition(" ")
@@ -38,7 +41,7 @@ def arguments_of(operation: Mapping[str, Any], taken: Collection[str]) -> Comman
     return found
 
 
-def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Collection[str]) -> CommandValues | None:
+def options_of(operation: OperationDefinition, taken: Collection[str], paging: Collection[str]) -> CommandValues | None:
     """What an operation takes in query and headers. None where it needs what no option can hold."""
     found = CommandValues([], {})
     params = [each for each in operation.get("params", ()) if each.get("in") != "path"]
@@ -59,7 +62,7 @@ def options_of(operation: Mapping[str, Any], taken: Collection[str], paging: Col
 
 
 def body_of(
-    body: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], taken: Collection[str], noun: str
+    body: Body, schemas: Mapping[str, Mapping[str, Any]], taken: Collection[str], noun: str
 ) -> CommandValues | None:
     """Members of a body as options, those that must be there first; None where no option can hold any of them."""
     properties, required = _members(body, schemas)
@@ -74,9 +77,7 @@ def body_of(
     return found if found.params else None
 
 
-def _members(
-    body: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]
-) -> tuple[dict[str, dict[str, Any]], set[str]]:
+def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], set[str]]:
     if "parts" in body:
         parts = {name: part for name, part in body["parts"].items() if not part.get("file")}
         required = {name for name, part in parts.items() if part.get("required")}
@@ -84,7 +85,7 @@ def _members(
     return _merged(schemas.get(body.get("schema", ""), {}), schemas, 0)
 
 
-def _as_property(part: Mapping[str, Any]) -> dict[str, Any]:
+def _as_property(part: BodyPart) -> dict[str, Any]:
     kind = {"type": part.get("type", "string")}
     facts = {"type": "array", "items": kind} if part.get("many") else kind
     return {**facts, **({"description": part["help"]} if "help" in part else {})}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
@@ -16,8 +15,10 @@ from .search import Searcher
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import ActionHere, Change, EntitySearch, Repeat
+    from ..language.shape.sandbox import ActionHere, Change, EntitySearch, Refusal, Repeat
     from .state import Item
+
+_NOT_THERE: Refusal = {"status": 404}
 
 
 class Answer(NamedTuple):
@@ -41,10 +42,6 @@ class Actions:
             for entity in entities
             for operation, action in entity.actions.items()
         }
-
-    def simulation(self, product: str | None) -> Mapping[str, Any]:
-        """How the product answers, as far as a definition says so."""
-        return self.entities.simulations.get(product or "") or {}
 
     def run(self, asked: Asked) -> Answer:
         """Raises `RefusedError`; then nothing has changed."""
@@ -122,7 +119,7 @@ class Actions:
         if item is None or not holds(search.get("where", "`true`"), {**scope, "item": item}):
             if search.get("optional") and "missing" not in search:
                 return None
-            raise refused(search.get("missing", {"status": 404}), {**scope, "given": given})
+            raise refused(search.get("missing", _NOT_THERE), {**scope, "given": given})
         return item
 
     def _change(self, entity: Entity, change: Change, scope: Scope, asked: Asked) -> None:
@@ -190,11 +187,11 @@ class Actions:
     def _event(self, entity: Entity, action: ActionHere, scope: Scope) -> Any:
         """What listeners are told, in the form of the product."""
         event = action.get("event")
-        template = self.simulation(entity.product).get("event")
+        template = self.entities.simulation(entity.product).get("event")
         if event is None or template is None:
             return None
         shown = {name: self._event_part(action, name, scope) for name in event.get("shows", [])}
-        people = self.simulation(entity.product).get("me")
+        people = self.entities.simulation(entity.product).get("me")
         user = self.entities.show(people, scope["me"], BRIEF) if people and scope["me"] else None
         millis = round(parsed(scope["now"]).timestamp() * 1000)
         told = compiled(template)({**scope, "name": event["name"], "shown": shown, "user": user, "millis": millis})

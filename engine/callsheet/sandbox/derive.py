@@ -10,6 +10,8 @@ from .derived_pages import pages
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
+    from ..language.shape.compiled import CompiledOperation
+    from ..language.shape.rest import OperationParam
     from ..language.shape.sandbox import ActionHere, EntityDefinition
 
 _WITHOUT_OWN = "{{from_items(zip(keys(item), values(item))[?!contains({names}, [0])])}}"
@@ -57,7 +59,7 @@ class _Table:
         product: str,
         path: str,
         tables: Mapping[str, _Paths],
-        operations: Mapping[str, Any],
+        operations: Mapping[str, CompiledOperation],
     ) -> None:
         self.catalog, self.product, self.path, self.operations = catalog, product, path, operations
         self.paths = tables[path]
@@ -95,7 +97,7 @@ class _Table:
         kind = "uuid" if known.get("format") == "uuid" else kind
         return {"kind": kind, "start": 1, "member": self.key}
 
-    def _parameter(self) -> Mapping[str, Any] | None:
+    def _parameter(self) -> OperationParam | None:
         params = [param for id in self.paths.item.values() for param in self.operations[id].get("params", [])]
         return next((param for param in params if param["name"] == self.paths.key), None)
 

@@ -15,10 +15,11 @@ from .state import Item, State
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import EntityDefinition, Identity
+    from ..language.shape.sandbox import EntityDefinition, Identity, SimulationDefinition
 
 Scope = dict[str, Any]
 _USUAL: Identity = {"kind": "text-number"}
+_UNSAID: SimulationDefinition = {"error": {"message": "{message}"}}
 BRIEF, DEFAULT = "brief", "full"
 _DEEPEST = 6
 _KEPT = 5_000
@@ -65,7 +66,7 @@ class Entities:
     def __init__(self, catalog: Catalog, deployment: str, state: State) -> None:
         self.catalog = catalog
         self.state = state
-        self.simulations: dict[str, Any] = {
+        self.simulations: dict[str, SimulationDefinition] = {
             name: on_deployment(it, deployment) for name, it in catalog.all("simulation").items()
         }
         self._site = ""
@@ -77,6 +78,10 @@ class Entities:
         defined: dict[str, EntityDefinition] = catalog.all("entity")
         stubs = derived(catalog, {*(it["product"] for it in defined.values()), *catalog.ids("simulation")})
         self._all = {name: Entity(name, it, deployment) for name, it in {**defined, **stubs}.items()}
+
+    def simulation(self, product: str | None) -> SimulationDefinition:
+        """How a product answers, as far as a definition says so."""
+        return self.simulations.get(product or "", _UNSAID)
 
     @property
     def site(self) -> str:

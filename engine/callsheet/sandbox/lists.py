@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .entities import DEFAULT, Entities, Scope
 from .paging import Window, facts, window
@@ -12,6 +12,8 @@ from .search import Searcher, sortable
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
+    from ..language.shape.compiled import CompiledOperation
+    from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.sandbox import Listing
     from .state import Item
 
@@ -22,7 +24,7 @@ class Asked(NamedTuple):
     """A request for an operation: who asks, with what, when."""
 
     operation: str
-    definition: Mapping[str, Any]
+    definition: CompiledOperation
     params: dict[str, Any]
     body: Any
     files: list[tuple[str, str, bytes]]  # name, media type, content
@@ -60,13 +62,13 @@ class Lists:
         )
         scope[HEADERS] = compiled(listing.get("headers", {}))({**scope, **told})
         body = compiled(envelope)({**scope, **told})
-        key = (paging or {}).get("items")
+        key = paging.get("items") if paging else None
         if isinstance(body, dict) and "@items" in body:
             body[key or "values"] = body.pop("@items")
         return body
 
     def _envelope(self, product: str, paginator: str) -> Any:
-        return (self.entities.simulations.get(product) or {}).get("pages", {}).get(paginator)
+        return self.entities.simulation(product).get("pages", {}).get(paginator)
 
     def _selected(self, listing: Listing, scope: Scope, place: Window) -> tuple[list[Item], int]:
         name = listing["entity"]
@@ -100,9 +102,9 @@ def seen_by_views(scope: Scope) -> Mapping[str, Any]:
     return {name: scope[name] for name in ("params", "me", "now", *scope[FIND])}
 
 
-def _largest(definition: Mapping[str, Any], paginator: Any) -> int | None:
+def _largest(definition: CompiledOperation, paginator: PaginatorDefinition) -> int | None:
     """The largest page that the operation's own documents allow."""
     for param in definition.get("params", []):
-        if paginator and param["name"] == paginator.get("size"):
-            return cast("int | None", param.get("maximum"))
+        if param["name"] == paginator.get("size"):
+            return int(param["maximum"]) if "maximum" in param else None
     return None

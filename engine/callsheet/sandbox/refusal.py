@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..language.shape.sandbox import Refusal
 
 
 class RefusedError(Exception):
@@ -23,7 +26,7 @@ class RefusedError(Exception):
         self.headers = dict(headers or {})
 
 
-def refused(rule: Mapping[str, Any], scope: Mapping[str, Any]) -> RefusedError:
+def refused(rule: Refusal, scope: Mapping[str, Any]) -> RefusedError:
     """The refusal that a definition describes."""
     from .rendering import compiled
 

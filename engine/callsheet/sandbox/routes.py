@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -11,6 +11,7 @@ from ..language.deployment import on_deployment
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
+    from ..language.shape.compiled import CompiledOperation
 
 _OPERATION = ""
 
@@ -19,7 +20,7 @@ class RouteMatch(NamedTuple):
     """An operation, and what stands in its path in the place of its parameters."""
 
     operation: str
-    definition: Mapping[str, Any]
+    definition: CompiledOperation
     values: dict[str, str]
 
 
@@ -52,7 +53,7 @@ class Routes:
                 path = rebased(path, plain[own["product"]].get("base", ""), product.get("base", ""))
             self._add(method, path, id, own)
 
-    def _add(self, method: str, path: str, id: str, operation: Mapping[str, Any]) -> None:
+    def _add(self, method: str, path: str, id: str, operation: CompiledOperation) -> None:
         place = self._tree
         names = []
         for part in path.strip("/").split("/"):

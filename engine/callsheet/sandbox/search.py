@@ -17,7 +17,7 @@ from .rendering import compiled, expression, holds, names_used
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
-    from ..language.shape.sandbox import QueryDefinition, QueryField
+    from ..language.shape.sandbox import QueryDefinition, QueryField, QueryFunction
     from .entities import Entities, Entity, Scope
     from .paging import Window
     from .state import Item
@@ -198,7 +198,7 @@ class _Search:
             return [str(each) for item in items if holds(where, {**known, "item": item}) for each in _flat(names(item))]
         return [str(each) for each in _flat(expression(rules["value"])(known))]
 
-    def moment(self, rules: Any, arguments: list[str], name: str) -> str:
+    def moment(self, rules: QueryFunction, arguments: list[str], name: str) -> str:
         shift = arguments[0] if arguments else ""
         try:
             if rules["edge"] == "now":

@@ -99,18 +99,17 @@ class SandboxSite:
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
             return self.refused(RefusedError(500, message), product)
         if self.webhooks and answer.event is not None:
-            self.webhooks.send(answer.event, self.actions.simulation(product).get("webhook", {}))
+            self.webhooks.send(answer.event, self.entities.simulation(product).get("webhook", {}))
         return answer
 
     def refused(self, refusal: RefusedError, product: str | None) -> Answer:
-        simulation = self.actions.simulation(product)
         scope = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields or None}
-        body = without_null(compiled(simulation.get("error", {"message": "{message}"}))(scope))
+        body = without_null(compiled(self.entities.simulation(product)["error"])(scope))
         return Answer(refusal.status, body, tuple(refusal.headers.items()))
 
     def limited(self, product: str | None, told: Mapping[str, Any]) -> Answer:
         """The product's 429, with what its headers say of the limit."""
-        simulation = self.actions.simulation(product)
+        simulation = self.entities.simulation(product)
         rules = simulation.get("limited", {})
         headers = {"Retry-After": str(told["seconds"])}
         said = {name: str(compiled(template)(told)) for name, template in rules.items()}
@@ -144,7 +143,7 @@ class SandboxSite:
 
     def _person(self, request: SandboxRequest, product: str) -> Item | None:
         """Who asks: the one whose name the request carries, else the first person there is."""
-        entity = self.actions.simulation(product).get("me")
+        entity = self.entities.simulation(product).get("me")
         if entity is None:
             return None
         scheme, _, word = request.headers.get("authorization", "").partition(" ")

@@ -29,6 +29,7 @@ from ...urls import is_loopback, origin
 if TYPE_CHECKING:
     import httpx
 
+    from ...language.shape.listener import SourceDefinition
     from ...listener.simulate.deliveries import Delivery
 
 DEFAULT_HOST = "http://127.0.0.1:8080"
@@ -95,7 +96,9 @@ def _body(context: Context, values: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any, url: str) -> Iterator[Make]:
+def _maker(
+    context: Context, values: dict[str, Any], definition: SourceDefinition, body: Any, url: str
+) -> Iterator[Make]:
     from ...listener.server.bind import parse_address
     from ...listener.simulate.deliveries import TokenSigner, make_payload, plain
     from ...listener.simulate.keyfile import private_key
@@ -117,7 +120,7 @@ def _maker(context: Context, values: dict[str, Any], definition: Any, body: Any,
         yield lambda id: signer.token(definition, *payload(id), url)
 
 
-def _secret(context: Context, values: dict[str, Any], definition: Any) -> str | None:
+def _secret(context: Context, values: dict[str, Any], definition: SourceDefinition) -> str | None:
     from ...listener.verify.proofs import variable_of
     from ...listener.verify.secret_options import collect_secrets
 

@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...commands.execute import Extent
@@ -31,6 +31,9 @@ from ...terminal import escape_line
 from .site_words import cache_of, is_off
 from .suggested import suggested
 from .word_cache import Words
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import ListedWords
 
 _MOST = 500  # words of a list
 _LONGEST = 120  # characters of a word
@@ -100,7 +103,7 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     return list(_words(table, items))[:_MOST]
 
 
-def _words(table: Mapping[str, Any], items: list[Any]) -> Iterator[tuple[str, str]]:
+def _words(table: ListedWords, items: list[Any]) -> Iterator[tuple[str, str]]:
     """Those that mean one thing, and nothing else than a name. Where two things have a name, their ids are given."""
     rows = [row for item in items if (row := _row(table, item)) is not None]
     times: dict[str, set[str]] = {}
@@ -112,7 +115,7 @@ def _words(table: Mapping[str, Any], items: list[Any]) -> Iterator[tuple[str, st
             yield chosen, escape_line(" ".join(about.split()))[:_LONGEST_HELP]
 
 
-def _row(table: Mapping[str, Any], item: Any) -> tuple[str, str, str] | None:
+def _row(table: ListedWords, item: Any) -> tuple[str, str, str] | None:
     if "where" in table and not evaluate(table["where"], item):
         return None
     word = to_text(evaluate(table["word"], item))
@@ -127,6 +130,6 @@ def _is_fit(word: str) -> bool:
     return bool(word) and plain and len(word) <= _LONGEST and word[0] not in "-@"
 
 
-def _is_id(table: Mapping[str, Any], word: str) -> bool:
+def _is_id(table: ListedWords, word: str) -> bool:
     """Whether the lookup takes a name for an id, without looking for it."""
     return "pattern" in table and re.fullmatch(table["pattern"], word) is not None

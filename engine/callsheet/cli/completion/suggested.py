@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...language.deployment import on_deployment
 from ...language.identifier import identifier
@@ -13,21 +13,21 @@ from ...registry import SITE_SETTINGS
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ...language.shape.commands import Param
+    from ...language.shape.steps import ListedWords
 
 _NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def suggested(catalog: Catalog, lookup: str, deployment: str) -> dict[str, Any] | None:
+def suggested(catalog: Catalog, lookup: str, deployment: str) -> ListedWords | None:
     """The lookup as it lists words: `call`, `args`, `items`, `where`, `word` and `label`; None where it does not.
 
     A lookup that says nothing of it lists what it calls, where that call is not for one word and a candidate is found
     by its label.
     """
-    here: dict[str, Any] = dict(on_deployment(catalog.get("lookup", lookup), deployment))
+    here = on_deployment(catalog.get("lookup", lookup), deployment)
     said = here.get("suggest", {})
-    if "call" in said:  # another call, with arguments and an answer of its own
-        here = {key: value for key, value in here.items() if key not in ("args", "items", "where")}
-    found = {**here, **said}
+    left = ("args", "items", "where") if "call" in said else ()  # another call, with arguments and an answer of its own
+    found = cast("ListedWords", {**{key: value for key, value in here.items() if key not in left}, **said})
     if found.get("label") in here.get("match", ()):
         found.setdefault("word", found["label"])
     needs_word = "word" in names_in(found.get("args"))
@@ -43,7 +43,7 @@ def names_in(value: Any) -> set[str]:
 
 
 def dependencies(
-    table: Mapping[str, Any], params: Sequence[Param], typed: Mapping[str, Any], setting: Any
+    table: ListedWords, params: Sequence[Param], typed: Mapping[str, Any], setting: Any
 ) -> dict[str, str] | None:
     """Parameter → what was typed for it, or is the site's setting, of those that the list depends on.
 

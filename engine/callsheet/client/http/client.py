@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self
 
 import httpx
 
@@ -75,7 +75,8 @@ class Client:
         self.gate = Gate(rules, catalog, site=site.name, addresses=site.addresses, ask=ask)
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
-        self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
+        self._products: dict[str, ProductDefinition] = {}
+        self._services: dict[str, ServiceDefinition] = {}
         self._sleep = sleep
         self._now = now
         self._closed = False
@@ -227,19 +228,19 @@ class Client:
             raise
 
     def _product(self, request: Request) -> ProductDefinition:
-        return cast(
-            "ProductDefinition", on_deployment(self._definition("product", request.product), self.site.deployment)
-        )
+        """It is read once: the catalog is not asked again for every page."""
+        id = request.product or ""
+        if id not in self._products:
+            found = self._catalog.find("product", id) if id and self._catalog is not None else None
+            self._products[id] = on_deployment(found or {"title": id}, self.site.deployment)
+        return self._products[id]
 
     def _service(self, request: Request) -> ServiceDefinition:
-        return cast("ServiceDefinition", self._definition("service", request.service))
-
-    def _definition(self, kind: str, id: str | None) -> dict[str, Any]:
-        """Each is read once: the catalog is not asked again for every page."""
-        key = (kind, id or "")
-        if key not in self._definitions:
-            self._definitions[key] = (self._catalog.find(kind, id) if id and self._catalog is not None else None) or {}
-        return self._definitions[key]
+        id = request.service or ""
+        if id not in self._services:
+            found = self._catalog.find("service", id) if id and self._catalog is not None else None
+            self._services[id] = found or {"title": id}
+        return self._services[id]
 
 
 def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ... import registry
 from ...errors import DefinitionError
@@ -13,7 +13,7 @@ from ..request.model import Request
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...language.shape.paging import Fetch
+    from ...language.shape.paging import Fetch, PagedOperation
     from ...language.shape.rest import OperationParam
     from ..request.call import Call
 
@@ -67,11 +67,11 @@ def plan_of(catalog: Catalog, call: Call) -> PagePlan | None:
     if not paging:
         return None
     paginator = catalog.get("paginator", paging["using"])
-    merged: dict[str, Any] = {**paginator, "items": None, **paging}
+    merged = cast("PagedOperation", {**paginator, "items": None, **paging})
     kind = page_kind(merged["kind"])
     if missing := [key for key in kind.needs if not merged.get(key)]:
         raise DefinitionError(f"{call.id}: paginator {paging['using']!r} does not say {missing[0]!r}")
-    size: str | None = merged.get("size")
+    size = merged.get("size")
     length = _find_parameter(call, size)
     greatest = int(length["maximum"]) if "maximum" in length else None
     in_body = _is_body_key(call, merged.get("send") or size)

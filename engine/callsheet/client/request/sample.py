@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
+    from ...language.shape.rest import OperationParam
 
 _FORMATS = {
     "date": "2026-01-31",
@@ -50,7 +51,7 @@ def properties(catalog: Catalog, schema: str) -> dict[str, Mapping[str, Any]]:
     return {name: sampler.flat(each) for name, each in found.items()}
 
 
-def parameter_sample(param: Mapping[str, Any]) -> str:
+def parameter_sample(param: OperationParam) -> str:
     """One value that a parameter takes, as it is typed."""
     kind = param.get("type", "string")
     if "example" in param and _fits(param["example"], param):
@@ -67,11 +68,11 @@ def parameter_sample(param: Mapping[str, Any]) -> str:
     return _typed(_number(param) if kind in ("integer", "number") else True)
 
 
-def _fits(example: Any, param: Mapping[str, Any]) -> bool:
+def _fits(example: Any, param: OperationParam) -> bool:
     """Whether the example of a name, whose operations differ, is one for this operation."""
     import re
 
-    kind = param.get("items" if param.get("type") == "array" else "type", "string")
+    kind = param.get("items", "string") if param.get("type") == "array" else param.get("type", "string")
     text = _typed(example)
     right = isinstance(example, {"integer": int, "number": int | float, "boolean": bool}.get(kind, object))
     return right and text in map(_typed, param.get("enum", [text])) and bool(re.search(param.get("pattern", ""), text))

@@ -223,7 +223,7 @@ def _keyword(lookup: LookupDefinition, word: str) -> KeywordDefinition | None:
     return None
 
 
-def is_other(lookup: Mapping[str, Any], word: str) -> bool:
+def is_other(lookup: LookupDefinition, word: str) -> bool:
     """Whether a name would be taken for something else: a word of the lookup's own, an address, or an id."""
     if word.strip().casefold() in {name.casefold() for name in lookup.get("keywords", ())}:
         return True

@@ -9,8 +9,7 @@ from ...richtext import Options, convert
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from ...language.shape.steps import Edit
     from ...richtext.editing import Editing
     from ..context import Context
 
@@ -49,7 +48,7 @@ def markdown(context: Context, text: str) -> str:
     return text
 
 
-def edited(context: Context, step: Mapping[str, Any]) -> Any:
+def edited(context: Context, step: Edit) -> Any:
     """What an `edit` step answers: the Markdown of its source, or the source with the changes of its text.
 
     A source that is not known in a dry run makes the answer unknown.

@@ -5,8 +5,8 @@ A request that would leave the site is refused at run time whatever built it; he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
 from ...urls import base_url_problem, origin
@@ -14,6 +14,10 @@ from ..definition import Definition, Definitions
 from ..deployment import ON, variants
 from ..locate import Path
 from ..template import TemplateError, fill
+
+if TYPE_CHECKING:
+    from ..shape.access import AuthDefinition, DeploymentDefinition
+    from ..shape.rest import OperationDefinition, OperationHere, ProductDefinition, ServiceDefinition
 
 Problems = Iterator[tuple[Path, str]]
 Address = tuple[Path, str, Callable[[str], str | None]]
@@ -57,36 +61,37 @@ def gateway_problem(text: str) -> str | None:
     return base_url_problem(one)
 
 
-def _operation(table: Mapping[str, Any]) -> Iterator[Address]:
+def _operation(table: OperationDefinition | OperationHere) -> Iterator[Address]:
     if "http" in table:
         yield ("http",), table["http"].partition(" ")[2], path_problem
 
 
-def _product(table: Mapping[str, Any]) -> Iterator[Address]:
+def _product(table: ProductDefinition) -> Iterator[Address]:
     if table.get("base"):
         yield ("base",), table["base"], path_problem
 
 
-def _service(table: Mapping[str, Any]) -> Iterator[Address]:
+def _service(table: ServiceDefinition) -> Iterator[Address]:
     if "gateway" in table:
         yield ("gateway",), table["gateway"], gateway_problem
 
 
-def _deployment(table: Mapping[str, Any]) -> Iterator[Address]:
+def _deployment(table: DeploymentDefinition) -> Iterator[Address]:
     for index, each in enumerate(table.get("detect", ())):
         yield ("detect", index, "path"), each["path"], path_problem
     if "tenant" in table:
         yield ("tenant", "path"), table["tenant"]["path"], path_problem
 
 
-def _auth(table: Mapping[str, Any]) -> Iterator[Address]:
+def _auth(table: AuthDefinition) -> Iterator[Address]:
     consent = table.get("oauth", {})
-    yield from ((("oauth", key), consent[key], base_url_problem) for key in _SERVERS if key in consent)
+    known = {key: value for key, value in consent.items() if key in _SERVERS}
+    yield from ((("oauth", key), str(value), base_url_problem) for key, value in known.items())
     if "path" in consent:
         yield ("oauth", "path"), consent["path"], path_problem
 
 
-_ADDRESSES: dict[str, Callable[[Mapping[str, Any]], Iterator[Address]]] = {
+_ADDRESSES: dict[str, Callable[[Any], Iterator[Address]]] = {
     "operation": _operation,
     "product": _product,
     "service": _service,

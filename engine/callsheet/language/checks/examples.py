@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...durations import parsed
 from ...errors import DefinitionError, did_you_mean
@@ -12,6 +11,9 @@ from ...registry import REGISTRIES
 from ..command_line import bind_words, command_words, missing
 from ..definition import Definition, Definitions
 from .problem import Finding, Findings, Key
+
+if TYPE_CHECKING:
+    from ..shape.commands import Param
 
 _ENDS = frozenset({"|", "<", ">", ">>", "&&", "||", ";"})  # what follows is the shell's
 
@@ -99,7 +101,7 @@ def _each(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None or value is True else [value]
 
 
-def _misfit(param: Mapping[str, Any], word: str) -> str | None:
+def _misfit(param: Param, word: str) -> str | None:
     """Why a word of a command line cannot be a parameter's value, or None."""
     words = [*REGISTRIES.get(param["choices_of"], ())] if "choices_of" in param else param.get("choices")
     name, kind = param["name"], param.get("type", "text")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..deployment import variants
 from ..locate import Path
 from ..scopes import names_in, roots
 from .names import expression_faults, value_faults
 
+if TYPE_CHECKING:
+    from ..shape.items import Bulk, Keep, Plan, SnapshotDefinition
+    from ..shape.steps import ItemStep
+
 Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]
 
 
-def plan_problems(plan: dict[str, Any], names: Names, at: Path) -> Problems:
+def plan_problems(plan: Plan, names: Names, at: Path) -> Problems:
     for key in ("when", "sample"):
         if key in plan:
             yield from expression_faults(plan[key], names, (*at, key))
     yield from value_faults(plan.get("question"), names | {"total"}, (*at, "question"))
 
 
-def bulk_problems(bulk: dict[str, Any], names: Names, at: Path) -> Problems:
+def bulk_problems(bulk: Bulk, names: Names, at: Path) -> Problems:
     if "when" in bulk:
         yield from expression_faults(bulk["when"], names, (*at, "when"))
     for key in ("args", "body"):
@@ -31,7 +35,7 @@ def bulk_problems(bulk: dict[str, Any], names: Names, at: Path) -> Problems:
         yield from expression_faults(task["name"], names | {"item", "was"}, (*at, "task", "name"))
 
 
-def keep_problems(keep: dict[str, Any], snapshot: dict[str, Any] | None, names: Names, at: Path) -> Problems:
+def keep_problems(keep: Keep, snapshot: SnapshotDefinition | None, names: Names, at: Path) -> Problems:
     """`args` see what the command named; the snapshot sees what they hand over."""
     yield from value_faults(keep.get("args"), names, (*at, "args"))
     given = {*keep.get("args", {}), "site"}
@@ -42,7 +46,7 @@ def keep_problems(keep: dict[str, Any], snapshot: dict[str, Any] | None, names: 
             yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"
 
 
-def added_by(steps: list[dict[str, Any]]) -> Names:
+def added_by(steps: Sequence[ItemStep]) -> Names:
     """The names that steps give their answers."""
     named = [step["as"] for step in steps if "as" in step]
     return {name for names in named for name in (names if isinstance(names, dict) else (names,))}

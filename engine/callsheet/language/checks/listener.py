@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ...registry import HANDLERS, resolve
@@ -12,6 +12,9 @@ from ..definition import Definition, Definitions
 from ..scopes import roots
 from ..template import TemplateError, expressions
 from .problem import Finding, Findings
+
+if TYPE_CHECKING:
+    from ..shape.listener import HandlerDefinition
 
 _ANYTHING = "\0"
 _HANDLER = frozenset({"handler", "name", "timeout", "concurrency"})
@@ -84,7 +87,7 @@ def _overlap(word: str, name: str) -> bool:
     return fnmatchcase(name, word)
 
 
-def _handler(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _handler(table: HandlerDefinition) -> Iterator[tuple[tuple[str, ...], str]]:
     """Its keys, by what the handler itself says that it reads and cannot do without."""
     name = table["handler"]
     if name not in HANDLERS:

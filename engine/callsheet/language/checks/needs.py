@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..definition import Definition, Definitions
 from ..deployment import variants
 from ..scopes import names_in
 from .problem import Finding, Findings
+
+if TYPE_CHECKING:
+    from ..shape.commands import CommandDefinition
 
 NEEDED = "needed"
 
@@ -32,6 +34,6 @@ def _prints(command: Definition, view: str) -> bool:
     return any(table.get("view") == view for table in (command.table, *variants(command.table).values()))
 
 
-def _asks(command: Mapping[str, Any]) -> bool:
+def _asks(command: CommandDefinition) -> bool:
     each = (command, *variants(command).values())
     return any(NEEDED in names_in([table.get("args"), table.get("body"), table.get("step")]) for table in each)

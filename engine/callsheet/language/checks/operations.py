@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import did_you_mean
 from ...registry import PAGINATION, resolve
@@ -16,13 +16,18 @@ from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
 
+if TYPE_CHECKING:
+    from ..shape.compiled import CompiledOperation
+    from ..shape.paging import PagedOperation
+    from ..shape.rest import OperationDefinition, OperationParam
+
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NUMBERS = ("integer", "number", "array")
 
 
 def operation_problems(definitions: Definitions, definition: Definition) -> Findings:
-    table = definition.table
+    table: CompiledOperation = definition.table
     yield from _here(table, ())
     yield from _safety(table)
     yield from _paging(definitions, table, ())
@@ -33,7 +38,7 @@ def operation_problems(definitions: Definitions, definition: Definition) -> Find
         yield from _paging(definitions, here, (ON, deployment))
 
 
-def _here(table: Mapping[str, Any], at: Path) -> Findings:
+def _here(table: OperationDefinition, at: Path) -> Findings:
     path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
         yield Finding((*at, "http"), "a parameter of the path stands in a pair of braces: {name}")
@@ -44,7 +49,7 @@ def _here(table: Mapping[str, Any], at: Path) -> Findings:
             yield Finding((*at, "params", index, *key), text)
 
 
-def _param(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _param(param: OperationParam) -> Iterator[tuple[Path, str]]:
     """What a parameter says of its values: of use for its type, and true of its own examples."""
     kind = param.get("type", "string")
     if not param.get("enum", True):
@@ -69,7 +74,7 @@ def _param(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield ("enum", place), fault
 
 
-def misfit(param: Mapping[str, Any], value: Any) -> str | None:
+def misfit(param: OperationParam, value: Any) -> str | None:
     """Why an operation would not take a value for a parameter, or None."""
     kind = param.get("type", "string")
     if kind == "object":
@@ -82,7 +87,7 @@ def misfit(param: Mapping[str, Any], value: Any) -> str | None:
     return next((fault for fault in faults if fault), None)
 
 
-def _misfit_of_one(param: Mapping[str, Any], value: Any) -> str | None:
+def _misfit_of_one(param: OperationParam, value: Any) -> str | None:
     kind = param.get("type", "string")
     try:
         checked_text(value, param.get("items", "string") if kind == "array" else kind, param)
@@ -91,7 +96,7 @@ def _misfit_of_one(param: Mapping[str, Any], value: Any) -> str | None:
     return None
 
 
-def _safety(table: Mapping[str, Any]) -> Findings:
+def _safety(table: OperationDefinition) -> Findings:
     """Only where the method says nothing about it, as POST does, a definition can say that a call only reads."""
     said = table.get("safety")
     if said == "local":
@@ -102,14 +107,14 @@ def _safety(table: Mapping[str, Any]) -> Findings:
         yield Finding(("safety",), f"{changing[0]} changes something; only a POST can be said to read")
 
 
-def _paging(definitions: Definitions, table: Mapping[str, Any], at: Path) -> Findings:
+def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Findings:
     """Whether there is a way from one page to the next."""
     paging = table.get("paginate")
     paginator = definitions.get(("paginator", paging["using"])) if paging else None
     if not paging or paginator is None or table.get("unavailable"):
         return
     about = (("paginator", paginator.id),)
-    merged = {**paginator.table, **paging}
+    merged = cast("PagedOperation", {**paginator.table, **paging})
     for key in _needs(merged["kind"]):
         if key not in merged:
             text = f"paginator {paginator.id!r} can never go on: it does not say {key!r}, and neither does this"
@@ -123,8 +128,9 @@ def _paging(definitions: Definitions, table: Mapping[str, Any], at: Path) -> Fin
 
 def fetch_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
     """How a list is read by ids: by calls that only read and take what they are given."""
-    table = definition.table
-    fetch = (table.get("paginate") or {}).get("fetch")
+    table: OperationDefinition = definition.table
+    paging = table.get("paginate")
+    fetch = paging.get("fetch") if paging else None
     if not fetch:
         return
     at: Path = ("paginate", "fetch")
@@ -149,7 +155,7 @@ def _needs(kind: str) -> tuple[str, ...]:
     return cast("tuple[str, ...]", tuple(getattr(resolve(PAGINATION[kind]), "needs", ()))) if kind in PAGINATION else ()
 
 
-def _takes(definitions: Definitions, table: Mapping[str, Any], name: str) -> bool:
+def _takes(definitions: Definitions, table: OperationDefinition, name: str) -> bool:
     if any(param["name"] == name and not param.get("remove") for param in table.get("params", ())):
         return True
     body = table.get("body")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...durations import parsed
 from ...errors import did_you_mean
@@ -14,8 +14,10 @@ from ..locate import Path
 from .commands import RESERVED
 from .problem import Finding, Findings
 
+if TYPE_CHECKING:
+    from ..shape.commands import CommandDefinition, InputDefinition, Param
+
 _PAGING = "paging"
-Param = Mapping[str, Any]
 
 
 def param_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
@@ -39,7 +41,7 @@ def input_findings(_: Definitions, definition: Definition) -> Findings:
     yield from (Finding(path, text) for path, text in _default(definition.table))
 
 
-def _default(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _default(param: Param | InputDefinition) -> Iterator[tuple[Path, str]]:
     if not param.get("choices", True):
         yield ("choices",), "expected at least one value"
     if "default" not in param or param.get("kind") == "flag":
@@ -56,7 +58,7 @@ def _default(param: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield ("default",), problem
 
 
-def misfit(param: Mapping[str, Any], value: Any) -> str | None:
+def misfit(param: Param | InputDefinition, value: Any) -> str | None:
     """Why a value cannot be that of a parameter, or None."""
     kind = param.get("type", "text")
     words = REGISTRIES.get(param["choices_of"], {}) if "choices_of" in param else param.get("choices")
@@ -93,7 +95,7 @@ def _read_by_the_engine(params: Any, key: str, known: Mapping[str, str]) -> Find
             yield Finding((key, place), f"the engine reads {param['name']!r} as one {wanted}, not as {given}")
 
 
-def _names(table: Mapping[str, Any]) -> Findings:
+def _names(table: CommandDefinition) -> Findings:
     seen: dict[str, str] = {}
     for place, param in enumerate(table.get("params", ())):
         name = param["name"]
@@ -119,7 +121,7 @@ def paging_options(definitions: Definitions) -> dict[str, Param]:
     }
 
 
-def _paging(table: Mapping[str, Any], usual: Mapping[str, Param]) -> Findings:
+def _paging(table: CommandDefinition, usual: Mapping[str, Param]) -> Findings:
     """An own option in the place of one of those of lists is read as that one is."""
     for place, param in enumerate(table.get("params", ())):
         model = usual.get(param["name"])

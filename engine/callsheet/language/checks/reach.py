@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..definition import Definition, Definitions
 from ..locate import Path
 from ..safety import Safety, class_of_operation, is_milder, worst
 from .problem import Finding, Findings
 from .shapes import places
+
+if TYPE_CHECKING:
+    from ..shape.commands import CommandDefinition
 
 # What may call something in its turn; a reference to anything else leads to no call of this command's.
 _ON_THE_WAY = frozenset({"lookup", "assignment"})
@@ -77,7 +80,7 @@ def safety_findings(definitions: Definitions, command: Definition, aliases: Mapp
         yield Finding((), "a command that destroys needs 'confirm'")
 
 
-def _asks(command: Mapping[str, Any]) -> bool:
+def _asks(command: CommandDefinition) -> bool:
     """Whether a person is asked before it destroys anything, whatever was given."""
     plans = [step["each"]["plan"] for step in command.get("step", ()) if "plan" in step.get("each", {})]
     return "confirm" in command or any("when" not in plan for plan in plans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ...registry import FOR_AGENTS, PAGING
@@ -13,6 +13,9 @@ from ..safety import CHANGES
 from ..scopes import names_in
 from .problem import Finding, Findings
 from .reach import class_of_command
+
+if TYPE_CHECKING:
+    from ..shape.tools import ResourceDefinition, Suggestion
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
@@ -40,7 +43,7 @@ def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
 
 def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
     """Reading an address only reads, and uses no name that the address does not have."""
-    table = resource.table
+    table: ResourceDefinition = resource.table
     names = set(_NAME.findall(table["uri"]))
     yield from _reading(definitions, table, names, (), aliases)
     for name, suggestion in table.get("complete", {}).items():
@@ -50,7 +53,11 @@ def resource_findings(definitions: Definitions, resource: Definition, aliases: M
 
 
 def _reading(
-    definitions: Definitions, table: Mapping[str, Any], names: set[str], at: tuple[str, ...], aliases: Mapping[str, str]
+    definitions: Definitions,
+    table: ResourceDefinition | Suggestion,
+    names: set[str],
+    at: tuple[str, ...],
+    aliases: Mapping[str, str],
 ) -> Iterator[Finding]:
     command = definitions.get(("command", table["command"]))
     if command is None:

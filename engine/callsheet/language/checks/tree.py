@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
 from .problem import Finding, Findings, Key
+
+if TYPE_CHECKING:
+    from ..shape.commands import Param
 
 HELP = ("help", "h")
 _IN_THE_TREE = ("group", "command")
@@ -126,7 +129,7 @@ def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
     yield from _arguments(params, key)
 
 
-def _arguments(params: Any, key: str) -> Findings:
+def _arguments(params: Sequence[Param], key: str) -> Findings:
     """Options that may stand without their names come behind all arguments."""
     arguments = [(place, param) for place, param in enumerate(params) if param.get("kind") == "argument"]
     arguments += [
@@ -145,7 +148,7 @@ def _arguments(params: Any, key: str) -> Findings:
         optional = param["name"] if not param.get("required", "default" not in param) else optional
 
 
-def _overridden(param: Mapping[str, Any], shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
+def _overridden(param: Param, shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
     taken = [name for name in _names(param) if name in shared]
     if taken and not param.get("overrides"):
         text = f"{taken[0]!r} is an option of the program: give another name, or say `overrides = true` if it is meant"
@@ -165,6 +168,6 @@ def options_of_programs(definitions: Definitions) -> dict[str, Key]:
     }
 
 
-def _names(param: Mapping[str, Any]) -> list[str]:
+def _names(param: Param) -> list[str]:
     short = [param["short"]] if "short" in param else []
     return [param["name"], *short, *param.get("aliases", ())]

@@ -18,3 +18,4 @@ class CompiledOperation(OperationDefinition, total=False):
 
     documentation: str  # the vendor's page about it
     own: bool  # a person's file made or changed it
+    unavailable: str  # as it is on a deployment: why it does not exist there

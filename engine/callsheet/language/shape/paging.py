@@ -90,3 +90,21 @@ class Paging(Shape, total=False):
     total: Expression
     unique: Annotated[Expression, Field(description="What no two items share; one that comes again is left out.")]
     fetch: Annotated[Fetch, Field(description="How a long list is read faster than page by page.")]
+
+
+class PagedOperation(Shape, total=False):
+    """A paginator with what an operation says differently: nobody writes it, the engine reads it."""
+
+    kind: Required[str]
+    send: str
+    size: str
+    largest: int
+    reads: Literal["body", "headers"]
+    first: int
+    items: str | None
+    next: str
+    last: str
+    total: str
+    root: str
+    unique: str
+    fetch: Fetch

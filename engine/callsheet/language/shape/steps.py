@@ -121,6 +121,12 @@ class LookupDefinition(LookupHere, total=False):
     on: Annotated[dict[str, LookupHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
+class ListedWords(LookupDefinition, total=False):
+    """A lookup as it lists words for a shell, with what its `suggest` says: nobody writes it, the engine reads it."""
+
+    word: Expression
+
+
 class NamingDefinition(Shape, total=False):
     """How ids in a table become the names that people know them by.
 
