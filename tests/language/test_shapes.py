@@ -116,6 +116,7 @@ def test_every_key_that_is_read_off_a_table_exists() -> None:
     read = {
         (path, node.lineno, key)
         for path, tree in TREES.items()
+        if path.startswith(("language/", "catalog/"))
         for node in ast.walk(tree)
         if (key := key_read_off_a_table(node)) is not None
     }
