@@ -91,7 +91,12 @@ def _subexpression(node: Ast, parts: list[Any]) -> Evaluate:
 
 
 def _path(names: list[str]) -> Evaluate:
-    """The usual case, `a.b.c`: one function for all steps."""
+    """The usual case, `a.b.c`: one function for all steps, without a loop for two."""
+    first, last = names[0], names[-1]
+
+    def step_twice(value: Any) -> Any:
+        inner = value.get(first) if type(value) is dict else None
+        return inner.get(last) if type(inner) is dict else None
 
     def walk(value: Any) -> Any:
         for name in names:
@@ -100,7 +105,7 @@ def _path(names: list[str]) -> Evaluate:
             value = value.get(name)
         return value
 
-    return walk
+    return step_twice if len(names) == 2 else walk
 
 
 def _or(_: Ast, parts: list[Any]) -> Evaluate:

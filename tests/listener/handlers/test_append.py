@@ -98,6 +98,20 @@ def test_a_line_that_waited_too_long_is_not_written_afterwards(tmp_path: Path, m
     assert "second" not in (tmp_path / "log").read_text()
 
 
+def test_a_line_whose_run_was_given_up_is_not_written(tmp_path: Path) -> None:
+    made = handler(tmp_path)
+
+    async def work() -> None:
+        runs = [asyncio.create_task(made.run(cast("Any", Said(text)), "job")) for text in ("given up", "kept")]
+        await asyncio.sleep(0)
+        runs[0].cancel()
+        await asyncio.gather(*runs, return_exceptions=True)
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(work())
+    assert (tmp_path / "log").read_text() == "kept\n"
+
+
 def test_whatever_goes_wrong_the_next_line_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(opened: int, data: bytes) -> None:
         raise RuntimeError("not foreseen")

@@ -126,3 +126,21 @@ def test_a_sender_does_not_wait_for_ever_and_what_is_kept_afterwards_is_run(late
 
     assert asyncio.run(work()) == (503, "inbox_failed", "not kept within 0.01 s")
     assert worker.runs == ([] if isinstance(late, Exception) else [(LEASE, ["job"])])
+
+
+def test_a_queue_that_ends_or_breaks_before_it_answers_leaves_nobody_waiting() -> None:
+    queue, worker = Queue(None, RuntimeError("not foreseen"), PutResult(stored=True, lease=LEASE)), Worker(1)
+    intake = Intake(queue, worker, 5.0)  # type: ignore[arg-type]  # as above
+
+    async def work() -> list[Any]:
+        tasks = [asyncio.create_task(intake.handle(EVENT, ["job"])) for _ in range(2)]
+        await asyncio.sleep(0)
+        queue.futures[0].cancel()
+        return [*await asyncio.gather(*tasks, return_exceptions=True), await intake.handle(EVENT, ["job"])]
+
+    interrupted, broken, kept = asyncio.run(work())
+    assert interrupted == (503, "inbox_failed", "interrupted")
+    assert str(broken) == "not foreseen"
+    assert kept == ACCEPTED
+    assert queue.puts == [(True, True), (True, False), (True, True)]
+    assert worker.runs == [(LEASE, ["job"])]

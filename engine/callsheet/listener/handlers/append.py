@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
-from .done_within import done_within
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
@@ -55,10 +54,16 @@ class Append(Base):
         if not self._is_writing:
             self._is_writing = True
             loop.call_soon(self._write_waiting)
-        if not await done_within(line.written, self.timeout):
-            line.written.cancel()  # it will be tried again, so it must not be written by now
-            raise HandlerFailed(f"no result after {self.timeout:g} s")
-        line.written.result()
+        timer = loop.call_later(self.timeout, self._expire, line)
+        try:
+            await line.written
+        finally:
+            timer.cancel()
+
+    def _expire(self, line: _Line) -> None:
+        """It will be tried again, so it is not written any more."""
+        if not line.written.done():
+            line.written.set_exception(HandlerFailed(f"no result after {self.timeout:g} s"))
 
     def _write_waiting(self) -> None:
         lines, self._waiting = self._waiting, []

@@ -6,7 +6,7 @@ Each kind of queue is a package beside this file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ class Queue(Protocol):
         """Say that these still run. Called every `renew_every` seconds."""
         ...
 
-    async def record_success(self, lease: Lease, job: str) -> bool:
+    def record_success(self, lease: Lease, job: str) -> Awaitable[bool]:
         """Note that one of several jobs succeeded. False, here and below: the lease was lost, nothing was changed."""
         ...
 
-    async def complete(self, lease: Lease) -> bool: ...
+    def complete(self, lease: Lease) -> Awaitable[bool]: ...
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool: ...
 

@@ -155,12 +155,8 @@ class Worker:
 
     async def _handle(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:
         started = time.perf_counter()
-
-        async def record_success(job: str) -> None:
-            await self._save(lease, partial(self.queue.record_success, lease, job))
-
         try:
-            result = await self.runner.run(event, jobs, record_success if several else None)
+            result = await self.runner.run(event, jobs, partial(self._record_success, lease) if several else None)
         except asyncio.CancelledError:
             if self._shutting_down:
                 raise
@@ -172,6 +168,9 @@ class Worker:
             await self._save_result(lease, event, result, time.perf_counter() - started)
         finally:
             self._saving -= 1
+
+    async def _record_success(self, lease: Lease, job: str) -> None:
+        await self._save(lease, partial(self.queue.record_success, lease, job))
 
     async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
         if result.failed:

@@ -102,11 +102,10 @@ class Event:
 
     def _scope(self, payload: Any) -> dict[str, Any]:
         outer = self._outer_scope(payload)
-        return {**outer, **self._named(outer)}
+        return {**outer, **self._named(outer, self.source.body_of(outer))}
 
-    def _named(self, outer: dict[str, Any]) -> dict[str, Any]:
-        """What every event has, whatever its envelope."""
-        body = self.source.body_of(outer)
+    def _named(self, outer: dict[str, Any], body: Any) -> dict[str, Any]:
+        """What every event has, whatever its envelope; `body` is what the source's definition finds."""
         return {
             "id": self.id,
             "event_type": self.type,
@@ -130,9 +129,9 @@ class Event:
         """What handlers get: one shape for every envelope, and whatever else the payload held beside its body."""
         payload, source = self.payload, self.source
         outer = self._outer_scope(payload) if source.record_needs_headers else {"payload": payload}
-        named = self._named(outer)
-        body = named["body"]
-        if body is payload or source.body_of(outer) is None:
+        body = source.body_of(outer)
+        named = self._named(outer, body)
+        if body is payload or body is None:
             return named
         for name, value in payload.items():
             if name not in named and value is not body and name not in source.registered:

@@ -104,12 +104,12 @@ class FileQueue:
         while await self._submit(operation) == PURGE_BATCH:  # in parts: senders come first
             pass
 
-    async def record_success(self, lease: Lease, job: str) -> bool:
-        return await self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
+    def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
+        return self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
 
-    async def complete(self, lease: Lease) -> bool:
+    def complete(self, lease: Lease) -> asyncio.Future[bool]:
         operation = partial(changes.complete, lease=lease, owner=self._owner, now=time.time())
-        return await self._submit(operation, is_urgent=False)
+        return self._submit(operation, is_urgent=False)
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         changed = await self._reschedule(lease, time.time() + delay, reason)
