@@ -64,6 +64,13 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in found}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_block_is_one_for_each_that_builds_the_site(page: Path) -> None:
+    """They read nothing but a language and options of their own behind the fence, and show all else as text."""
+    fences = re.findall(r"^ *```(.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [fence for fence in fences if not re.fullmatch(r'|[a-z]+( title="[^"]+")?', fence)] == []
+
+
 def test_the_navigation_names_every_page_once() -> None:
     def pages(entry: object) -> list[str]:
         below = entry if isinstance(entry, list) else [*entry.values()] if isinstance(entry, dict) else None

@@ -5,7 +5,7 @@
 | `console` | run: lines with `$ ` are typed, what stands below is what they print; a line `...` stands for any lines |
 | `console` below `<!-- not run: why -->` | not run; its commands of ours are still checked |
 | `sh` | not run; its commands of ours are checked |
-| any with `file=NAME` | saved under this name |
+| any with `title="NAME"` | saved under this name, which readers see above it |
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BLOCK = re.compile(
-    r"^(?:<!-- not run: (?P<why>.+?) -->\n+)?^```(?P<language>\w+)(?: file=(?P<name>\S+))?[^\n]*\n(?P<text>.*?)^```$",
+    r"^(?:<!-- not run: (?P<why>.+?) -->\n+)?"
+    r"""^```(?P<language>\w+)(?: title="(?P<name>[\w.-]+)")?\n(?P<text>.*?)^```$""",
     re.DOTALL | re.MULTILINE,
 )
 _END = re.compile(r"<<'?(\w+)'?$", re.MULTILINE)
