@@ -112,6 +112,7 @@ COLUMN_FORMATS: dict[str, str] = {
     "count": "callsheet.output.formats:count",
     "date": "callsheet.output.formats:local_date",
     "duration": "callsheet.output.formats:duration",
+    "hours": "callsheet.output.formats:hours",
     "line": "callsheet.output.formats:first_line",
     "list": "callsheet.output.formats:joined",
     "storage": "callsheet.output.formats:storage",

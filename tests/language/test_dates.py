@@ -36,3 +36,12 @@ def test_now_is_now() -> None:
 
 def test_it_is_written_in_the_letters_of_strftime_with_milliseconds() -> None:
     assert written("2026-01-31T09:30:05.123456+00:00", "%Y-%m-%dT%H:%M:%S.%f%z") == "2026-01-31T09:30:05.123+0000"
+
+
+def test_the_day_of_a_name_is_the_next_one_or_of_what_has_been_the_last_one() -> None:
+    today = datetime.now().astimezone().date()
+    for name in ("monday", "tue", "Wednesday", "thu", "friday", "sat", "sunday"):
+        ahead, behind = parsed(name).date() - today, today - parsed(name, past=True).date()
+        assert timedelta(days=1) <= ahead <= timedelta(days=7)
+        assert (ahead + behind).days == 7
+    assert parsed(f"{today:%A}", past=True).date() == today

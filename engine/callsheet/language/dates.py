@@ -13,25 +13,27 @@ _FROM_NOW = re.compile(r"([+-]?)(\d{1,5})\s*(m|h|d|w)")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def written(text: str | None, form: str) -> str:
+def written(text: str | None, form: str, *, past: bool = False) -> str:
     """A point in time, in the letters of strftime: see `parsed`.
 
-    `%f` is milliseconds here; a time without zone is local. Raises `UsageError`.
+    `%f` is milliseconds here. A time without zone is local; what is of the `past` is written in local time. Raises
+    `UsageError`.
     """
-    moment = parsed(text or "now")
+    moment = parsed(text or "now", past=past)
+    moment = moment.astimezone() if past else moment
     return moment.strftime(form.replace("%f", f"{moment.microsecond // 1000:03d}"))
 
 
-def parsed(text: str) -> datetime:
+def parsed(text: str, *, past: bool = False) -> datetime:
     """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
 
-    Raises `UsageError`.
+    Of what is `past`, the day of a name is the last one, today included. Raises `UsageError`.
     """
     word = text.strip().lower()
     now = datetime.now(UTC).astimezone()
     if word == "now":
         return now
-    days = _DAYS.get(word, _until(word, now))
+    days = _DAYS.get(word, _until(word, now, past=past))
     if days is not None:
         return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
     try:
@@ -45,7 +47,9 @@ def parsed(text: str) -> datetime:
         raise UsageError(f"{text!r} is not a valid time", hint=hint) from None
 
 
-def _until(word: str, now: datetime) -> int | None:
+def _until(word: str, now: datetime, *, past: bool) -> int | None:
     """Days until the next day of that name, or of its first three letters; a week where that is today."""
     found = [place for place, name in enumerate(_WEEKDAYS) if word in (name, name[:3])]
-    return (found[0] - now.weekday() - 1) % 7 + 1 if found else None
+    if not found:
+        return None
+    return -((now.weekday() - found[0]) % 7) if past else (found[0] - now.weekday() - 1) % 7 + 1

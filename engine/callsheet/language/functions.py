@@ -16,6 +16,7 @@ from ..errors import did_you_mean
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
+from .totals import totals
 
 if TYPE_CHECKING:
     from jmespath.functions import _Signature
@@ -164,6 +165,18 @@ class Functions(functions.Functions):
         from .dates import written
 
         return written(text, form)
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_since(self, text: str | None, form: str) -> str | None:
+        """The same for something that has been: the name of a day is the last day of that name, not the next."""
+        from .dates import written
+
+        return written(text, form, past=True)
+
+    @functions.signature(_ANY, {"types": ["array-string"]}, _TEXT)
+    def _func_totals(self, items: Any, names: list[str], number: str) -> list[dict[str, Any]]:
+        """One object for all items that have the same under these names, with the sum of one of their numbers."""
+        return totals(items or [], names, number)
 
 
 _OPTIONS = Options(custom_functions=Functions())

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import did_you_mean
 
 # The keys of one call. A table that names another `call`, or steps of its own, keeps nothing of the one below.
-ACTION = ("call", "args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict")
+ACTION = ("call", "args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict")
 CALLS = (*ACTION, "step")
 # What stands in these are values for the service: a key called `call` in there is none of ours.
 _VALUES = frozenset({"args", "body", "over", "result"})

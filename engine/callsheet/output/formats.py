@@ -162,6 +162,12 @@ def duration(value: Any, context: FormatContext) -> str:
     return compact(seconds) if seconds is not None and abs(seconds) < 1e15 else plain(value, context)
 
 
+def hours(value: Any, context: FormatContext) -> str:
+    """Seconds as hours that can be added up: `2.5`."""
+    seconds = _number(value)
+    return f"{round(seconds / 3600, 2):g}" if seconds is not None and abs(seconds) < 1e9 else plain(value, context)
+
+
 def count(value: Any, context: FormatContext) -> str:
     """How many members a list or table has."""
     return str(len(value)) if isinstance(value, list | dict) else plain(value, context)

@@ -165,7 +165,7 @@ class _Search:
 
     def value_of(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
         text = field["value"]
-        self.needed |= names_used(f"{{{text}}}") & set(self.entity.refs)
+        self.needed |= names_used(f"{{{text}}}") & (self.entity.refs.keys() | self.entity.children.keys())
         return expression(text)
 
     def operand(self, name: str, field: QueryField, operand: Operand | None) -> list[str]:
@@ -226,16 +226,21 @@ class _Search:
 
     def value_of_sort(self, field: QueryField) -> Callable[[Mapping[str, Any]], Any]:
         text = field.get("sort") or field["value"]
-        self.needed |= names_used(f"{{{text}}}") & set(self.entity.refs)
+        self.needed |= names_used(f"{{{text}}}") & (self.entity.refs.keys() | self.entity.children.keys())
         return expression(text)
 
     def scope_of(self, item: Item) -> Mapping[str, Any]:
-        """The item, with the items that it refers to in the place of their ids."""
+        """The item, with the items that it refers to in the place of their ids, and those that belong to it."""
         if not self.needed:
             return item
         seen = dict(item)
         for name in self.needed:
-            seen[name] = self.referred(self.entity.refs[name], item.get(name))
+            if name in self.entity.refs:
+                seen[name] = self.referred(self.entity.refs[name], item.get(name))
+            else:
+                child = self.entity.children[name]["entity"]
+                parts = self.entities.state.items(child, str(item["id"]))
+                seen[name] = [self._with_own(child, part) for part in parts]
         return seen
 
     def referred(self, entity: str, id: Any) -> Any:

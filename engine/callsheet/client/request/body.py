@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import UsageError, did_you_mean
 from ...language.values import text_of
 from . import media as media_type
-from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Raw
+from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Placeholder, Raw
 from .schema import check_json
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class BodyBuilder:
     def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         values = self._fields(data, fields)
         parts = [
-            MultipartPart(part, file=_check_file(path, media_type.of_file(path), name))
+            MultipartPart(part, file=_check_file(path, media_type.of_file(name or path), name))
             for part, path, name in self._named_files(files)
         ]
         parts += [MultipartPart(name, text=text_of(item)) for name, value in values.items() for item in _as_list(value)]
@@ -176,6 +176,8 @@ def _path(file: FileToSend) -> str:
 
 def _check_file(path: str, media: str, name: str = "") -> File:
     """Found and readable now, so that a wrong path is told before anything is sent; and of a length that is known."""
+    if isinstance(path, Placeholder):
+        return File(path, media, name)
     try:
         os.path.basename(path).encode()
         if not stat.S_ISREG(os.stat(path).st_mode):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
 from ..execute import Extent, builder, fetching_of, first_page, items, print_curl
+from .held_files import HeldFiles
 
 if TYPE_CHECKING:
     from ...client.pagination.plan import PagePlan
@@ -32,6 +33,7 @@ class StepDispatcher:
         self.resolve = self.dry and bool(context.option("resolve"))
         self.builder = builder(context)
         self._building = threading.Lock()
+        self._held = HeldFiles()
         self.left: Page | None = None  # the last page that was read of a list, where more follow
 
     def build(
@@ -126,6 +128,16 @@ class StepDispatcher:
             make_directory(os.path.dirname(path))
             path = free_name(path)
         return {"file": path, "bytes": save_to(self.context.client(), request, path, named=named)}
+
+    def hold(self, request: Request, name: str) -> dict[str, Any]:
+        """The answer in a file that later steps send under this name; gone with `close`."""
+        from ...client.http.download import save_to
+
+        path = self._held.fresh_path()
+        return {"path": path, "name": name, "bytes": save_to(self.context.client(), request, path)}
+
+    def close(self) -> None:
+        self._held.close()
 
 
 def make_directory(path: str) -> None:

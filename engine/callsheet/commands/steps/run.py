@@ -48,6 +48,7 @@ class Run(StepRun):
         self.shown = False
         self.dump: Dump | None = None
         self._ending = ExitStack()  # what is done at the end, whatever ends it
+        self._ending.callback(self.dispatcher.close)
 
     def run(self) -> None:
         self._guard()

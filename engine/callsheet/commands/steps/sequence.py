@@ -237,12 +237,14 @@ class StepRun:
         """The answer of one call, `HELD` where it was printed instead of sent."""
         request = self.request(step, scope)
         extent = self._extent(step, scope, final=final)
-        if self.dispatcher.held_back(request, final=final):
+        if self.dispatcher.held_back(request, final=final or "hold" in step):
             self.dispatcher.print(step["call"], request, extent)
             return HELD
         if "save" in step:
             path = str(self.fill(step["save"], scope))
             return self.dispatcher.save(request, path, named=path in self.named_files)
+        if "hold" in step:
+            return self.dispatcher.hold(request, str(self.fill(step["hold"], scope)))
         if final and self.streams(step, request, extent):
             return None
         answer = self._send(step, request, extent, scope)

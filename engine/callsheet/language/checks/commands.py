@@ -40,7 +40,7 @@ STEP_VERBS = (*ITEM_VERBS, "each")
 RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
 _PLACEHOLDERS = (
-    *("args", "body", "over", "files", "save", "limit", "edit"),
+    *("args", "body", "over", "files", "save", "hold", "limit", "edit"),
     *("hint", "fail", "tolerate", "note", "more", "find", "confirm"),
 )
 

@@ -204,6 +204,9 @@ class Action(Shape, total=False):
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
     files: Annotated[Value, Field(description="Paths of files to send.")]
     save: Annotated[Template, Field(description="Write the answer's bytes to this file.")]
+    hold: Annotated[
+        Template, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
+    ]
     limit: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
     batch: Batch
@@ -277,13 +280,14 @@ class StepDefinition(ItemStep, total=False):
     more: Annotated[Template, Field(description="Noted where there are more items than were read; sees total.")]
 
 
-_CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "tolerate")
+_CALL_ONLY = ("args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict", "tolerate")
 
 _OF_A_STEP = (
     *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
     KeyRule("hint", needs=("fail",)),
     KeyRule("code", needs=("fail",)),
     KeyRule("save", without=("value", "limit", "on_conflict")),
+    KeyRule("hold", needs=("call", "as"), without=("save", "value", "limit", "on_conflict")),
     KeyRule("on_conflict", without=("batch",)),
 )
 
