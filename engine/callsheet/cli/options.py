@@ -217,8 +217,9 @@ def _type(param: Param) -> Any:
 
 def _help(param: Param) -> str:
     text: str = param.get("help", "")
-    notes = [f"default: {param['default']}"] if "default" in param else []
-    notes += ["default: the site's"] if "setting" in param else []
+    default = param.get("default")
+    notes = [f"default: {', '.join(default) if isinstance(default, list) else default}"] if "default" in param else []
+    notes += [f"default: the site's {param['setting']}"] if "setting" in param else []
     if param.get("multiple"):
         notes.append("repeatable, or a,b" if param.get("split") else "repeatable")
     return f"{text} [{'; '.join(notes)}]" if notes else text
