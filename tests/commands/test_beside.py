@@ -54,7 +54,7 @@ def test_images_of_one_name_get_different_ones(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("gone.png", "is not there"),
+        ("gone.png", "does not exist"),
         ("dir.png", "is a directory"),
         ("secret.txt", "is not an image by its name"),
         ("../../outside/secret.png", "is outside"),
@@ -64,7 +64,7 @@ def test_images_of_one_name_get_different_ones(folder: Folder) -> None:
         ("..\\..\\outside\\secret.png", "is outside"),
         ("\\\\host\\share\\x.png", "is outside"),
         ("a%00.png", "is outside"),
-        ("x" * 5000 + ".png", "is not there"),
+        ("x" * 5000 + ".png", "does not exist"),
     ],
 )
 def test_what_is_no_image_of_the_folder_does_not_go_along(folder: Folder, url: str, why: str) -> None:

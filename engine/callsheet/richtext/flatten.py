@@ -57,7 +57,7 @@ def link(node: Node, rules: Rules) -> list[Node]:
             marks = found.marks if linked or not url else (*found.marks, Mark("link", {"href": url}))
             result.append(text(says(found, rules) or url, tuple(m for m in marks if m.kind != "border")))
         elif found.kind == "text":
-            result += [text(" "), found]
+            result += [text(" "), found] if result else [found]
     return result
 
 

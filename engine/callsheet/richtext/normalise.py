@@ -76,10 +76,10 @@ class Fitter:
         form = found[0] if found else self.rules.forms[node.kind][0]
         if found is None and form.fields:
             return False
-        held = (
-            sum(child.kind in self.rules.holds[node.kind] for child in node.content) if form.least or form.most else 0
-        )
-        return not form.least or form.least <= held
+        if not form.least:
+            return True
+        counted = form.starts or self.rules.holds[node.kind]
+        return form.least <= sum(child.kind in counted and self._sayable(child) for child in node.content)
 
     def _wrapper(self, child: Node, parent: Node) -> str | None:
         """The kind that `parent` is made of, when its definition says so and it can hold the child."""

@@ -33,10 +33,12 @@ def settle(root: Node, rules: Rules, losses: Losses, *, target: str | None, own:
     """
     kind = _page_kind(rules, target) if beside is not None else None
     for node in walk(root):
-        if node.kind == "image":
-            _image(node, losses, target=target, own=own, beside=beside)
         if any("href" in mark.attrs for child in node.content for mark in child.marks):
             node.content = _linked(node.content, rules, losses, kind, beside)
+        for image in [child for child in node.content if child.kind == "image"]:
+            _image(image, losses, target=target, own=own, beside=beside)
+            if node.kind == "figure" and image.kind == "text":
+                _become_words(node, image.text)  # a caption needs its image
 
 
 def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside: Beside | None) -> None:
@@ -53,10 +55,14 @@ def _image(node: Node, losses: Losses, *, target: str | None, own: bool, beside:
             if address:
                 node.attrs["url"] = address
             else:
-                node.kind, node.text, node.attrs = "text", str(node.attrs.get("alt") or url), {}
+                _become_words(node, str(node.attrs.get("alt") or url))
             return
     if not (own and "/" not in url):
         losses.add(f"the image {url!r} cannot be shown: {why}")
+
+
+def _become_words(node: Node, words: str) -> None:
+    node.kind, node.text, node.attrs, node.content = "text", words, {}, []
 
 
 def _page_kind(rules: Rules, target: str | None) -> str | None:

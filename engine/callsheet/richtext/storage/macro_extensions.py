@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..plain_text import named
 from ..rules import Rules
 from ..tree import Attrs, Losses, Node
 from .forms import StorageForm
@@ -32,15 +33,21 @@ class Extensions:
 
     def within(self, node: Node) -> Node:
         holds = "text" in self.rules.holds.get(node.kind, ())
-        node.content = [self._one(self.within(child), inline=holds) for child in node.content]
+        node.content = [part for child in node.content for part in self._parts(self.within(child), inline=holds)]
         return node
 
-    def _one(self, node: Node, *, inline: bool) -> Node:
+    def _parts(self, node: Node, *, inline: bool) -> list[Node]:
         if node.kind not in self.macros:
-            return node
+            return [node]
         element = next(iter(parse(self.writer.block(node)).elements()), None)
-        if element is None or element.name != self.frame["element"]:
-            return node
+        if element is not None and element.name == self.frame["element"]:
+            return [self._extension(node, element, inline=inline)]
+        if not inline:
+            return [node]
+        self.losses.add(f"{named(node)} became text")
+        return [words for block in node.content for words in block.content]
+
+    def _extension(self, node: Node, element: Element, *, inline: bool) -> Node:
         rich = element.child(self.frame["rich"])
         kind = self.table["bodied" if rich else "inline" if inline else "block"]
         return Node(kind, self._attrs(element), node.content if kind == self.table["bodied"] else [], "", node.marks)

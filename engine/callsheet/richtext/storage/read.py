@@ -151,10 +151,15 @@ class StorageReader:
         source = written(element)  # before its content is taken out of it
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
         words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
-            "" if element.name == frame.get("element") else element.text().strip()
+            "" if element.name == frame.get("element") else element.text().strip() or _referred(element)
         )
         content = [node for body in bodies for node in self.blocks(body, "doc")]
         if words:
             content.append(Node("paragraph", content=[text(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)
         return [Node("macro", {"name": name, "source": source}, content, "", ())]
+
+
+def _referred(element: Element) -> str:
+    """What an element without words refers to by its first child, such as the name of a file: readers see that."""
+    return next((value for child in element.elements()[:1] for value in child.attrs.values()), "")
