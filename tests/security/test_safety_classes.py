@@ -13,7 +13,7 @@ from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.client.request.build import Builder
 from callsheet.client.request.call import call_of
 from callsheet.client.request.model import Body, Form, Json, Raw
-from callsheet.errors import CallsheetError
+from callsheet.errors import CallsheetError, UsageError
 from support.cases import environment, nobody, run_program
 from support.fakes import FakeSite, Kept
 from support.server import exchange, reply, serve
@@ -44,6 +44,11 @@ def spellings(path: str) -> list[str]:
         once.replace("%", "%25"),
         path.replace("/rest/api/3/", "/rest/api/2/"),
         path.replace("/rest/api/3/", "/rest/api/latest/"),
+        *(path + end for end in (".", ".action", "%20", "%09", "%00", "%00.json", "%3Fx=/y", "%2523x", "%3Bx", "\u200b")),
+        path.replace("\\", "/").replace("/", "%5c")[3:],
+        path.replace("a", "\uff41").replace("s", "\u017f"),
+        "/%20" + path[1:],
+        path.removesuffix(last) + once[len(path) - len(last) :].replace("%", "%25252525252525"),
     ]
 
 
@@ -70,6 +75,8 @@ OVERRIDES = [
     "X-METHOD-OVERRIDE",
     "X_HTTP_Method_Override",
     "HTTP-Method-Override",
+    "X-Original-Method",
+    "_method",
 ]
 ISSUE = "/rest/api/3/issue/DEMO-1"
 
@@ -91,11 +98,32 @@ def test_a_method_in_a_header_counts(catalog: Catalog, method: str, name: str) -
         Form((("_method", "DELETE"),)),
         Raw(b"a=1&_method=delete", "application/x-www-form-urlencoded; charset=utf-8"),
         Json({"_method": "DELETE"}),
+        Json([{"deep": {"_Method": ["GET", "delete"]}}]),
+        Raw(b'{"_method": "DELETE"}', "text/plain"),
+        Raw(b'\xef\xbb\xbf{"_method": "DELETE", "x": ' + b"1" * 5000 + b', "_method": "GET"}', "application/json"),
+        Raw(b"a=1;_method=DELETE", None),
+        Raw("_method=DELETE".encode("utf-16"), "application/x-www-form-urlencoded; charset=utf-16"),
+        Raw(b'--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--', "multipart/form-data"),
     ],
 )
 def test_a_method_in_the_body_counts(catalog: Catalog, body: Body) -> None:
     builder = Builder(catalog, FakeSite(), "suite")
     assert builder.raw("POST", "/rest/api/3/search", body=body).safety == "destroy"
+
+
+def test_a_body_that_cannot_be_read_is_not_sent(catalog: Catalog) -> None:
+    with pytest.raises(UsageError, match="nested too deeply"):
+        Builder(catalog, FakeSite(), "suite").raw("POST", "/rest/api/3/search", body=Raw(b"[" * 100_000, "text/plain"))
+
+
+@pytest.mark.parametrize("value", ["{}", "{}?x=1", "https://other.example{}", "//other.example{}#x", "/gateway{}/"])
+def test_a_path_in_a_header_counts(catalog: Catalog, value: str) -> None:
+    """As servers and proxies take `X-Original-URL` for the path that was asked for."""
+    builder = Builder(catalog, FakeSite(), "suite")
+    path = "/rest/api/3/bulk/issues/delete"
+    for name, safety in (("X-Original-URL", "destroy"), ("x-rewrite-url", "destroy"), ("Referer", "read")):
+        assert builder.raw("POST", "/rest/api/3/search", headers=[(name, value.format(path))]).safety == safety
+    assert builder.raw("GET", ISSUE, headers=[("X-Original-URL", value.format(path))]).safety == "read"
 
 
 def test_an_operation_cannot_be_given_another_method(catalog: Catalog) -> None:

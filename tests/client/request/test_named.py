@@ -94,6 +94,20 @@ FORM = "application/x-www-form-urlencoded"
         ("POST", "/rest/api/3/search/jql", {"jql": "project = A OR x = y"}, None),
         ("GET", "/rest/agile/1.0/board/3/issue", None, None),
         ("POST", "/unknown/DEMO-1", {}, {"unknown", "DEMO"}),
+        # A query where the service does not look at it, or in other words than certain ones, restricts nothing.
+        ("GET", "/rest/api/3/attachment/content/7?jql=project%3DDEMO", None, None),
+        ("PUT", "/rest/api/3/version/10001?jql=project%3DDEMO", {"name": "1.0"}, None),
+        ("POST", "/rest/api/2/search?jql=project%3DDEMO", {}, None),
+        ("GET", "/rest/api/3/search/jql?_method=POST&jql=project%3DDEMO", None, None),
+        ("GET", "/rest/api/3/search/jql", {"jql": "project = DEMO"}, None),
+        ("POST", "/rest/api/3/search/jql", {"jql": "project = Website"}, None),
+        ("POST", "/rest/api/3/search/jql", {"jql": r'project = "\u0053ECRET"'}, None),
+        ("POST", "/rest/api/3/search/jql", {"jql": "parent = DEMO-1"}, None),
+        ("POST", COMMENT, Raw(b'{"project": "SECRET", "project": "DEMO"}', "application/json"), {"DEMO", "SECRET"}),
+        ("GET", "/rest/software/1.0/board/3/issue", None, None),
+        ("GET", "/rest/software/1.0/board/3/issue?jql=project%3DDEMO", None, {"DEMO"}),
+        ("PUT", "/rest/api/3/issue/properties/x", {"value": 1}, None),
+        ("POST", "/rest/api/3/webhook", {"webhooks": [{"jqlFilter": "project = SECRET"}]}, {"SECRET"}),
     ],
 )
 def test_a_project_is_found(

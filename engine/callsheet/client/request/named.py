@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
-from ...jsontext import JSONError, parse
+from ...language.safety import by_method
 from ...policy.facts import NamedThings
 from ...policy.rule import path_pattern
-from .model import Body, Form, Json, Multipart, Raw, Request
+from .model import Request
+from .pairs import pairs_in
 from .restricted import restricted_to
 from .safety import Meaning
 
 if TYPE_CHECKING:
     from ...language.shape.policy import ContainerDefinition
 
-Pairs = Iterator[tuple[str, Any]]
+Pairs = Sequence[tuple[str, Any]]
 
 
 def named_in(
@@ -27,11 +27,14 @@ def named_in(
 
     What is about something in a container by its id is unclear, and so is a search, unless its query is restricted.
     """
-    pairs = [*meaning.arguments, *request.query, *_of_body(request.body)]
-    return {id: _named(container, pairs, meaning) for id, container in containers.items()}
+    body = [*pairs_in(request.body)]
+    asking = request.query if by_method(request.method) == "read" else body  # where a search has its query
+    deciding = asking if len(meaning.methods) == 1 else []
+    pairs = [*meaning.arguments, *request.query, *body]
+    return {id: _named(container, pairs, deciding, meaning) for id, container in containers.items()}
 
 
-def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning: Meaning) -> NamedThings:
+def _named(container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meaning: Meaning) -> NamedThings:
     keys, names, unclear = frozenset(container["keys"]), set[str](), False
     wanted = re.compile(container["pattern"])
     for name, value in pairs:
@@ -39,27 +42,35 @@ def _named(container: ContainerDefinition, pairs: list[tuple[str, Any]], meaning
             match = wanted.fullmatch(text)
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
-    queries = [*_queries(container, pairs)]
-    for text in queries:
+    certain = re.compile(container.get("query_pattern", container["pattern"]))
+    for text in _queries(container, pairs):
         for value in restricted_to(text, container.get("fields", ())) or [""]:
-            match = wanted.fullmatch(value)
+            match = certain.fullmatch(value)
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
     names.update(match[1] for segment in meaning.unknown if (match := wanted.fullmatch(segment)))
-    return NamedThings(frozenset(names), unclear or (not queries and _is_within(container, meaning)))
+    return NamedThings(frozenset(names), unclear or _is_hidden(container, deciding, meaning))
 
 
-def _queries(container: ContainerDefinition, pairs: list[tuple[str, Any]]) -> Iterator[str]:
+def _is_hidden(container: ContainerDefinition, deciding: Pairs, meaning: Meaning) -> bool:
+    """Whether the request is about something without saying where that is."""
+    if all(_is_one_of(container.get("searches", ()), path, meaning) for path in meaning.paths):
+        return not any(_queries(container, deciding))
+    anywhere = [*container.get("within", ()), *container.get("searches", ())]
+    return any(_is_one_of(anywhere, path, meaning) for path in meaning.paths)
+
+
+def _queries(container: ContainerDefinition, pairs: Pairs) -> Iterator[str]:
     keys = frozenset(container.get("queries", ()))
     for name, value in pairs:
         if name in keys and value is not None:
             yield from map(str, value if isinstance(value, list | tuple) else [value])
 
 
-def _is_within(container: ContainerDefinition, meaning: Meaning) -> bool:
-    for text in container.get("within", ()):
-        method, _, path = text.rpartition(" ")
-        if (not method or method in meaning.methods) and any(map(path_pattern(path).fullmatch, meaning.paths)):
+def _is_one_of(patterns: Sequence[str], path: str, meaning: Meaning) -> bool:
+    for text in patterns:
+        method, _, wanted = text.rpartition(" ")
+        if (not method or method in meaning.methods) and path_pattern(wanted).fullmatch(path):
             return True
     return False
 
@@ -75,35 +86,3 @@ def _texts(value: Any, key: str | None) -> Iterator[str]:
         yield from _texts(value[key], None) if key is not None and value.get(key) else ("",)
     else:
         yield from (part.strip() for part in str(value).split(","))
-
-
-def _of_body(body: Body | None) -> Pairs:
-    match body:
-        case Json(value):
-            yield from _inside(value)
-        case Form(pairs):
-            yield from pairs
-        case Multipart(parts):
-            yield from ((part.name, part.text) for part in parts if part.text is not None)
-        case Raw(data, _):
-            yield from _of_bytes(data)
-
-
-def _of_bytes(data: bytes) -> Pairs:
-    """As JSON or as a form, whatever its type says: a server may read it so."""
-    try:
-        yield from _inside(parse(data))
-    except JSONError:
-        yield from parse_qsl(data.decode("utf-8", "replace"))
-
-
-def _inside(value: Any) -> Pairs:
-    """Every key at any depth, with its value. What is waiting is kept in a list, so depth costs no stack."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Mapping):
-            yield from each.items()
-            waiting.extend(each.values())
-        elif isinstance(each, list | tuple):
-            waiting.extend(each)

@@ -9,7 +9,8 @@ from ...errors import UsageError
 from ...language.deployment import on_deployment
 from ...urls import origin
 from .model import Body, Request
-from .safety import Templates, leaves_base, with_safety
+from .readings import leaves_base
+from .safety import Templates, with_safety
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

@@ -60,8 +60,10 @@ def _of_clause(clause: Sequence[str], fields: Collection[str], depth: int) -> se
             values = list(clause[3:-1:2])
         case _:
             return None
-    return None if not values or _ALONE.intersection(values) else {_plain(each) for each in values}
+    if not values or _ALONE.intersection(values) or any("\\" in each for each in values):  # `\u0041` is an A
+        return None
+    return {_plain(each) for each in values}
 
 
 def _plain(word: str) -> str:
-    return re.sub(r"\\(.)", r"\1", word[1:-1]) if len(word) > 1 and word[0] in "\"'" else word
+    return word[1:-1] if len(word) > 1 and word[0] in "\"'" else word

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...language.deployment import variants
 from ...language.safety import Safety, by_method, class_for_policies, removes, worst
-from . import media
-from .model import Body, Form, Json, Multipart, Raw, Request
+from .model import Request
+from .readings import Segments, is_encoded_too_often, overriding_methods, overriding_paths, path_of, readings
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
 
-# What frameworks let stand in the place of the method (X-HTTP-Method-Override and its relatives), and its field.
-_OVERRIDES = re.compile(r"(?:x-)?(?:http-)?method-override|x-(?:http-)?method")
-_FIELD = "_method"
-_METHOD = re.compile(r"[A-Z]+")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*|latest")
-_DECODINGS = 4
-_FORMAT = re.compile(r"(?<=.)\.(?:json|xml)\Z", re.IGNORECASE)  # what frameworks take off the end of a path
 _HOLE = "{}"
-
-Segments = tuple[str, ...]
 
 
 class PathTemplate(NamedTuple):
@@ -120,14 +111,12 @@ def with_safety(templates: Templates, request: Request, *, known: Safety | None 
 
     `known` is the class where the operation is known already. Without an operation the method decides, and the end of
     the path where it says delete or the like. A method that removes does so whatever the operation says. A request that
-    can be read in several ways, by an overriding method or by what is encoded in its path, has the worst class of them.
+    can be read in several ways, by what overrides its method or path or is encoded in it, has the worst class of them.
     """
-    overriding = _overriding_methods(request) - {request.method}
-    if known is not None and not overriding:
+    overridden = bool(overriding_methods(request) - {request.method} or overriding_paths(request))
+    if known is not None and not overridden:
         return replace(request, safety=known)
-    path = urlsplit(request.root).path + request.path
-    methods = overriding if known is not None else {request.method, *overriding}
-    found = _meaning(templates, methods, path)
+    found = _meaning(templates, request)
     return replace(request, safety=worst([found.safety, *([known] if known is not None else [])]))
 
 
@@ -136,33 +125,28 @@ def meaning(templates: Templates, request: Request) -> Meaning:
 
     So a definition that calls a request milder than the documented operation with the same path changes nothing.
     """
-    path = urlsplit(request.root).path + request.path
-    methods = {request.method, *_overriding_methods(request)}
-    if request.operation is None:
-        found = _meaning(templates, methods, path)
-        return _at_least(found, request.safety)
-    found = _meaning(templates, methods, path, by_method_too=False)
-    return _at_least(found, request.safety)._replace(operations=found.operations | {request.operation})
+    found = _meaning(templates, request, by_method_too=request.operation is None)
+    itself = [] if request.operation is None else [request.operation]
+    return found._replace(
+        safety=worst([found.safety, request.safety]),
+        unbelieved=worst([found.unbelieved, request.safety]),
+        operations=found.operations.union(itself),
+    )
 
 
-def _at_least(found: Meaning, safety: Safety) -> Meaning:
-    return found._replace(safety=worst([found.safety, safety]), unbelieved=worst([found.unbelieved, safety]))
-
-
-def leaves_base(path: str) -> bool:
-    """Whether a segment of the path is `.` or `..`, however often it is encoded."""
-    return any(segment in {".", ".."} for text in _decoded(path) for segment in re.split(r"[/\\]", text))
-
-
-def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_method_too: bool = True) -> Meaning:
-    readings = list(dict.fromkeys(_readings(path)))
+def _meaning(templates: Templates, request: Request, *, by_method_too: bool = True) -> Meaning:
+    methods = {request.method, *overriding_methods(request)}
+    spelled = [path_of(request), *overriding_paths(request)]
+    paths = dict.fromkeys(reading for path in spelled for reading in readings(path))
     classes: list[Safety] = []
     guessed: list[Safety] = []
     operations: set[str] = set()
     arguments: set[tuple[str, str]] = set()
     unknown: set[str] = set()
     for method in methods:
-        for reading in readings:
+        if by_method(method) != "read" and any(map(is_encoded_too_often, spelled)):
+            classes.append("destroy")
+        for reading in paths:
             fitting = templates.closest(method, reading)
             operations.update(template.operation for template in fitting)
             arguments.update(pair for template in fitting for pair in template.arguments(reading))
@@ -173,9 +157,9 @@ def _meaning(templates: Templates, methods: Collection[str], path: str, *, by_me
                 classes.append(guess)
             if fitting and all(template.own for template in fitting):
                 guessed.append(guess)
-    paths = frozenset("/" + "/".join(reading) for reading in readings)
     said = frozenset(arguments), frozenset(unknown), worst([*classes, *guessed])
-    return Meaning(worst(classes), frozenset(operations), frozenset(methods), paths, *said)
+    as_texts = frozenset("/" + "/".join(reading) for reading in paths)
+    return Meaning(worst(classes), frozenset(operations), frozenset(methods), as_texts, *said)
 
 
 def _is_placeholder(segment: str) -> bool:
@@ -193,52 +177,3 @@ def _segments_match(wanted: str, segment: str) -> bool:
     if _is_placeholder(wanted) or wanted.casefold() == segment.casefold():
         return True
     return bool(_VERSION.fullmatch(wanted) and _VERSION.fullmatch(segment))
-
-
-def _readings(path: str) -> Iterator[Segments]:
-    """The segments that servers may see in a path: as it is, decoded, without what changes nothing or says a format."""
-    for text in _decoded(path):
-        kept: list[str] = []
-        for segment in re.split(r"[/\\]", text):
-            plain = segment.partition(";")[0]
-            if plain == "..":
-                del kept[-1:]
-            elif plain not in {"", "."}:
-                kept.append(plain)
-        yield tuple(kept)
-        if kept and (plain := _FORMAT.sub("", kept[-1])) != kept[-1]:
-            yield (*kept[:-1], plain)
-
-
-def _decoded(path: str) -> Iterator[str]:
-    for _ in range(_DECODINGS):
-        yield path
-        if (plain := unquote(path)) == path:
-            return
-        path = plain
-
-
-def _overriding_methods(request: Request) -> set[str]:
-    """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
-    found: set[str] = set()
-    for name, text in (*request.headers, *request.query, *_fields(request.body)):
-        plain = name.strip().lower().replace("_", "-")
-        if name == _FIELD or _OVERRIDES.fullmatch(plain):
-            found.update(_METHOD.findall(text.upper()))
-    return found
-
-
-def _fields(body: Body | None) -> Iterator[tuple[str, str]]:
-    match body:
-        case Form(pairs):
-            yield from pairs
-        case Multipart(parts):
-            yield from ((part.name, part.text) for part in parts if part.text is not None)
-        case Raw(data, type) if type is not None and media.is_form(type):
-            yield from parse_qsl(data.decode("utf-8", "replace"))
-        case Json(value) if isinstance(value, Mapping):
-            yield from _named_texts(value)
-
-
-def _named_texts(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from ((name, text) for name, text in value.items() if isinstance(text, str))

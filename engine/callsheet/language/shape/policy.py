@@ -31,13 +31,22 @@ class ContainerDefinition(Shape, total=False):
     within: Annotated[
         list[str],
         Field(
-            description="Paths, perhaps behind a method, of requests about something by its id, or about all that is "
-            "found: they do not tell which one it is in, unless a query of theirs does."
+            description="Paths, perhaps behind a method, of requests about something by its id: not saying where it is."
+        ),
+    ]
+    searches: Annotated[
+        list[str],
+        Field(
+            description="Paths, perhaps behind a method, where a query decides what is found: without one it is all."
         ),
     ]
     queries: Annotated[list[Name], Field(description="Parameters, and keys of a body, that hold a query.")]
     fields: Annotated[
         list[Name], Field(description="Fields that restrict a query to some, by what `pattern` finds in their values.")
+    ]
+    query_pattern: Annotated[
+        str,
+        pattern(description="In the place of `pattern` in a query, where that can say another name, too.", groups=1),
     ]
     key: Annotated[Name, Field(description="Where a value is an object, the key of it that holds the name.")]
 
