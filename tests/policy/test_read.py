@@ -16,6 +16,8 @@ from callsheet.policy.rule import DECISIONS
 
 
 class Names:
+    program = "shop"
+
     def operation(self, name: str) -> str | None:
         return {"getThing": "getThing", "deleteThing": "deleteThing", "shop.getThing": "getThing"}.get(name)
 
@@ -51,6 +53,11 @@ def decisions(text: str) -> str:
         ('[[rule]]\ndecision = "deny"', "eee"),
         ('[[rule]]\nclass = ["read", "write"]\ndecision = "ask"', "ssl"),
         ("destroy=deny,getThing=deny", "lle"),
+        ('[[rule]]\nprogram = ["till", "shop"]\ndecision = "deny"', "eee"),
+        (
+            'destroy = "deny"\n[[rule]]\nprogram = "till"\noperation = "openDrawer"\ndrawer = "x"\ndecision = "deny"',
+            "lle",
+        ),
     ],
 )
 def test_what_is_written_is_meant(text: str, expected: str) -> None:

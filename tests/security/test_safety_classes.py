@@ -44,7 +44,10 @@ def spellings(path: str) -> list[str]:
         once.replace("%", "%25"),
         path.replace("/rest/api/3/", "/rest/api/2/"),
         path.replace("/rest/api/3/", "/rest/api/latest/"),
-        *(path + end for end in (".", ".action", "%20", "%09", "%00", "%00.json", "%3Fx=/y", "%2523x", "%3Bx", "\u200b")),
+        *(
+            path + end
+            for end in (".", ".action", "%20", "%09", "%00", "%00.json", "%3Fx=/y", "%2523x", "%3Bx", "\u200b")
+        ),
         path.replace("\\", "/").replace("/", "%5c")[3:],
         path.replace("a", "\uff41").replace("s", "\u017f"),
         "/%20" + path[1:],

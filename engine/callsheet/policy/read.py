@@ -12,6 +12,8 @@ from .rule import CLASSES, DECISIONS, Decision, PolicyRule
 
 READ_ONLY = "read-only"
 RULES = "rule"
+PROGRAM = "program"
+_OTHERS = 'a rule about another program says so: program = "NAME"'
 _PATTERNS = ("operation", "class", "method", "path", "site")
 _METHOD = re.compile(r"[A-Za-z]+")
 _SHORT = re.compile(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
@@ -19,6 +21,11 @@ _SHORT = re.compile(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
 
 class KnownNames(Protocol):
     """What rules may mention: documented operations, and kinds of things that requests name (projects, say)."""
+
+    @property
+    def program(self) -> str:
+        """Whose definitions these are. Rules that name other programs say nothing here."""
+        ...
 
     def operation(self, name: str) -> str | None:
         """The id of the operation of this name or alias."""
@@ -80,17 +87,26 @@ def from_table(table: Mapping[str, Any], name: str, names: KnownNames) -> Policy
     written = table.get(RULES, [])
     if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
         raise UsageError(f"{name}: {RULES}: expected tables, each begun with [[{RULES}]]")
-    rules = [_rule(each, place, name, names) for place, each in enumerate(written, 1)]
+    here = [
+        (place, each)
+        for place, each in enumerate(written, 1)
+        if _is_for(names.program, each, f"{name}: {RULES} {place}")
+    ]
+    rules = [_rule(each, place, name, names) for place, each in here]
     return PolicySource(name, (*rules, *class_rules(classes)))
+
+
+def _is_for(program: str, table: Mapping[str, Any], where: str) -> bool:
+    return PROGRAM not in table or program in _texts(table[PROGRAM], f"{where}: {PROGRAM}")
 
 
 def _rule(table: Mapping[str, Any], place: int, name: str, names: KnownNames) -> PolicyRule:
     where = f"{name}: {RULES} {place}"
     kinds = list(names.kinds())
-    known = ("decision", "reason", *_PATTERNS, *kinds)
+    known = ("decision", "reason", PROGRAM, *_PATTERNS, *kinds)
     for key in table:
         if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
+            raise UsageError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}", hint=_OTHERS)
     if "decision" not in table:
         raise UsageError(f"{where}: decision is missing: one of {', '.join(DECISIONS)}")
     decision = _decision(table["decision"], f"{where}: decision")
@@ -145,8 +161,8 @@ def _known_operations(values: tuple[str, ...], where: str, names: KnownNames) ->
         found = each if "*" in each else names.operation(each)
         if found is None:
             near = closest(each, names.operations())
-            hint = f", did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"{where}: unknown operation {each!r}{hint}")
+            meant = f", did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"{where}: unknown operation {each!r}{meant}", hint=None if near else _OTHERS)
         yield found
 
 

@@ -19,6 +19,10 @@ class CatalogNames:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
+    @property
+    def program(self) -> str:
+        return self._catalog.program
+
     def operation(self, name: str) -> str | None:
         found = self._catalog.find("operation", name)
         return self._catalog.canonical("operation", name) if found is not None else None

@@ -39,6 +39,8 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
     command = context.catalog.find("command", words)
     if found.head["program"] != context.program or command is None:
         raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
+    if "step" not in command:
+        raise UsageError(f"{found.path}: `{found.words}` keeps no journal")
     with held(found.path):
         run = UndoRun(context, on_deployment(command, context.site().deployment), found, force=force, path=path)
         return run.run()
