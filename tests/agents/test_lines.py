@@ -42,6 +42,19 @@ def test_nobody_is_kept_from_the_rest(line: str, reader: Under) -> None:
     assert decision(line, reader("destroy=deny")) == "allow"
 
 
+@pytest.mark.parametrize("here", [False, True], ids=["nothing here", "a directory of that name"])
+def test_others_that_start_something_are_seen_through(
+    here: bool, reader: Under, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if here:
+        (tmp_path / "suite").mkdir()
+    read = reader("")
+    assert [line for line in LINES["ask_in_others"] if decision(line, read) != "ask"] == []
+    quiet = LINES["allow_beside_others"][0 if here else 2 :]  # without one, the name could be the program's
+    assert [line for line in quiet if decision(line, read) != "allow"] == []
+
+
 def test_a_change_is_asked_about_where_that_is_wanted(reader: Under) -> None:
     line = "suite issues new --project DEMO --type Task --summary x"
     assert [decision(line, reader(""), all_writes=each) for each in (False, True)] == ["allow", "ask"]
@@ -62,6 +75,12 @@ def test_any_line_is_read_or_unclear(parts: list[str], glue: str) -> None:
         invocations(glue.join(parts), PROGRAMS)
     except Unclear:
         return
+
+
+@pytest.mark.parametrize("line", ['$("' * 30_000, "suite '" + "x" * 200_000 + "'"], ids=["nested", "long"])
+def test_a_line_without_end_is_unclear(line: str) -> None:
+    with pytest.raises(Unclear):
+        invocations(f"suite {line}", PROGRAMS)
 
 
 @given(words=st.lists(st.text(max_size=8), min_size=1, max_size=5))

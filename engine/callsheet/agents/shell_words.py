@@ -12,7 +12,8 @@ _OPERATORS = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||;;&|;;|;&|\|\||\|&|&
 _REDIRECTIONS = frozenset({"&>>", "&>", "<<<", "<<", "<<-", "<>", "<&", ">>", ">&", ">|", "<", ">"})
 _INPUTS = frozenset({"<<<", "<<", "<<-", "<"})
 _BLANKS = " \t\r"
-_GLOB = re.compile(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+_PLAIN = re.compile(r"[^ \t\r\n\\'\"$`;&|()<>]+")
+_GLOB = re.compile(r"[*?\[]|\{(?=[^{}]*\})[^{}]*?(?:,|\.\.)")
 _DEEPEST = 8
 
 
@@ -27,10 +28,22 @@ class Word(NamedTuple):
 
 
 class Simple(NamedTuple):
-    """One command. `fed`: it reads what another command, a file or the line itself hands to it."""
+    """One command. `fed`: it reads what another command, a file or the line itself hands to it.
+
+    `given` is what stands in the line of that.
+    """
 
     words: tuple[Word, ...]
     fed: bool = False
+    given: str = ""
+
+
+class _Document(NamedTuple):
+    """A here-document whose text is still to come, and the number of the command that reads it."""
+
+    delimiter: str
+    quoted: bool
+    command: int
 
 
 class Unclear(Exception):
@@ -53,7 +66,8 @@ class _Reader:
         self.inner: list[Simple] = []
         self.words: list[Word] = []
         self.fed = False
-        self.documents: list[str] = []  # delimiters of here-documents whose text is still to come
+        self.given = ""
+        self.documents: list[_Document] = []
 
     def read(self) -> list[Simple]:
         while self.at < len(self.line):
@@ -84,27 +98,34 @@ class _Reader:
             return
         self._end(feeds=operator in ("|", "|&"))
         if operator == "\n" and self.documents:
-            self._skip_documents()
+            self._take_documents()
 
     def _redirect(self, operator: str) -> None:
         if self.words and self.words[-1].text.isdigit() and self.line[self.at - len(operator) - 1].isdigit():
             self.words.pop()  # a descriptor, as in 2>
         while self.at < len(self.line) and self.line[self.at] in _BLANKS:
             self.at += 1
+        start = self.at
         target = self._word() if self.at < len(self.line) else Word("")
         self.fed = self.fed or operator in _INPUTS
         if operator in ("<<", "<<-"):
-            self.documents.append(target.text)
+            quoted = any(sign in self.line[start : self.at] for sign in "'\"\\")
+            self.documents.append(_Document(target.text, quoted, len(self.found)))
+        elif operator == "<<<":
+            self.given += target.text
 
-    def _skip_documents(self) -> None:
-        for delimiter in self.documents:
+    def _take_documents(self) -> None:
+        for delimiter, quoted, command in self.documents:
+            start = self.at
             while self.at < len(self.line):
                 end = self._end_of_line()
                 text, self.at = self.line[self.at : end], min(end + 1, len(self.line))
-                if "$(" in text or "`" in text:
+                if not quoted and ("$(" in text or "`" in text):
                     raise Unclear("a here-document runs commands")
                 if text.strip("\t") == delimiter:
                     break
+            if command < len(self.found):
+                self.found[command] = self.found[command]._replace(given=self.line[start : self.at])
         self.documents = []
 
     def _take_word(self, word: Word) -> None:
@@ -112,8 +133,8 @@ class _Reader:
 
     def _end(self, *, feeds: bool = False) -> None:
         if self.words:
-            self.found.append(Simple(tuple(self.words), self.fed))
-        self.words, self.fed = [], feeds
+            self.found.append(Simple(tuple(self.words), self.fed, self.given))
+        self.words, self.fed, self.given = [], feeds, ""
 
     def _word(self) -> Word:
         text, fixed, bare = "", True, ""
@@ -132,7 +153,9 @@ class _Reader:
             elif letter in "$`" or self._begins_substitution():
                 text, fixed = text + self._expansion(), False
             else:
-                text, bare, self.at = text + letter, bare + letter, self.at + 1
+                plain = _PLAIN.match(self.line, self.at)
+                chunk = plain[0] if plain else letter
+                text, bare, self.at = text + chunk, bare + chunk, self.at + len(chunk)
         return Word(text, fixed and not _GLOB.search(bare))
 
     def _begins_substitution(self) -> bool:

@@ -49,6 +49,8 @@ _SETTINGS = frozenset(
 )
 # What else a person should know of before it runs.
 _NOTES = {
+    "mcp start": "does what its input asks for",
+    "mcp stream": "does what its clients ask for",
     "mcp token": "prints a credential",
     "undo": "does what the journal says, which the line does not tell",
     **dict.fromkeys(_SETTINGS, "changes what later commands may do"),
