@@ -43,8 +43,9 @@ def answer(guard: GuardDefinition, payload: bytes, judge: Judge) -> str | None:
         return None
     if "answer" not in guard:
         raise Refused(ruling.reason)
-    decision = ruling.decision if guard.get("asks") else "deny"
-    return dump(fill(guard["answer"], {"decision": decision, "reason": ruling.reason}))
+    if ruling.decision == "ask" and not guard.get("asks"):
+        ruling = Ruling("deny", f"{ruling.reason}; nobody can be asked here, so a person has to run it")
+    return dump(fill(guard["answer"], ruling._asdict()))
 
 
 def shell_line(guard: GuardDefinition, payload: bytes) -> str | None:

@@ -153,8 +153,8 @@ class _Reader:
             elif letter in "$`" or self._begins_substitution():
                 text, fixed = text + self._expansion(), False
             else:
-                plain = _PLAIN.match(self.line, self.at)
-                chunk = plain[0] if plain else letter
+                run = _PLAIN.match(self.line, self.at)
+                chunk = run[0] if run else letter
                 text, bare, self.at = text + chunk, bare + chunk, self.at + len(chunk)
         return Word(text, fixed and not _GLOB.search(bare))
 
