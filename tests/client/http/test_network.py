@@ -42,6 +42,12 @@ SEEN = [
         True,
     ),
     (
+        caused(httpx.ConnectError("x"), ExceptionGroup("of each address", [OSError(111, "Connection refused")])),
+        "cannot connect to shop.example: connection refused",
+        "check the address, the network and the proxy",
+        True,
+    ),
+    (
         caused(httpx.ConnectError("x"), distrusted()),
         "the certificate of shop.example is not trusted: self-signed certificate",
         "for a private certificate authority give the site its CA bundle, or set SSL_CERT_FILE",

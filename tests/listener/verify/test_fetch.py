@@ -87,10 +87,23 @@ def test_what_is_no_key_set_is_refused(text: bytes, problem: str) -> None:
 
 
 def test_an_answer_that_is_cut_off_is_an_os_error() -> None:
-    with pytest.raises(OSError, match="without sending complete message body"):
+    with pytest.raises(OSError, match="the answer was cut off: peer closed connection"):
         fetched(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nk"))
-    with pytest.raises(OSError, match="disconnected"):
+    with pytest.raises(OSError, match="the answer was cut off: server disconnected"):
         fetched(saying(b""))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_who_does_not_listen_is_named_with_the_reason(host: str) -> None:
+    async def run() -> None:
+        get, close = fetcher(f"http://{host}:9/keys")
+        try:
+            await get()
+        finally:
+            await close()
+
+    with pytest.raises(OSError, match=f"^cannot connect to {host}: connection refused$"):
+        asyncio.run(run())
 
 
 @pytest.mark.parametrize("answer", [hang, drip])

@@ -107,7 +107,7 @@ def _maker(
     def payload(id: str) -> tuple[Any, dict[str, str]]:
         return make_payload(definition, values["type"], body, id, values["set"] or ())
 
-    path = values.get("jwt-key")
+    path, keys_address = values.get("jwt-key"), parse_address(values["keys-addr"], KEYS_OPTION)
     if path is None:
         secret = _secret(context, values, definition)
         yield lambda id: plain(definition, *payload(id), secret, url)
@@ -115,7 +115,7 @@ def _maker(
     if "jwt" not in definition:
         raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
-    with served(parse_address(values["keys-addr"], KEYS_OPTION), signer.key_set, KEYS_OPTION) as address:
+    with served(keys_address, signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")
         yield lambda id: signer.token(definition, *payload(id), url)
 

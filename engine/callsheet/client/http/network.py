@@ -81,6 +81,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while seen is not None:
         yield seen
         seen = seen.__cause__ or seen.__context__
+        if isinstance(seen, BaseExceptionGroup):  # every address of a host was tried; the first one's reason is told
+            seen = seen.exceptions[0]
 
 
 def _tls_error(error: httpx.RequestError) -> ssl.SSLError | None:
@@ -100,6 +102,8 @@ def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str | None]:
 def _reason(error: BaseException) -> str:
     """The operating system's words where there are some, without the number."""
     for cause in _causes(error):
+        if isinstance(cause, ConnectionRefusedError):  # Python's own loop and Windows have words of their own for it
+            return "connection refused"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
     return (str(error) or type(error).__name__).partition("\n")[0].lower()

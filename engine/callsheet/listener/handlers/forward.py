@@ -76,8 +76,12 @@ class Forward(Base):
                 status = await self._send(url, event)
         except TimeoutError:
             raise HandlerFailed(f"{self.address.shown}: no answer after {self.timeout:g} s") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise HandlerFailed(f"{self.address.shown}: {str(error) or type(error).__name__}") from None
+        except httpx.InvalidURL as error:
+            raise HandlerFailed(f"{self.address.shown}: {error}") from None
+        except httpx.RequestError as error:
+            from ...client.http.network import explain
+
+            raise HandlerFailed(f"{self.address.shown}: {explain(error, self.timeout)[0]}") from None
         if not 200 <= status < 300:
             raise HandlerFailed(f"{self.address.shown} answered {status}")
 

@@ -64,8 +64,10 @@ def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awai
                 return await _read(client, url)
         except TimeoutError:
             raise OSError(f"no whole answer within {TIMEOUT:g} s") from None
-        except httpx.HTTPError as error:
-            raise OSError(str(error) or type(error).__name__) from None
+        except httpx.RequestError as error:
+            from ...client.http.network import explain
+
+            raise OSError(explain(error, CONNECT_TIMEOUT)[0]) from None
 
     return fetch, client.aclose
 
