@@ -69,6 +69,39 @@ def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_p
     assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0), done.stderr
 
 
+HUNG_UP = """
+import os, signal, subprocess, sys
+from callsheet.cli.main import run
+real = subprocess.Popen
+
+def start(*words, **how):
+    started = real(*words, **how)
+    os.kill(started.pid, signal.SIGHUP)  # long before it can do anything about it
+    return started
+
+subprocess.Popen = start
+sys.exit(run("lms", ["webhook", "listen", "--addr", ":0", "--workers", "2"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no workers there")
+def test_a_worker_that_still_starts_reads_its_routes_again_instead_of_ending(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HUNG_UP],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path, LMS_SECRET=SECRET),
+    )  # fmt: skip
+    listener = Listener(process, tmp_path)
+    try:
+        until(lambda: listener.err.count("routes reloaded: 0") == 2 or process.poll() is not None, "read again by both")
+        listener.logged("ready: 2 workers")
+        assert listener.stop() == 0
+        assert "ended with signal" not in listener.err
+    finally:
+        if process.poll() is None:
+            process.kill()
+        listener.finish()
+
+
 def test_a_system_without_what_workers_need_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignment, "can_have_workers", lambda: False)
     monkeypatch.setattr(cores, "usable_cores", lambda: 4)

@@ -117,6 +117,7 @@ class Listener:
             loop.add_signal_handler(signal.SIGINT, self.stop)
             loop.add_signal_handler(signal.SIGTERM, self.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload, services)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # a supervisor blocked it
         except (NotImplementedError, AttributeError):  # Windows
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))

@@ -126,12 +126,13 @@ class Supervisor:
         )
         self._announced = True
         try:
-            worker.process = subprocess.Popen(
-                [sys.executable, *sys.orig_argv[1:]],
-                env={**os.environ, VARIABLE: assignment.text},
-                pass_fds=[*inherited, ready_write, self._alive],
-                start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
-            )
+            with _sighup_blocked():
+                worker.process = subprocess.Popen(
+                    [sys.executable, *sys.orig_argv[1:]],
+                    env={**os.environ, VARIABLE: assignment.text},
+                    pass_fds=[*inherited, ready_write, self._alive],
+                    start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
+                )
         except OSError as error:
             raise CallsheetError(f"cannot start a worker: {error.strerror}") from None
         finally:
@@ -201,3 +202,13 @@ class Supervisor:
             if worker.process is not None and worker.process.poll() is None:
                 worker.process.kill()
                 worker.process.wait()
+
+
+@contextlib.contextmanager
+def _sighup_blocked() -> Iterator[None]:
+    """A process that is started meanwhile gets SIGHUP when it unblocks it: one that still starts would end by it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
