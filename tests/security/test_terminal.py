@@ -289,11 +289,12 @@ def test_help_and_usage_at_a_terminal(command: list[str], tmp_path: Path, defini
     assert acts(shown.replace("\r\n", "\n")) == []
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_words_to_complete_a_line_with(shell: str, tmp_path: Path, definitions: Path) -> None:
     environ = {**environment(tmp_path / "home", "http://localhost:1"), "SUITE_DEFINITIONS": str(definitions)}
     for line in ("suite evil ", "suite evil show --other ", "suite op list --tag "):
-        asked = {"_SUITE_COMPLETE": shell, "COMP_LINE": line, "COMP_WORDBREAKS": ""}
+        words = json.dumps([*line.split()[1:], ""])
+        asked = {"_SUITE_COMPLETE": shell, "COMP_LINE": line, "COMP_WORDBREAKS": "", "_SUITE_COMPLETE_WORDS": words}
         command = [sys.executable, "-m", "callsheet", "suite", *line.split()[1:], ""]
         done = subprocess.run(command, env={**os.environ, **environ, **asked}, capture_output=True, check=False)
         assert done.stdout

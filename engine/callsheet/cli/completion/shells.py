@@ -6,6 +6,8 @@ with tabs between them. None of them lets the shell read a word as code: bash ge
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +16,7 @@ from .bash_line import read_line
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_WORDS = "_COMPLETE_WORDS"  # how the variable with what was typed in PowerShell ends
 _BASH = """\
 %(function)s() {
     local kind word _
@@ -70,6 +73,39 @@ function %(function)s
 end
 complete --no-files --command %(program)s --arguments '(%(function)s)'
 """
+# Words go through a variable, because versions 5 to 7.2 of PowerShell drop empty arguments and quotes inside of others.
+# Without a result PowerShell completes names of files itself.
+_POWERSHELL = """\
+Register-ArgumentCompleter -Native -CommandName '%(program)s', '%(program)s.exe' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $typed = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object {
+        $_.Extent.EndOffset -lt $cursorPosition
+    } | ForEach-Object {
+        if ($_ -is [Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text }
+    })
+    $typed += ($wordToComplete -replace '^[''"]|[''"]$', '')
+    $encoding = [Console]::OutputEncoding
+    try {
+        [Console]::OutputEncoding = [Text.UTF8Encoding]::new()
+        $env:%(variable)s = 'powershell'
+        $env:%(variable)s_WORDS = ConvertTo-Json -Compress -InputObject $typed
+        $env:PYTHONIOENCODING, $before = 'utf-8', $env:PYTHONIOENCODING
+        & $commandAst.GetCommandName() 2>$null | ForEach-Object {
+            $kind, $word, $help = $_ -split "`t", 3
+            if ($kind -in 'word', 'part') {
+                if (-not $help) { $help = $word }
+                [Management.Automation.CompletionResult]::new($word, $word, 'ParameterValue', $help)
+            }
+        }
+    } finally {
+        $env:PYTHONIOENCODING = $before
+        Remove-Item -ErrorAction Ignore Env:%(variable)s, Env:%(variable)s_WORDS
+        [Console]::OutputEncoding = $encoding
+    }
+}
+"""
+_BARE_WORD = re.compile(r"[\w./:=+%-]+")
+_POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")  # it takes all of them for an apostrophe
 
 
 class TypedLine(NamedTuple):
@@ -97,10 +133,31 @@ def _arguments(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLin
     return TypedLine([*arguments[:-1]], arguments[-1] if arguments else "", str)
 
 
+def _json_words(environ: Mapping[str, str], arguments: Sequence[str]) -> TypedLine:
+    del arguments
+    found = next((text for name, text in environ.items() if name.endswith(_WORDS)), "[]")
+    try:
+        words = json.loads(found)
+    except ValueError:
+        words = []
+    texts = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    return TypedLine(texts[:-1], texts[-1] if texts else "", powershell_quoted)
+
+
+def powershell_quoted(word: str) -> str | None:
+    """None for a word with a double quote, which older versions do not pass on to a program."""
+    if '"' in word:
+        return None
+    return word if _BARE_WORD.fullmatch(word) else f"'{_POWERSHELL_QUOTES.sub(lambda each: each[0] * 2, word)}'"
+
+
 SHELLS: dict[str, Shell] = {
     "bash": Shell(_BASH, _line, 'put  eval "$({program} completion bash)"  into ~/.bashrc'),
     "zsh": Shell(_ZSH, _arguments, 'put  eval "$({program} completion zsh)"  into ~/.zshrc, after compinit'),
     "fish": Shell(_FISH, _arguments, "{program} completion fish > ~/.config/fish/completions/{program}.fish"),
+    "powershell": Shell(
+        _POWERSHELL, _json_words, "put  {program} completion powershell | Out-String | Invoke-Expression  into $PROFILE"
+    ),
 }
 
 
