@@ -44,7 +44,7 @@ def test_a_command_without_a_web_address_refuses_before_it_asks(
     with serve([], trusted=True) as server:
         done = run_program("suite", [*argv, "--web"], environment(tmp_path, server.url))
         assert done.exit == 2
-        assert "--web: this command shows nothing that has a web address" in done.stderr
+        assert "--web: the result of this command has no web address" in done.stderr
     assert opened == []
 
 

@@ -26,7 +26,7 @@ def test_a_table_is_shown_where_names_are_refused(tmp_path: Path) -> None:
         argv = ["pages", "list", "--columns", "id,space"]
         done = run_program("suite", argv, environment(tmp_path / "home", server.url))
     assert (done.exit, done.stdout) == (0, b"ID  SPACE\n1   7\n2   8\n")
-    assert done.stderr.startswith("note: ids stand in the place of some names: ")
+    assert done.stderr.startswith("note: some names could not be read, so ids are shown: ")
 
 
 def test_programs_get_ids(tmp_path: Path) -> None:

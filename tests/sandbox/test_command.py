@@ -46,7 +46,7 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
         assert json.loads(suite.out)["base_url"].startswith("http://127.0.0.1:")
         for words in ([], ["--foreground"]):
             assert suite("sandbox", "start", *words) == 2
-            assert "runs already" in suite.err
+            assert "already running" in suite.err
         words = ("issues", "new", "--project", "DEMO", "--type", "Task", "--summary", "Kept", "-o", "id")
         assert suite("--site", "sandbox", *words) == 0, suite.err
         assert suite.out.strip() == "DEMO-11"

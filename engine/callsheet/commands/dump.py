@@ -66,7 +66,7 @@ class Dump:
         os.fsync(self._file.fileno())
         mine, there = os.fstat(self._file.fileno()), os.lstat(self.part)
         if (mine.st_ino, mine.st_dev) != (there.st_ino, there.st_dev):
-            raise CallsheetError(f"another run has begun to write {self.path}: nothing was put there")
+            raise CallsheetError(f"another run is writing {self.path}; nothing was written")
         self._close()
         with suppress(OSError):
             os.chmod(self.part, os.stat(self.path).st_mode & 0o777)
@@ -133,7 +133,7 @@ def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: 
     except BaseException:
         dump.leave()
         if dump.count:
-            context.note(f"{dump.count} items are in {dump.part}: the same command with --resume goes on")
+            context.note(f"{dump.count} items are in {dump.part}: run the same command with --resume to continue")
         raise
     context.note(f"wrote {dump.count} items to {path}")
 

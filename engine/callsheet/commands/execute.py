@@ -44,7 +44,7 @@ def extent_of(values: Mapping[str, Any]) -> Extent:
         if values.get(name) is not None and values[name] < 1:
             raise UsageError(f"--{name} expects a number of at least 1, not {values[name]}")
     if values.get("resume") and not values.get("out"):
-        raise UsageError("--resume goes on with a file: --out FILE says which")
+        raise UsageError("--resume needs --out FILE, the file to continue")
     paging = (bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
     return Extent(*paging, values.get("out"), bool(values.get("resume")))
 

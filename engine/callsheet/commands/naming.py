@@ -34,7 +34,7 @@ class Namings:
             for start in range(0, len(ids), naming["size"]):
                 found |= self._asked(naming, ids[start : start + naming["size"]])
         except CallsheetError as error:
-            self._note(f"ids stand in the place of some names: {error.message}")
+            self._note(f"some names could not be read, so ids are shown: {error.message}")
         return found
 
     def _asked(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:

@@ -64,7 +64,7 @@ def run_on_each(context: Context, command: CompiledCommand, values: dict[str, An
 
 def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any]) -> None:
     if command["safety"] != "read" or "builtin" in command:
-        raise UsageError("several sites are only for commands that list or show something", hint="give one --site")
+        raise UsageError("several sites only work with commands that list or show something", hint="give one --site")
     if context.option("base-url"):
         raise UsageError("--base-url is the address of one site", hint="give one --site")
     if values.get("out") or values.get("page-token"):

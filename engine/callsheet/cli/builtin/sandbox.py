@@ -48,7 +48,7 @@ def stop(context: Context, values: dict[str, Any]) -> None:
     if context.only_tries(f"the sandbox at {running.address} would stop"):
         return
     if not process.ask(running, "stop"):
-        raise CallsheetError(f"the sandbox at {running.address} does not stop")
+        raise CallsheetError(f"the sandbox at {running.address} did not stop")
     process.forget(context.environ, context.program)
     context.note(f"the sandbox at {running.address} has stopped")
 
@@ -61,12 +61,14 @@ def reset(context: Context, values: dict[str, Any]) -> None:
     context.confirm(f"put the sandbox at {running.address} back to its beginning?")
     if not process.ask(running, "reset"):
         raise CallsheetError(f"the sandbox at {running.address} could not be reset")
-    context.note(f"the sandbox at {running.address} is as it was at the beginning")
+    context.note(f"the sandbox at {running.address} has its initial data again")
 
 
 def _refuse_second(context: Context) -> None:
     if running := process.known(context.environ, context.program):
-        raise UsageError(f"the sandbox runs already at {running.address}", hint="stop it with `{program} sandbox stop`")
+        raise UsageError(
+            f"the sandbox is already running at {running.address}", hint="stop it with `{program} sandbox stop`"
+        )
 
 
 def _running(context: Context) -> process.RunningSandbox:

@@ -78,7 +78,9 @@ def new_journal(path: str) -> Iterator[Journal]:
     try:
         descriptor = os.open(path, flags, PRIVATE)
     except FileExistsError:
-        raise UsageError(f"{path} is there already", hint="name a new file, or go on with it: --resume") from None
+        raise UsageError(
+            f"{path} is there already", hint="name a new file, or continue this one with --resume"
+        ) from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write {path}: {_reason(error)}") from None
     with _held(path, descriptor) as journal:

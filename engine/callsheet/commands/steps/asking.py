@@ -211,7 +211,7 @@ def _file(param: Param) -> str:
 def _typed(param: Param, answer: str) -> list[Any]:
     """What an option would make of the answer."""
     if not answer:
-        raise UsageError("a value is needed; Ctrl-C ends without sending anything")
+        raise UsageError("a value is required; press Ctrl-C to cancel")
     if param.get("multiple") and not param.get("split"):
         return answer.split() if param.get("kind") == "argument" else [answer]
     if param.get("split"):

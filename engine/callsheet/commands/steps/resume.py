@@ -35,7 +35,7 @@ def resumed(context: Context, command: CompiledCommand, values: dict[str, Any]) 
             raise UsageError(f"{path} is a journal of `{found.words}`, not of `{words}`")
         if found.head["undo"]:
             raise UsageError(
-                f"{path} is a journal of an undo", hint="run the undo again: it skips what is back already"
+                f"{path} is a journal of an undo", hint="run the undo again: it skips items that are already restored"
             )
         yield ResumedRun(context, command, found)
 

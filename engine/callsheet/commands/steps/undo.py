@@ -86,7 +86,7 @@ class UndoRun(StepRun):
         changed = [(number, item, entry) for number, (item, entry) in pairs if entry.state in (DONE, *UNDER_WAY)]
         unknown = [item for _, item, entry in changed if entry.was_at < 0]
         if unknown:
-            self.context.note(f"{len(unknown)} cannot be put back: what they were is not in the journal")
+            self.context.note(f"{len(unknown)} cannot be undone: their old values are not in the journal")
         found = [Numbered(number, item) for number, item, entry in changed if entry.was_at >= 0]
         if not found:
             raise UsageError(f"nothing to undo: {self.found.path} has no item that was changed")
