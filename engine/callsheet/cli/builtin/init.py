@@ -39,7 +39,7 @@ def init(context: Context, values: dict[str, Any]) -> None:
         "method", "METHOD", lambda: _method(context, answers, found.deployment, service), (UsageError,)
     )
     wanted = SignInRequest(
-        name=name or _name_for(answers, found.base_url),
+        name=name or answers.until_right("name", "SITE", lambda: _name_for(answers, found.base_url), (UsageError,)),
         base_url=found.base_url,
         deployment=found.deployment,
         method=method,
@@ -142,7 +142,8 @@ def _name_for(answers: Answers, address: str) -> str:
     """The first part of the host name, unless a person wants another."""
     host = urlsplit(address).hostname or "site"
     first = host if re.fullmatch(r"[\d.:]+", host) else host.split(".")[0]
-    return answers.text("name", "Name for this site", default=re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._"))
+    usual = re.sub(r"[^A-Za-z0-9._-]", "-", first).strip("-._")
+    return answers.site_name(answers.text("name", "Name for this site", default=usual))
 
 
 def _confirm_replacing(context: Context, wanted: SignInRequest, known: SiteProfile) -> None:

@@ -119,12 +119,17 @@ class Answers:
 
     def check(self) -> None:
         """Refuse wrong words before anything is asked or sent; raises `UsageError`."""
-        name = self.option("name")
-        if name and not re.fullmatch(SITE_NAME, name):
-            raise UsageError(f"--name: {name!r}: a site's name holds letters, digits, '.', '_' and '-' only")
+        if self.option("name"):
+            self.site_name(self.option("name"))
         for option, kind in (("deployment", "deployment"), ("method", "auth"), ("service", "service")):
             if self.option(option):
                 self.word(option, kind, self.option(option))
+
+    def site_name(self, name: str) -> str:
+        """`name` where a site may be called so; raises `UsageError`."""
+        if not re.fullmatch(SITE_NAME, name):
+            raise UsageError(f"--name: {name!r}: a site's name holds letters, digits, '.', '_' and '-' only")
+        return name
 
     def word(self, option: str, kind: str, word: str) -> str:
         """`word` where a definition of the kind has this id; raises `UsageError` that lists them."""
