@@ -18,6 +18,7 @@ from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.files import read_private, write_atomically
 from support.canary import TOKEN
 from support.cases import Done, environment, run_program
+from support.programs import small_program
 from support.tls import Authority
 from support.waiting import at_most
 
@@ -119,13 +120,15 @@ def run(command: tuple[str, ...], folder: Path, environ: dict[str, str]) -> Done
 @pytest.mark.parametrize("kind", [pipe, device, link_to_a_pipe])
 def test_what_is_no_file_is_no_cache(kind: Callable[[Path], None], tmp_path: Path) -> None:
     """Compiled definitions and the checked profiles are made again."""
-    (tmp_path / "home").mkdir(mode=0o700)
-    (tmp_path / "home" / "profiles.toml").write_text(SITE, encoding="utf-8")
-    environ = {"CALLSHEET_CACHE": str(tmp_path / "cache"), "SUITE_BASE_URL": ""}
-    command = ("suite", "config", "view", "-o", "json")
+    small_program(tmp_path / "home")
+    profiles = tmp_path / "home" / "programs" / "shop" / "profiles.toml"
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text(SITE, encoding="utf-8")
+    environ = {"CALLSHEET_CACHE": str(tmp_path / "cache")}
+    command = ("shop", "config", "view", "-o", "json")
     first = run(command, tmp_path, environ)
     made = [path for path in (tmp_path / "cache").iterdir() if path.is_file()]
-    assert made
+    assert {path.suffix for path in made} == {".sqlite", ".json"}
     for path in made:
         path.unlink()
         kind(path)
