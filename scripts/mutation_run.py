@@ -64,7 +64,7 @@ def pytest_sessionstart(session):
 # In processes that tests start: writes each function at its first call, at once, since such a process may be killed.
 # Anew after a fork: the process that others are forked from started before the test.
 TRACER = """
-import os, sys, threading
+import fcntl, os, sys, threading
 HOME = {home!r}
 ENGINE = os.path.join(HOME, "engine", "callsheet") + os.sep
 def start():
@@ -73,8 +73,9 @@ def start():
             test = file.read()
     except OSError:
         return
-    out = os.open(os.path.join(HOME, "processes"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    os.set_inheritable(out, False)
+    opened = os.open(os.path.join(HOME, "processes"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    out = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 100)  # low ones are closed where a program is forked
+    os.close(opened)
     seen = set()
     def trace(frame, event, argument):
         code = frame.f_code
