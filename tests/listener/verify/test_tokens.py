@@ -133,7 +133,50 @@ def test_an_octet_key_and_a_short_one_are_not_used() -> None:
 
 
 def test_times_have_leeway() -> None:
-    assert check(token({**CLAIMS, "exp": 950, "nbf": 1050}))["exp"] == 950
+    assert check(token({**CLAIMS, "exp": 940, "nbf": 1060}))["exp"] == 940
+    for late in ({"exp": 939}, {"nbf": 1061}, {"exp": False}, {"nbf": "1000"}):
+        with pytest.raises(Rejected):
+            check(token({**CLAIMS, **late}))
+    assert check(token({**CLAIMS, "exp": 10**400, "nbf": -(10**400)}))
+    for never in ({"exp": -(10**400)}, {"nbf": 10**400}):
+        with pytest.raises(Rejected):
+            check(token({**CLAIMS, **never}))
+
+
+def test_a_header_and_a_key_id_may_be_as_long_as_their_limits() -> None:
+    seen = []
+
+    def never(kid: str | None, _algorithm: str) -> Any:
+        seen.append(kid)
+        raise not_genuine("token_key", "unknown")
+
+    def header(size: int) -> str:
+        """A token whose header has this size in base64url."""
+        usual = len(base64.urlsafe_b64decode(token(CLAIMS, x="").partition(".")[0] + "=="))
+        made = token(CLAIMS, x="x" * (size * 3 // 4 - usual))
+        assert made.index(".") == size
+        return made
+
+    for text in (token(CLAIMS, "k" * 256), header(4096)):
+        with pytest.raises(Rejected, match="unknown"):
+            TokenVerifier(DEFINITION).claims(text.encode(), never, 1000)
+    assert seen == ["k" * 256, "k1"]
+    for text, why in ((token(CLAIMS, "k" * 257), "not a text"), (header(4098), "too long")):
+        with pytest.raises(Rejected, match=why):
+            TokenVerifier(DEFINITION).claims(text.encode(), never, 1000)
+
+
+def test_headers_are_remembered_up_to_a_number() -> None:
+    """Only of genuine tokens; what was remembered passes as before."""
+    verifier = TokenVerifier(DEFINITION)
+    with pytest.raises(Rejected):
+        verifier.claims(token(CLAIMS, "k1", private_key(1)).encode(), find, 1000)
+    counts = []
+    for number in range(66):
+        for _ in range(2):
+            assert verifier.claims(token(CLAIMS, number=number).encode(), find, 1000)[0] == CLAIMS
+        counts.append(len(verifier._known_headers))
+    assert counts == [*range(1, 65), 1, 2]
 
 
 def test_issuer_and_audience_are_checked_when_configured() -> None:

@@ -180,10 +180,10 @@ class JetStreamInspection:
 async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
     count = 0
     async for message in messages:
-        if count == limit:
-            return
         yield message
         count += 1
+        if count == limit:  # looking for one more may take another window
+            return
 
 
 def _is_number(word: str) -> bool:

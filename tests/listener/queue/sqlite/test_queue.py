@@ -1,0 +1,213 @@
+"""The queue in a file, as a listener and its worker use it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from callsheet.listener.queue.port import DUPLICATE, Lease, QueuedEvent, QueueFailed
+from callsheet.listener.queue.sqlite import queue as module
+from callsheet.listener.queue.sqlite.queue import FileQueue
+from callsheet.listener.verify.event import Event
+from callsheet.listener.verify.source import Source
+
+SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
+
+
+def event(id: str) -> Event:
+    data = b'{"type": "t", "id": "%s"}' % id.encode()
+    return Event(SOURCE, {"type": "t", "id": id}, [(b"x-a", b"1"), (b"cookie", b"2")], b"q=1", data, data)
+
+
+class Opened:
+    """A queue on the test's file."""
+
+    def __init__(self, path: Path, window: float = 3600.0) -> None:
+        self.notes: list[str] = []
+        self.queue = FileQueue(str(path / "in.db"), window, 3, self.notes.append)
+
+    async def __aenter__(self) -> FileQueue:
+        await self.queue.open()
+        return self.queue
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.queue.close()
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[FileQueue], Awaitable[None]]], None]:
+    monkeypatch.setattr(module, "LONGEST_SLEEP", 0.02)
+
+    def played(scene: Callable[[FileQueue], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            async with Opened(tmp_path) as queue:
+                await scene(queue)
+
+        asyncio.run(whole())
+
+    return played
+
+
+Play = Callable[[Callable[[FileQueue], Awaitable[None]]], None]
+
+
+def ids(events: list[QueuedEvent]) -> list[str]:
+    return [each.data.decode().split('"')[-2] for each in events]
+
+
+def test_before_it_is_open_nothing_is_kept(tmp_path: Path) -> None:
+    queue = FileQueue(str(tmp_path / "in.db"), 1.0, 3, lambda _: None)
+    with pytest.raises(QueueFailed, match="not open"):
+        queue.put(event("a"), has_jobs=True, run_here=False)
+    assert queue.problem is None
+    asyncio.run(queue.close())
+    with pytest.raises(Exception, match="closed"):
+        queue._connection.execute("SELECT 1")
+    with pytest.raises(Exception, match="closed"):
+        queue._reader.execute("SELECT 1")
+
+
+def test_an_event_is_run_by_who_put_it_or_by_who_fetches_it(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        here = await queue.put(event("here"), has_jobs=True, run_here=True)
+        assert (here.stored, here.lease) == (True, Lease(1, 1))
+        assert await queue.put(event("here"), has_jobs=True, run_here=True) is DUPLICATE
+        waits = await queue.put(event("waits"), has_jobs=True, run_here=False)
+        nothing = await queue.put(event("nothing"), has_jobs=False, run_here=True)
+        assert [(each.stored, each.lease) for each in (waits, nothing)] == [(True, None)] * 2
+        (fetched,) = await queue.fetch(5)
+        assert fetched.lease.attempts == 1
+        assert (fetched.source, fetched.headers, fetched.query) == ("lms", [(b"x-a", b"1")], b"q=1")
+        assert (fetched.data, fetched.text, fetched.succeeded) == (event("waits").data,) * 2 + (frozenset(),)
+        assert await queue.fetch(5) == []
+        assert queue.problem is None
+        assert {name: count for name, count in queue.depth().items() if count and "age" not in name} != {}
+
+    play(scene)
+
+
+def test_as_many_are_fetched_as_there_are_places(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        for id in "abc":
+            await queue.put(event(id), has_jobs=True, run_here=False)
+        assert ids(await queue.fetch(2)) == ["a", "b"]
+        assert ids(await queue.fetch(2)) == ["c"]
+
+    play(scene)
+
+
+@pytest.mark.parametrize("how", ["put", "retry", "wake"])
+def test_who_waits_is_woken_by_what_there_is_to_do(how: str, play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(queue: FileQueue) -> None:
+        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        assert put.lease is not None
+        monkeypatch.setattr(module, "LONGEST_SLEEP", 60.0)
+        waiting = asyncio.create_task(queue.fetch(1))
+        waits: Any = queue._work_available
+        for _ in iter(lambda: len(waits._waiters), 1):
+            await asyncio.sleep(0.001)
+        if how == "put":
+            await queue.put(event("b"), has_jobs=True, run_here=False)
+        elif how == "retry":
+            assert await queue.retry(put.lease, 0.0, "why")
+        else:
+            queue.wake()
+        async with asyncio.timeout(30):
+            await waiting
+        assert await waiting == []
+        monkeypatch.setattr(module, "LONGEST_SLEEP", 0.01)
+        assert ids(await queue.fetch(1)) == {"put": ["b"], "retry": ["a"], "wake": []}[how]
+
+    play(scene)
+
+
+def test_a_repetition_is_due_after_its_delay(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST_SLEEP", 60.0)
+
+    async def scene(queue: FileQueue) -> None:
+        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        assert put.lease is not None
+        before = time.time()
+        assert await queue.retry(put.lease, 0.05, "why")
+        async with asyncio.timeout(30):
+            while not (found := await queue.fetch(1)):
+                pass
+        assert time.time() >= before + 0.05
+        assert found[0].lease[:2] == (1, 2)
+
+    play(scene)
+
+
+def test_what_succeeded_is_known_and_what_was_lost_cannot_be_changed(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        lease: Any = put.lease
+        assert await queue.record_success(lease, "r/1") is True
+        await queue.release([lease])
+        for change in (queue.record_success(lease, "r/2"), queue.complete(lease), queue.retry(lease, 0.0, "x"),
+                       queue.give_up(lease, "x")):  # fmt: skip
+            assert await change is False
+        (again,) = await queue.fetch(1)
+        assert again.succeeded == {"r/1"}
+        assert await queue.complete(again.lease) is True
+        assert await queue.fetch(1) == []
+
+    play(scene)
+
+
+def test_what_is_given_up_is_not_fetched_again(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        put = await queue.put(event("a"), has_jobs=True, run_here=True)
+        assert put.lease is not None
+        assert await queue.give_up(put.lease, "half of a pair: \ud800") is True
+        assert await queue.fetch(1) == []
+        (row,) = queue._reader.execute("SELECT state, error FROM event")
+        assert (row[0], row[1].startswith("half of a pair")) == ("dead", True)
+
+    play(scene)
+
+
+def test_what_a_process_held_that_ended_is_taken_over_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000_000.0]
+    monkeypatch.setattr(module, "LONGEST_SLEEP", 0.02)
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: now[0]))
+
+    async def scene() -> None:
+        first, second = Opened(tmp_path), Opened(tmp_path)
+        async with first as one, second as two:
+            await one.put(event("a"), has_jobs=True, run_here=True)
+            now[0] += module.LEASE - 1
+            await two.extend(())
+            assert await two.fetch(1) == []
+            now[0] += 2
+            two._work_available.clear()
+            await two.extend(())
+            assert two._work_available.is_set()
+            assert second.notes == ["inbox: 1 events of a process that ended are handled again"]
+            assert ids(await two.fetch(1)) == ["a"]
+        assert first.notes == []
+
+    asyncio.run(scene())
+
+
+def test_what_was_handled_long_ago_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PURGE_EVERY", 2)
+    monkeypatch.setattr(module, "PURGE_BATCH", 2)
+
+    async def scene() -> None:
+        async with Opened(tmp_path, window=-60.0) as queue:  # all that is done already is old enough
+            for id in "abcde":
+                await queue.put(event(id), has_jobs=id == "e", run_here=True)
+            left = []
+            for _ in range(4):
+                left.append(queue._reader.execute("SELECT count(*) FROM event").fetchone()[0])
+                await queue.extend(())
+            assert left == [5, 1, 1, 1]  # the first time was when it was opened
+
+    asyncio.run(scene())
