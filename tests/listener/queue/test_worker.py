@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 from hypothesis import given, settings
@@ -252,3 +253,64 @@ def test_a_place_that_becomes_free_is_filled_again() -> None:
         worker.log.err.close()
 
     asyncio.run(work())
+
+
+class Queued(Memory):
+    """Gives the events that it holds, each once."""
+
+    def __init__(self, *events: QueuedEvent) -> None:
+        super().__init__()
+        self.events = list(events)
+
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        await asyncio.sleep(0.001)
+        taken, self.events = self.events[:count], self.events[count:]
+        return taken
+
+
+def queued(key: int, attempts: int = 1, source: str = "lms", text: bytes = b'{"type": "t", "id": "1"}') -> QueuedEvent:
+    return QueuedEvent(Lease(key, attempts), source, [], b"", text, text, frozenset({"r/0"}))
+
+
+def worked(queue: Queued, *handlers: Noted) -> list[str]:
+    """The lines about what was fetched, when all of it is settled."""
+    written = io.StringIO()
+
+    async def play() -> None:
+        worker = worker_of(queue)
+        worker.log.err.close()
+        worker.log.err = LineWriter(written)
+        jobs = [job(f"r/{number}", handler) for number, handler in enumerate(handlers)]
+        worker.routing_table = lambda: cast("Any", SimpleNamespace(plan=lambda _: None, jobs=lambda *_: jobs))
+        count = len(queue.events)
+        await worker.start()
+        await reach(lambda: sum(not change.startswith("mark") for change, _ in queue.changes) == count)
+        await reach(lambda: worker.idle)
+        await worker.shutdown()
+        worker.log.err.close()
+
+    asyncio.run(play())
+    return [line.partition(" ")[2].partition(" duration")[0] for line in written.getvalue().splitlines()]
+
+
+def test_what_is_fetched_runs_but_for_what_succeeded_before() -> None:
+    queue, before, good = Queued(queued(1), queued(2, 3)), Noted(), Noted()
+    lines = worked(queue, before, good)
+    assert (before.runs, good.runs) == ({}, {"r/1": 2})
+    assert sorted(queue.changes) == [("done", 1), ("done", 2), ("mark r/1", 1), ("mark r/1", 2)]
+    assert lines == ["200 handled source=lms type=t id=1 client=inbox"] * 2
+
+
+def test_the_last_attempt_that_fails_is_given_up() -> None:
+    queue = Queued(queued(1, 2), queued(2, 3))
+    lines = worked(queue, Noted(), Noted(HandlerFailed("no")))
+    assert queue.changes == [("retry: r/1: no", 1), ("dead: r/1: no", 2)]
+    assert [line.partition(" source")[0] for line in lines] == ["500 failed", "500 given_up"]
+
+
+def test_what_cannot_be_read_fails_and_keeps_no_other_waiting() -> None:
+    queue = Queued(queued(1, source="gone"), queued(2, text=b"[1]"), queued(3, 3, text=b"x"), queued(4))
+    worked(queue, Noted())
+    told = {key: change for change, key in queue.changes}
+    assert told[1] == "retry: source 'gone' is not one of this listener's sources"
+    assert (told[2].partition(":")[0], told[3].partition(":")[0], told[4]) == ("retry", "dead", "done")

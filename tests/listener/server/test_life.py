@@ -275,7 +275,6 @@ def test_connections_are_taken_until_the_end() -> None:
 
         async def then() -> None:
             reader, writer = await asyncio.open_connection(*address)
-            writer.write(b"GET ")
             for _ in iter(lambda: len(world.listener.state.connections), 1):
                 await asyncio.sleep(0.001)
             world.listener.stop()
