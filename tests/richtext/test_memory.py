@@ -13,7 +13,6 @@ import pytest
 
 from callsheet.richtext import convert
 from callsheet.richtext.shared_keys import blank, shared
-from callsheet.richtext.tree import NO_ATTRS, NO_CONTENT
 from support.richtext import nodes
 
 EVERYTHING = """# Title
@@ -67,12 +66,6 @@ def test_what_shares_keys_is_a_dictionary_of_its_own() -> None:
     del first["b"]
     assert (first, second, blank("a", "b")) == ({"a": 5, "c": 3}, {"a": 1, "b": 2}, {"a": None, "b": None})
     assert json.dumps(second) == '{"a": 1, "b": 2}'
-
-
-def test_what_all_texts_share_stays_empty() -> None:
-    convert(EVERYTHING, "markdown", "adf", nodes=nodes())
-    convert(EVERYTHING, "markdown", "storage", nodes=nodes())
-    assert (NO_ATTRS, NO_CONTENT) == ({}, [])
 
 
 @pytest.mark.parametrize("shape", DENSE)

@@ -18,8 +18,8 @@ from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement
-from .inline import tidied
 from .tags import Given, Tags
+from .white_space import ends_blank, tidied
 
 MOST = 30  # elements in one another; what is deeper has no element of its own
 SPACE = re.compile(r"[ \t\n\r\f]+")
@@ -149,6 +149,7 @@ class _Builder(HTMLParser):
             self._markdown(data)
         else:
             words = SPACE.sub(" ", data)
+            words = words.lstrip(" ") if ends_blank(holder.content) else words
             fresh = not holder.content or holder.content[-1].kind not in self.rules.inline
             if words.strip() or not fresh:
                 holder.content.append(text(words, self._marks()))

@@ -18,6 +18,7 @@ from .attributes import at_start
 from .parser import Parser
 from .patterns import Patterns
 from .tags import Tags
+from .white_space import ends_blank, tidied
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
@@ -116,34 +117,6 @@ class InlineReader:
                 }
                 return Node(kind, attrs), len(sign)
         return None
-
-
-def tidied(nodes: list[Node]) -> list[Node]:
-    """Inline content without the white space that tags leave: at the edges, beside breaks, and twice in a row."""
-    result: list[Node] = []
-    for node in merged(nodes):
-        found = node
-        if (
-            node.kind == "text"
-            and node.text.startswith(" ")
-            and not _is_code(node)
-            and (not result or _ends(result[-1]))
-        ):
-            found = text(node.text.lstrip(" "), node.marks)
-        elif node.kind == "break" and result and result[-1].kind == "text":
-            result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
-        result.append(found)
-    if result and result[-1].kind == "text" and not _is_code(result[-1]):
-        result[-1] = text(result[-1].text.rstrip(" "), result[-1].marks)
-    return merged(result)
-
-
-def _is_code(node: Node) -> bool:
-    return any(mark.kind == "codespan" for mark in node.marks)
-
-
-def _ends(node: Node) -> bool:
-    return node.kind == "break" or (node.kind == "text" and node.text.endswith(" "))
 
 
 def closings(tokens: list[Token]) -> dict[int, int]:
@@ -268,9 +241,11 @@ class _Run:
         return Node("figure", {}, [image, Node("caption", content=[text(str(title))])], marks=self.current)
 
     def _behind(self, index: int, words: str) -> str:
-        """A text without the list of attributes that an image, a link or code before it takes."""
+        """A text without what belongs to the token before it: a list of attributes, or the space beside a tag."""
         if words.startswith("{") and index and self.tokens[index - 1].type in ATTRIBUTED:
             return words[at_start(words) :]
+        if words.startswith(" ") and index and self.tokens[index - 1].type == "html_inline" and ends_blank(self.found):
+            return words.lstrip(" ")
         return words
 
     def _html(self, index: int, token: Token) -> int:

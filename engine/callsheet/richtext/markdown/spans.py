@@ -127,6 +127,7 @@ class SpanWriter:
         if said and isinstance(node.attrs.get(said["attr"]), str):
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
+                label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
                 where = target(said["scheme"] + quote(node.attrs[said["attr"]], safe="/:@-._~+!$',;="))
                 return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
         return found[0] if found else None
