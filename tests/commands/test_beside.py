@@ -45,9 +45,9 @@ def test_an_image_in_the_folder_is_found(folder: Folder, url: str, address: str)
 
 
 def test_images_of_one_name_get_different_ones(folder: Folder) -> None:
-    assert folder.image("a%20b.png", "wiki") == "a b.png"
-    assert folder.image("img/a%20b.png", "wiki") == "docs-img-a b.png"
-    assert folder.image("a%20b.png", "wiki") == "a b.png"
+    assert folder.image("a%20b.png", "wiki") == "a%20b.png"
+    assert folder.image("img/a%20b.png", "wiki") == "docs-img-a%20b.png"
+    assert folder.image("a%20b.png", "wiki") == "a%20b.png"
     assert len({image["hash"] for image in folder.images()}) == 2
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
 from ...errors import UsageError
+from ...richtext import ATTACHING
 from ...richtext.markdown.front_matter import LONGEST, split
 from ...richtext.markdown.relative import NotBesideError
 from ..context import Typed
@@ -46,9 +47,7 @@ class Folder:
         if coding or not (kind or "").startswith("image/"):
             raise NotBesideError("is not an image by its name")
         name = self._named(path)
-        if target == "storage":
-            return quote(name, safe="")
-        return name if target == "wiki" else self.addresses.get(name, "")
+        return quote(name, safe="") if target in ATTACHING else self.addresses.get(name, "")
 
     def page(self, href: str) -> tuple[str, str]:
         """See `richtext.markdown.relative.Beside`."""

@@ -174,10 +174,10 @@ class BlockReader:
         found = match[0].lower() if pattern is self._marker else match[1].upper()
         if found not in (self.markers if pattern is self._marker else self.alerts):
             return
-        title = match.groupdict().get("title")
-        first.text = (f"**{title.strip()}**\n" if title and not title.isspace() else "") + first.text[
-            match.end() :
-        ].lstrip()
+        title = (match.groupdict().get("title") or "").strip()
+        first.text = first.text[match.end() :].lstrip()
+        if title:
+            node.content[: not first.text] = [Node("paragraph", text=f"**{title}**")]
         node.text = found
 
     def _quote(self, node: Node) -> list[Node]:

@@ -26,7 +26,7 @@ ELEMENTS = _names("""
     """)
 VOID = _names("area base br col embed frame hr img input link meta param source track wbr")
 HIDDEN = _names("head script select style svg template title")  # what they hold is not shown
-SHOWN_BY_ADDRESS = _names("video audio iframe embed")
+SHOWN_BY_ADDRESS = _names("video audio source iframe embed")
 CARRY = "!"  # the name of what a carried comment opens: no element
 # Inside of these an end tag closes nothing outside, except the tags of what is around.
 SCOPES: dict[str, frozenset[str]] = {
@@ -51,6 +51,8 @@ CLOSES: dict[str, frozenset[str]] = {
     "th": _names("td th p"),
     "a": _names("a"),
 }
+# Blocks that say nothing themselves: what they hold begins and ends with them.
+GROUPS = _names("address article aside center dir div fieldset footer form header main menu nav section")
 STOPS = _names("ul ol dl table div section blockquote details menu dir") | {CARRY}
 
 
@@ -63,3 +65,9 @@ class HtmlElement:
     marks: tuple[Mark, ...] = ()
     around: tuple[Mark, ...] = ()  # put on the blocks it encloses
     content: list[Node] = field(default_factory=list)
+
+
+def surround(node: Node, elements: list[HtmlElement]) -> None:
+    """Puts the marks of the innermost element that has some on a block that has none."""
+    if not (node.kept or node.marks) and node.kind in ("paragraph", "heading"):
+        node.marks = next((element.around for element in reversed(elements) if element.around), ())

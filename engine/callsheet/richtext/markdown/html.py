@@ -17,10 +17,11 @@ from ..rules import Rules
 from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
-from .elements import CARRY, CLOSES, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement
+from .elements import CARRY, CLOSES, GROUPS, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement, surround
 from .tags import Given, Tags
 from .white_space import ends_blank, tidied
 
+GROUP = "group"  # what stands in the tree for one while it is open
 MOST = 30  # elements in one another; what is deeper has no element of its own
 SPACE = re.compile(r"[ \t\n\r\f]+")
 LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
@@ -151,7 +152,7 @@ class _Builder(HTMLParser):
             words = SPACE.sub(" ", data)
             words = words.lstrip(" ") if ends_blank(holder.content) else words
             fresh = not holder.content or holder.content[-1].kind not in self.rules.inline
-            if words.strip() or not fresh:
+            if words.strip() or (words and not fresh):
                 holder.content.append(text(words, self._marks()))
 
     def _markdown(self, words: str) -> None:
@@ -183,6 +184,8 @@ class _Builder(HTMLParser):
             node = Node(kind, attrs)
         elif tag in ("dl", "dt", "dd", "summary", "caption", "figcaption"):
             node = Node(tag)
+        elif tag in GROUPS:
+            node = Node(GROUP)
         elif tag == "code" and (holder := self._holder()).node and holder.node and holder.node.kind == "code":
             language = LANGUAGE_CLASS.search(given.get("class") or "")
             if language:
@@ -214,13 +217,8 @@ class _Builder(HTMLParser):
         if holder.node and holder.node.kind == "code":
             holder.content.append(text(plain_text(node, self.rules) + "\n"))
             return
-        for element in self.stack:
-            self._surround(node, element)
+        surround(node, self.stack)
         holder.content.append(node)
-
-    def _surround(self, node: Node, element: HtmlElement) -> None:
-        if element.around and not node.kept and node.kind in ("paragraph", "heading"):
-            node.marks = tuple(element.around)
 
     def _close_before(self, tag: str) -> None:
         """Ends what a start tag ends without an end tag of its own."""
@@ -251,6 +249,8 @@ class _Builder(HTMLParser):
         holds = self.rules.holds.get(node.kind, frozenset())
         if node.kind == "summary":
             return self._titled(element)
+        if node.kind == GROUP:
+            return self._blocks(element)
         if element.name == CARRY:
             node.content = with_details(self._carried(element, holds))
             return [node]
@@ -289,7 +289,7 @@ class _Builder(HTMLParser):
         result: list[Node] = []
         for part in parts:
             if part.kind == "paragraph" and not part.kept:
-                result.append(Node(node.kind, dict(node.attrs), part.content, marks=part.marks or element.around))
+                result.append(Node(node.kind, dict(node.attrs), part.content, marks=element.around or part.marks))
             else:
                 result.append(part)
         return result
@@ -311,8 +311,7 @@ class _Builder(HTMLParser):
                 continue
             if content := trimmed(tidied(run)):
                 paragraph = Node("paragraph", content=content)
-                for outer in (*self.stack, *([element] if around else [])):
-                    self._surround(paragraph, outer)
+                surround(paragraph, [*self.stack, *([element] if around else [])])
                 result.append(paragraph)
             run = []
             if part is not None:

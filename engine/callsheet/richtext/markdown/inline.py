@@ -15,6 +15,7 @@ from ..rules import Rules
 from ..tree import Mark, Node, merged, text
 from . import simple
 from .attributes import at_start
+from .elements import SHOWN_BY_ADDRESS
 from .parser import Parser
 from .patterns import Patterns
 from .tags import Tags
@@ -29,6 +30,15 @@ ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
 
 def tag_attributes(words: str) -> dict[str, str]:
     return {m[1].lower(): html.unescape(m[2] or m[3] or m[4] or "") for m in ATTRIBUTE.finditer(words)}
+
+
+def shown_address(tag: str) -> str:
+    """The address that stands for what a tag shows, such as a film; empty for any other."""
+    match = TAG.fullmatch(tag)
+    if match is None or match[1] or match[2].lower() not in SHOWN_BY_ADDRESS:
+        return ""
+    address = tag_attributes(match[3]).get("src", "").strip()
+    return address if address.startswith(("http://", "https://")) else ""
 
 
 class InlineReader:
@@ -258,6 +268,9 @@ class _Run:
         if token.content.startswith(("<!--", "<?", "<!")):
             return index  # comments are not shown
         closed = self.pairs.get(index)
+        if address := shown_address(token.content):
+            self.found.append(text(address, (*self.current, Mark("link", {"href": address}))))
+            return index
         meaning = self.reader.tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):
             return self._placed(index, meaning, ours=ours)

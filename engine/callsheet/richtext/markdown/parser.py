@@ -50,11 +50,14 @@ _dollars = math_inline_dollar(allow_space=False, allow_digits=False)
 
 def _formula(state: StateInline, silent: bool) -> bool:
     """A formula between dollar signs; in `$HOME/$USER` there is none, and what is between them is read as any words."""
-    start = state.pos
+    start, source = state.pos, state.src
+    state.src = source if start else source + "\n"  # what it takes for the character before the first one
     found = _dollars(state, True)  # noqa: FBT003 -- the parser's rules take it by position
-    after = state.src[state.pos : state.pos + 1]
+    after = source[state.pos : state.pos + 1]
     state.pos = start
-    return found and not (after.isalnum() or after == "_") and _dollars(state, silent)
+    found = found and not (after.isalnum() or after == "_") and _dollars(state, silent)
+    state.src = source
+    return found
 
 
 class _Token:

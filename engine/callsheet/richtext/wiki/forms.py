@@ -13,6 +13,8 @@ from ..tree import Attrs, Node
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
+PATH = re.compile("[/:]")  # in an address that is no bare name of an attached file
+
 
 class WikiMacro:
     """`{name:argument|parameter=value}` with or without a body."""

@@ -6,10 +6,11 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from ..markdown.patterns import URL
 from ..tree import Mark, Node, merged, text
-from .forms import WikiForms, WikiMacro, parameters
+from .forms import PATH, WikiForms, WikiMacro, parameters
 
 ENTITY = re.compile(r"&#\d{1,6};")
 LINKED = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\^|www\.)\S")
@@ -167,7 +168,7 @@ class WikiInline:
             for name, value in parameters(rest.replace(",", "|")).items()
             if name in ("alt", "title", "width", "height")
         }
-        return [Node("image", {"url": url, **given})]
+        return [Node("image", {"url": url if PATH.search(url) else quote(url), **given})]
 
     def _url(self, words: str) -> list[Node | Sign]:
         url = TRAIL.sub("", words)

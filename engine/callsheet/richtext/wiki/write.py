@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from ..flatten import FLATTEN
 from ..markdown.patterns import TextTemplate
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, spaces_out, text
-from .forms import WikiForms
+from .forms import PATH, WikiForms
 from .inline import WikiInline
 
 ALWAYS = re.compile(r"[{}\[\]|]|&(?=#)")
@@ -95,6 +96,9 @@ class WikiWriter:
         if node.attrs.get("start", 1) != 1:
             self.losses.add("a numbered list starts at 1 in wiki markup")
         for item in node.content:
+            if lines and item.kind in self.items:
+                lines += self._item(item, signs)
+                continue
             lines += self._item(item if self.rules.group(item.kind) == "part" else Node("item", content=[item]), signs)
         return lines
 
@@ -206,7 +210,8 @@ class WikiWriter:
             return "\n"
         if node.kind == "image":
             alt = re.sub(r"[|!\n,]", " ", str(node.attrs.get("alt") or ""))
-            return f"!{node.attrs.get('url', '')}{'|alt=' + alt if alt else ''}!"
+            url = str(node.attrs.get("url", ""))
+            return f"!{url if PATH.search(url) else unquote(url)}{'|alt=' + alt if alt else ''}!"
         if node.kind != "text":
             return self._said(node) or ""
         opening, closing = self.forms.pairs["codespan"]
