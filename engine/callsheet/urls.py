@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
@@ -93,6 +94,7 @@ def _odd(text: str) -> bool:
     return any(character.isspace() or not character.isprintable() or character == "\\" for character in text.strip())
 
 
+@lru_cache(maxsize=512)
 def origin(url: str) -> str:
     """Scheme, host and port in one form: what must be equal for a credential to be sent.
 

@@ -183,16 +183,20 @@ def count_of(desk: Desk, query: str) -> int:
 
 def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
     """Of those that are gone it is told that they were not changed."""
-    keys = created(desk, 101)
+    keys = created(desk, 102)
     httpx.delete(f"{desk.url}/rest/api/3/issue/{keys[7]}", trust_env=False).raise_for_status()
     done = desk.run("issues", "label", "-", "moved", "-v", stdin="\n".join(keys))
     assert done.exit == 1, done.stderr
-    assert f"labelled 100 of 101 issues; 1 failed\n  - {keys[7]}: the service did not change it" in done.stderr
+    assert f"labelled 101 of 102 issues; 1 failed\n  - {keys[7]}: the service did not change it" in done.stderr
     assert done.stderr.count("/rest/api/3/bulk/issues/fields") == 1
     assert "PUT " not in done.stderr
-    assert count_of(desk, "labels = moved") == 100
+    assert count_of(desk, "labels = moved") == 101
     assert desk.run("undo", "last", "--yes").exit == 0
     assert count_of(desk, "labels = moved") == 0
+    keys.pop(7)
+    done = desk.run("issues", "move", "-", "In Progress", "-v", stdin="\n".join(keys))
+    assert (done.exit, done.stderr.count("POST "), done.stderr.count("/transitions")) == (0, 5, 0), done.stderr
+    assert count_of(desk, f"status = 'In Progress' and key >= {keys[0]}") == 101
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,8 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
+from callsheet.commands.journal.folder import fresh_path, journal_folder, kept_journals, remove_old
 from callsheet.commands.journal.recorded import DONE, LEFT, UNDER_WAY, read_journal
-from callsheet.commands.journal.writer import new_journal
+from callsheet.commands.journal.writer import continued, new_journal
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.sandbox.faults import Faults
 from support.cases import Done, nobody, run_program
@@ -231,3 +233,46 @@ def test_two_runs_never_write_into_one_journal(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has just written"), continued(str(path), len(content), len(content)):
         pass
     assert path.read_bytes() == content + b"{}"
+
+
+def test_a_full_disk_ends_the_run_and_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a line is written when the disk is full. With room again nothing is written behind the gap."""
+    path, write, room = tmp_path / "j.jsonl", os.write, [1]
+
+    def limited(descriptor: int, data: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room.pop()
+        return write(descriptor, bytes(data)[: len(data) // 2])
+
+    whole(path)
+    size = path.stat().st_size
+    told = f"cannot write the journal .*: {os.strerror(errno.ENOSPC).lower()}"
+    with continued(str(path), size, size) as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", limited)
+            with pytest.raises(CallsheetError, match=told):
+                journal.done(2, "c")
+        with pytest.raises(CallsheetError, match=told):
+            journal.ended(done=1, failed=0)
+    assert path.stat().st_size == size
+    assert not (tmp_path / "j.jsonl.lock").exists()
+    with read_journal(str(path)) as found:
+        assert [entry.state for entry in found.entries] == ["done", "failed", "started"]
+
+
+def test_old_journals_make_room_and_nothing_else_is_removed(tmp_path: Path) -> None:
+    """Ninety days, and the latest five hundred; what a person put there has another name."""
+    environ = {"CALLSHEET_HOME": str(tmp_path)}
+    folder = Path(journal_folder(environ, "suite"))
+    folder.mkdir(parents=True)
+    new = [Path(fresh_path(environ, "suite", f"issues edit {number}")) for number in range(502)]
+    others = [folder / name for name in ("mine.jsonl", "20010101-000000-notes.txt", "20010101-mine.jsonl")]
+    old = folder / "20010101-000000-issues-edit-ab12.jsonl"
+    for path in (*new, *others, old):
+        path.touch()
+    remove_old(environ, "suite")
+    assert not old.exists()
+    assert all(path.exists() for path in others)
+    assert {str(path) for path in new if path.exists()} == set(sorted(map(str, new))[2:])
+    assert sum(path.endswith(".jsonl") for path in kept_journals(environ, "suite")) == 502

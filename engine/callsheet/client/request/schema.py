@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
@@ -46,7 +48,8 @@ class _Schemas:
     """
 
     def __init__(self, catalog: Catalog) -> None:
-        from jsonschema import Draft202012Validator, validators
+        with _without_grammars():
+            from jsonschema import Draft202012Validator, validators
 
         self._catalog = ref(catalog)  # what is known of a catalog must not keep it
         self._found: dict[str, Any] = {}
@@ -70,6 +73,20 @@ class _Schemas:
 
 
 _KNOWN: WeakKeyDictionary[Catalog, _Schemas] = WeakKeyDictionary()
+_GRAMMARS = "rfc3987_syntax"
+
+
+@contextmanager
+def _without_grammars() -> Iterator[None]:
+    """Where it is installed, jsonschema imports a package that takes a second, for formats that nothing checks here."""
+    if _GRAMMARS in sys.modules:
+        yield
+        return
+    sys.modules[_GRAMMARS] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        yield
+    finally:
+        del sys.modules[_GRAMMARS]
 
 
 def _ignoring_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from ...paths import state_directory
 
 ENDING = ".jsonl"
+_KEPT = timedelta(days=90)
+_MOST = 500
+_TIME = "%Y%m%d-%H%M%S"
+_OURS = re.compile(r"\d{8}-\d{6}-[a-z0-9-]*\.jsonl")
 
 
 def journal_folder(environ: Mapping[str, str], program: str) -> str:
@@ -19,9 +24,19 @@ def journal_folder(environ: Mapping[str, str], program: str) -> str:
 
 def fresh_path(environ: Mapping[str, str], program: str, command: str) -> str:
     """A name that sorts by time and says which command it was."""
-    when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    when = datetime.now(UTC).strftime(_TIME)
     words = re.sub(r"[^a-z0-9]+", "-", command.casefold()).strip("-")
     return os.path.join(journal_folder(environ, program), f"{when}-{words}-{os.urandom(2).hex()}{ENDING}")
+
+
+def remove_old(environ: Mapping[str, str], program: str) -> None:
+    """Remove those that got their names here and are too old, or more than are kept."""
+    earliest = (datetime.now(UTC) - _KEPT).strftime(_TIME)
+    ours = [path for path in kept_journals(environ, program) if _OURS.fullmatch(os.path.basename(path))]
+    for place, path in enumerate(ours):
+        if place >= _MOST or os.path.basename(path) < earliest:
+            with contextlib.suppress(OSError):
+                os.remove(path)
 
 
 def kept_journals(environ: Mapping[str, str], program: str) -> Iterator[str]:

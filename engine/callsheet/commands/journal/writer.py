@@ -28,6 +28,7 @@ class Journal:
         self.path = path
         self._descriptor = descriptor
         self._writing = threading.Lock()
+        self._fault: OSError | None = None  # why a line is missing: none may follow it
 
     def head(self, head: dict[str, Any], items: Sequence[Any]) -> None:
         """What is to be done: it is on the disk before anything is."""
@@ -66,8 +67,17 @@ class Journal:
     def _write(self, *lines: dict[str, Any]) -> None:
         data = memoryview("".join(dump(line) + "\n" for line in lines).encode("utf-8", "surrogatepass"))
         with self._writing, _worded(self.path):
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+            if self._fault is not None:
+                raise self._fault
+            length = len(data)
+            try:
+                while data:
+                    data = data[os.write(self._descriptor, data) :]
+            except OSError as fault:
+                self._fault = fault
+                with contextlib.suppress(OSError):  # what is there of it is no line
+                    os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - (length - len(data)))
+                raise
 
 
 @contextlib.contextmanager
@@ -120,10 +130,15 @@ def _held(path: str, descriptor: int) -> Iterator[Journal]:
 @contextlib.contextmanager
 def held(path: str) -> Iterator[None]:
     """Nobody else writes to the journal meanwhile; raises `CallsheetError` where somebody does."""
-    with locked(path, _AT_ONCE):
-        yield
-    with contextlib.suppress(OSError):
-        os.remove(f"{path}.lock")
+    is_held = False
+    try:
+        with locked(path, _AT_ONCE):
+            is_held = True
+            yield
+    finally:
+        if is_held:
+            with contextlib.suppress(OSError):
+                os.remove(f"{path}.lock")
 
 
 def moment() -> str:
@@ -135,7 +150,10 @@ def _worded(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CallsheetError(f"cannot write the journal {path}: {_reason(error)}") from None
+        raise CallsheetError(
+            f"cannot write the journal {path}: {_reason(error)}",
+            hint="nothing more was begun; when it can be written again, go on with --resume",
+        ) from None
 
 
 def _reason(error: OSError | ValueError) -> str:

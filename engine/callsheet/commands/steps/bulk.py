@@ -20,6 +20,10 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds between two looks at a task
 Failures = dict[int, CallsheetError]
 
 
+class OutcomeUnknown(CallsheetError):
+    """The service began with it, and nobody could learn what came of it: it may be done."""
+
+
 class Running(Protocol):
     """The run whose items these are."""
 
@@ -35,6 +39,8 @@ def bulk_for(run: Running, step: StepDefinition, count: int) -> InBulk | None:
     bulk = step["each"].get("bulk")
     if bulk is None or count <= bulk.get("above", 1) or not run.wanted(bulk):
         return None
+    if "read" in bulk and run.dispatcher.dry:  # what is read decides how many requests there are
+        return None
     try:
         run.dispatcher.builder.call(bulk["call"])
     except UsageError:  # the site's deployment does not have it
@@ -49,9 +55,25 @@ class InBulk:
         self.size = bulk["size"]
         self._run = run
         self._bulk = bulk
+        self._read: Any = []  # what was read for the batch that is at work
+
+    def takes(self, items: Sequence[Any]) -> list[bool]:
+        """Which of a batch one request can take. Raises what reading raises."""
+        if "read" in self._bulk:
+            read, dispatcher = self._bulk["read"], self._run.dispatcher
+            scope = {**self._run.scope, "batch": list(items)}
+            request = dispatcher.build(read["call"], fill(read.get("args", {}), scope) or {})
+            self._read = dispatcher.everything(read["call"], request)
+        if "items" not in self._bulk:
+            return [True] * len(items)
+        taken = {to_text(each) for each in evaluate(self._bulk["items"], self._scope(items)) or ()}
+        return [to_text(item) in taken for item in items]
+
+    def _scope(self, items: Sequence[Any]) -> dict[str, Any]:
+        return {**self._run.scope, "batch": list(items), "read": self._read}
 
     def request(self, items: Sequence[Any]) -> Request:
-        scope = {**self._run.scope, "batch": list(items)}
+        scope = self._scope(items)
         body = fill(self._bulk["body"], scope) if "body" in self._bulk else None
         return self._run.dispatcher.build(self._bulk["call"], fill(self._bulk.get("args", {}), scope) or {}, body)
 
@@ -62,13 +84,19 @@ class InBulk:
     def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
         """Yields the percent that are done while it waits, and returns what failed, by number.
 
-        Raises what the request raises: nothing is known then of any item, unless the service refused it.
+        Raises what the request raises: nothing is known then of any item, unless the service refused it. Raises
+        `OutcomeUnknown` where the request was taken and asking for its task fails.
         """
         dispatcher = self._run.dispatcher
         answer = dispatcher.answer(self._bulk["call"], self.request([*items.values()]))
         if "task" not in self._bulk:
             return {}
-        outcome = yield from self._wait(self._bulk["task"], answer)
+        try:
+            outcome = yield from self._wait(self._bulk["task"], answer)
+        except CallsheetError as error:
+            raise OutcomeUnknown(
+                f"the service began with {len(items)}, and what came of it is not known: {error.message}"
+            ) from None
         return self._failures(self._bulk["task"], outcome, items, was)
 
     def _wait(self, task: Task, answer: Any) -> Generator[int, None, Any]:

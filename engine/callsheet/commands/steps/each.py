@@ -55,6 +55,10 @@ class Together(Protocol):
 
     size: int
 
+    def takes(self, items: Sequence[Any]) -> list[bool]:
+        """Which of a group it can take; the others are done one by one."""
+        ...
+
     def take(self, items: Mapping[int, Any], was: Mapping[int, Any]) -> Generator[int, None, Failures]:
         """Yields percents while it goes on, and returns what failed."""
         ...
@@ -138,12 +142,13 @@ class _Run:
             if record is not None:
                 self._try(record.before, group)
             done = []
-            way, rest = self.work.together, iter(group)
-            for outcome in self._together(group, way) if way is not None else self._taken(group):
-                if isinstance(outcome, _Outcome):
-                    each = next(rest)
-                    done += [each] if outcome.tried and outcome.error is None else []
-                yield outcome
+            for part, way in self._parts(group):
+                rest = iter(part)
+                for outcome in self._together(part, way) if way is not None else self._taken(part):
+                    if isinstance(outcome, _Outcome):
+                        each = next(rest)
+                        done += [each] if outcome.tried and outcome.error is None else []
+                    yield outcome
             if record is not None and done and not self.end.is_set():
                 self._try(record.after, done)
 
@@ -153,14 +158,34 @@ class _Run:
         size = self.work.together.size if self.work.together is not None else size
         return (items[start : start + size] for start in range(0, len(items), size))
 
+    def _parts(self, group: list[Numbered]) -> list[tuple[list[Numbered], Together | None]]:
+        """Those of a group that are changed at once, and those that are done one by one."""
+        way = self.work.together
+        if way is None or self.end.is_set():
+            return [(group, way)]
+        try:
+            taken = way.takes([each.item for each in group])
+        except CallsheetError as error:
+            self._note_refusal(error) if is_refused(error) else self._stop(error)
+            return [(group, None)]
+        parts = [each for each, fits in zip(group, taken, strict=True) if fits]
+        others = [each for each, fits in zip(group, taken, strict=True) if not fits]
+        return [part for part in ((parts, way), (others, None)) if part[0]]
+
+    def _note_refusal(self, error: CallsheetError) -> None:
+        self.note(f"the service refused the bulk operation, so it is done one by one: {error.message}")
+
+    def _stop(self, error: CallsheetError) -> None:
+        self.stopped = error
+        self.end.set()
+
     def _try(self, act: Callable[[list[Numbered]], None], group: list[Numbered]) -> None:
         if self.end.is_set():
             return
         try:
             act(group)
         except CallsheetError as error:
-            self.stopped = error
-            self.end.set()
+            self._stop(error)
 
     def _together(self, group: list[Numbered], way: Together) -> Iterator[_Outcome | _Progress]:
         """One request for the group; one by one where the service refuses it."""
@@ -171,11 +196,10 @@ class _Run:
             failed, shown = yield from self._at_once(group, way)
         except CallsheetError as error:
             if is_refused(error):
-                self.note(f"the service refused the bulk operation, so it is done one by one: {error.message}")
+                self._note_refusal(error)
                 yield from self._taken(group)
                 return
-            self.stopped = error
-            self.end.set()
+            self._stop(error)
             self._ended(group, dict.fromkeys((each.number for each in group), error))
             yield from (_Outcome(each.item, tried=False) for each in group)
             return

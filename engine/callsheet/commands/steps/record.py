@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, NetworkError
 from ..journal.recorded import UNDER_WAY, Recorded
+from .bulk import OutcomeUnknown
 from .each import Numbered
 from .snapshot import MISSING, Snapshots
 
@@ -100,4 +101,4 @@ class JournalRecord:
 
 def _may_be_done(error: CallsheetError) -> bool:
     """Whether the change may have been made in spite of the failure."""
-    return isinstance(error, NetworkError) or (error.status or 0) >= _SERVER_ERROR
+    return isinstance(error, NetworkError | OutcomeUnknown) or (error.status or 0) >= _SERVER_ERROR

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..journal.folder import fresh_path
+from ..journal.folder import fresh_path, remove_old
 from ..journal.writer import Journal, continued, moment, new_journal
 from .record import JournalRecord
 from .snapshot import Snapshots
@@ -79,8 +79,13 @@ def _path(run: Recording, items: list[Any]) -> str | None:
         return None
     if run.scope.get(JOURNAL):
         return str(run.scope[JOURNAL])
-    many = len(items) > _MANY
-    return fresh_path(run.context.environ, run.context.program, run.command["journal"]) if many else None
+    return new_path(run.context, run.command["journal"]) if len(items) > _MANY else None
+
+
+def new_path(context: Context, command: str) -> str:
+    """For a journal that nobody gave a place; old ones make room."""
+    remove_old(context.environ, context.program)
+    return fresh_path(context.environ, context.program, command)
 
 
 def head_of(run: Recording, step: StepDefinition) -> dict[str, Any]:

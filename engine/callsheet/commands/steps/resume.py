@@ -83,9 +83,26 @@ class ResumedRun(Run):
         return resuming(self, step, self.found)
 
     def item_run(self, step: StepDefinition, item: Numbered, *, final: bool) -> StepsOfItem:
+        return _Doubtful() if self._is_doubtful(step, item) else super().item_run(step, item, final=final)
+
+    def take_for_each(
+        self,
+        step: StepDefinition,
+        items: list[Numbered],
+        record: ItemRecord | None,
+        bulk: InBulk | None = None,
+        *,
+        final: bool,
+        already: int = 0,
+    ) -> Any:
+        """One by one where some may have been done already, and must not be done twice."""
+        if any(self._is_doubtful(step, item) for item in items):
+            bulk = None
+        return super().take_for_each(step, items, record, bulk, final=final, already=already)
+
+    def _is_doubtful(self, step: StepDefinition, item: Numbered) -> bool:
         was_begun = self.found.entries[item.number].state in UNDER_WAY
-        is_doubtful = was_begun and not self.may_repeat_for(step, item.item)
-        return _Doubtful() if is_doubtful else super().item_run(step, item, final=final)
+        return was_begun and not self.may_repeat_for(step, item.item)
 
 
 class _Doubtful:

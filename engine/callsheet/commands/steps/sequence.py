@@ -114,7 +114,12 @@ class StepRun:
             self.answered = True
 
     def _check_all(self, step: StepDefinition, following: Sequence[StepDefinition]) -> None:
-        """Before something is changed, build what is to be sent: this step, and later ones as far as is known."""
+        """Before something is changed, build what is to be sent: this step, and later ones as far as is known.
+
+        A single request with nothing after it is built when it is sent.
+        """
+        if not ({"each", "batch"} & step.keys() or any(map(acts, following))):
+            return
         if any(self.dispatcher.safety(call) in CHANGES for call in calls_of(step)):
             scope = dict(self.scope)
             for each in [step, *following]:

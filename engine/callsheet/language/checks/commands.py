@@ -226,6 +226,8 @@ class Checker(CallChecker):
         if bulk := each.get("bulk"):
             yield from bulk_problems(bulk, names, (*at, "bulk"))
             yield from self.arguments(bulk, (*at, "bulk"))
+            if "read" in bulk:
+                yield from self.arguments(bulk["read"], (*at, "bulk", "read"))
             if "task" in bulk:
                 yield from self.arguments(bulk["task"], (*at, "bulk", "task"))
         if not any("call" in step for step in each["step"]):

@@ -28,8 +28,12 @@ def plan_problems(plan: Plan, names: Names, at: Path) -> Problems:
 def bulk_problems(bulk: Bulk, names: Names, at: Path) -> Problems:
     if "when" in bulk:
         yield from expression_faults(bulk["when"], names, (*at, "when"))
+    yield from value_faults(bulk.get("read", {}).get("args"), names | {"batch"}, (*at, "read", "args"))
+    seen = names | {"batch"} | ({"read"} if "read" in bulk else set())
+    if "items" in bulk:
+        yield from expression_faults(bulk["items"], seen, (*at, "items"))
     for key in ("args", "body"):
-        yield from value_faults(bulk.get(key), names | {"batch"}, (*at, key))
+        yield from value_faults(bulk.get(key), seen, (*at, key))
     if task := bulk.get("task"):
         yield from value_faults(task.get("args"), names | {"started"}, (*at, "task", "args"))
         yield from expression_faults(task["name"], names | {"item", "was"}, (*at, "task", "name"))

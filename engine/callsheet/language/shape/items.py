@@ -59,11 +59,23 @@ class Task(Shape, total=False):
     name: Required[Annotated[Expression, Field(description="What an item is called there; sees `item` and `was`.")]]
 
 
+class BulkRead(Shape, total=False):
+    """What has to be known of a batch before its request can be built. Sees `batch`."""
+
+    call: Required[OperationId]
+    args: Args
+
+
 class Bulk(Shape, total=False):
     """The service's own operation for many items, in the place of the steps for each.
 
     Where the service refuses such a request, the items are done one by one.
     """
+
+    read: Annotated[BulkRead, Field(description="Asked before each request; its answer is seen as `read`.")]
+    items: Annotated[
+        Expression, Field(description="Those of the batch that the request takes; the others are done one by one.")
+    ]
 
     when: Annotated[Expression, Field(description="Only where this is true.")]
     above: Annotated[int, Field(ge=1, description="Only for more items than these. Default: 1.")]
