@@ -18,7 +18,7 @@ from support.places import DEFINITIONS
 HOSTS = [
     name
     for name, host in tomllib.loads((DEFINITIONS / "common" / "hosts.toml").read_text(encoding="utf-8"))["host"].items()
-    if "guard" in host
+    if "payload" in host.get("guard", {})
 ]
 AWKWARD = {
     "comments": '{\n  // mine\n  "a": 1, /* b */\n  "hooks": {\n    "x": [1], // last\n  },\n}\n',
@@ -92,6 +92,23 @@ def test_a_file_that_cannot_be_merged_is_left_alone(text: str, tmp_path: Path, v
     assert (code, path.read_bytes()) == (2, text.encode("latin-1"))
     assert "nothing was written" in told or "is not UTF-8" in told
     assert text == "\xff" or "agent hook --host claude-code" in told, "what to put there is shown"
+
+
+def test_a_host_that_asks_no_hook_has_a_rule(tmp_path: Path, variables: dict[str, str]) -> None:
+    path = tmp_path / ".config" / "zed" / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{\n  // mine\n  "agent": {"tool_permissions": {"default": "allow"},},\n}\n')
+    assert guard(tmp_path, variables, "zed", "--check")[0] == 1
+    assert guard(tmp_path, variables, "zed", "--write")[0] == 0
+    text = path.read_text()
+    assert "// mine" in text
+    found = parse(text)["agent"]["tool_permissions"]
+    rule = {"pattern": r"\bsuite\b"}
+    assert found == {"default": "allow", "tools": {"terminal": {"always_confirm": [rule]}}}
+    assert "everything is there" in guard(tmp_path, variables, "zed", "--write")[1]
+    assert (guard(tmp_path, variables, "zed", "--check")[0], path.read_text()) == (0, text)
+    done = run_program("suite", ["agent", "hook", "--host", "zed"], variables, stdin="{}")
+    assert (done.exit, "zed asks no hook" in done.stderr) == (2, True)
 
 
 def test_rules_of_ones_own_stay(tmp_path: Path, variables: dict[str, str]) -> None:

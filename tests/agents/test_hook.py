@@ -25,7 +25,7 @@ PAYLOADS: dict[str, tuple[dict[str, Any], str]] = {
     "opencode": ({"tool": "bash", "args": {"command": "{line}"}}, "decision"),
     "windsurf": ({"agent_action_name": "pre_run_command", "tool_info": {"command_line": "{line}", "cwd": "/"}}, ""),
 }
-CANNOT_ASK = ("gemini-cli", "opencode")
+CANNOT_ASK = ("codex", "gemini-cli", "opencode")
 OF_HOST = pytest.mark.parametrize("host", PAYLOADS)
 
 

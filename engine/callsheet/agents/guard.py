@@ -128,7 +128,10 @@ def _with_entries(entries: Sequence[Any], told: Any, program: str, host: str) ->
 
 
 def _with_entry(entries: Sequence[Any], entry: Any, program: str, host: str) -> list[Any]:
+    """In the place of the hook that is there. An entry that is no hook is added where it is not there."""
     mark = f"{program} agent hook --host {host}"
+    if mark not in json.dumps(entry):
+        return [*entries] if entry in entries else [*entries, entry]
     places = [place for place, each in enumerate(entries) if mark in json.dumps(each)]
     kept = [each for place, each in enumerate(entries) if place not in places[1:]]
     if places:

@@ -82,6 +82,8 @@ def hook(context: Context, values: dict[str, Any]) -> None:
 
     try:
         guard = _guard_of(context, values["host"])
+        if "payload" not in guard:
+            raise UsageError(f"{values['host']} asks no hook")
         said = answer(guard, context.read_input(), lambda line: _ruling(context, line, values))
     except (NotUnderstood, Refused):
         raise

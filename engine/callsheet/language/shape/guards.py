@@ -40,12 +40,11 @@ class GuardDefinition(Shape, total=False):
     """How a host asks before an agent runs a shell command, and how it is answered."""
 
     files: Required[Annotated[list[GuardFile], Field(min_length=1)]]
-    payload: Required[Annotated[Expression, Field(description="True for what this host sends to a hook.")]]
-    command: Required[
-        Annotated[
-            Expression,
-            Field(description="The shell line in it, or null. JSON that is sent as a text is read."),
-        ]
+    payload: Annotated[
+        Expression, Field(description="True for what this host sends to a hook. Without it, it asks none.")
+    ]
+    command: Annotated[
+        Expression, Field(description="The shell line in that, or null. JSON that is sent as a text is read.")
     ]
     answer: Annotated[
         dict[str, Value],
@@ -60,6 +59,11 @@ class GuardDefinition(Shape, total=False):
 
 
 RULES: Rules = {
+    "GuardDefinition": (
+        KeyRule("payload", needs=("command",)),
+        KeyRule("command", needs=("payload",)),
+        KeyRule("answer", needs=("payload",)),
+    ),
     "GuardFile": (
         KeyRule("format", ("json",), needs=("at",), without=("text",)),
         KeyRule("entry", without=("each",)),
