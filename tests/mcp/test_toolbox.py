@@ -50,6 +50,22 @@ def test_a_list_is_flat_with_the_way_to_the_next_page(make: Make, tracker: Track
     assert "nextPageToken=page-2" in tracker.requests[-1].query
 
 
+def test_an_argument_may_have_the_other_name_of_its_parameter(make: Make, tracker: Tracker) -> None:
+    toolbox = make("pages")
+    toolbox.call("pages_list", {"space": "98305"})
+    assert tracker.requests[-1].path.endswith("/spaces/98305/pages")
+    wrong = toolbox.call("pages_list", {"spaces": "98305"})
+    assert wrong.is_error
+    assert "spaces: unknown argument" in wrong.text
+
+
+def test_words_about_the_command_line_are_put_in_terms_of_tools(make: Make) -> None:
+    toolbox = make()
+    told = toolbox.call("op_call", {"id": "getIssue", "param": {"issue": "DEMO-1"}})
+    assert told.text.endswith("hint: op_describe getIssue")
+    assert "standard input" not in json.dumps([tool.input_schema for tool in make("all").tools.values()])
+
+
 def test_fields_replace_the_columns_and_keep_what_identifies_the_item(make: Make) -> None:
     toolbox = make()
     found = fits(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
 from ..integers import whole
+from ..language.identifier import identifier
 from .schemas import DRY_RUN, FIELDS, Schema, is_json, is_table
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class ToolArguments(NamedTuple):
 def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
     """Raises `UsageError` that tells every argument that is missing, unknown or of another type."""
     properties: dict[str, Schema] = tool.input_schema["properties"]
-    there = {name: value for name, value in given.items() if value is not None}
+    other = _other_names(tool)
+    there = {other.get(name, name): value for name, value in given.items() if value is not None}
     problems = [f"{name}: unknown argument{did_you_mean(name, properties)}" for name in there if name not in properties]
     problems += [f"{name}: required" for name in tool.input_schema.get("required", ()) if name not in there]
     values: dict[str, Any] = {}
@@ -44,6 +46,12 @@ def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
     dry_run = bool(values.pop(DRY_RUN, False)) if DRY_RUN not in tool.params else False
     named = dict(_of_command(tool, name, value) for name, value in values.items())
     return ToolArguments(named, fields, dry_run)
+
+
+def _other_names(tool: Tool) -> dict[str, str]:
+    """What else the parameters are called on the command line, where that is not the name of another one."""
+    aliases = ((identifier(alias), name) for name, param in tool.params.items() for alias in param.get("aliases", ()))
+    return {alias: name for alias, name in aliases if alias not in tool.params}
 
 
 def _of_command(tool: Tool, name: str, value: Any) -> tuple[str, Any]:

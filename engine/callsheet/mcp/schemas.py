@@ -100,8 +100,8 @@ def _typed(param: Param) -> Schema:
 def _help(catalog: Catalog, param: Param) -> str:
     if param["name"] in PAGING:
         return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
-    if "help" in param:
-        return str(param["help"])
+    if "help" in param:  # an agent has no standard input
+        return "; ".join(part for part in str(param["help"]).split("; ") if "standard input" not in part)
     lookup = catalog.find("lookup", param["lookup"]) if "lookup" in param else None
     if lookup is None:
         return ""

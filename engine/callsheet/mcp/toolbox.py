@@ -184,9 +184,16 @@ class Toolbox:
         lines = [f"{READ_MORE} with handle {more} has the rest."] if more else []
         return ToolAnswer("\n".join([self.marker.marked(text), *lines]), structured)
 
+    def _in_tools(self, hint: str) -> str:
+        """With the names of tools for the command lines that they stand for."""
+        commands = {f"{self.base.program} {tool.command}": tool.name for tool in self.tools.values() if tool.command}
+        for command in sorted(commands, key=len, reverse=True):
+            hint = re.sub(rf"{re.escape(command)}(?![\w-])", commands[command], hint)
+        return hint
+
     def _failure(self, tool: Tool, error: CallsheetError) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
-        error.hint = error.hint and named(error.hint, self.base.program)
+        error.hint = error.hint and self._in_tools(named(error.hint, self.base.program))
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
         text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
         return ToolAnswer(cut_text(clean(text), self._budget)[0], None, is_error=True)
