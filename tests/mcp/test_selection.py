@@ -140,7 +140,9 @@ def test_nothing_that_reveals_or_changes_this_side_can_be_a_tool(base: Context, 
 
 def test_no_tool_reads_or_writes_files(base: Context, everything: list[Tool]) -> None:
     assert {"issues_download", "pages_attach"}.isdisjoint(tool.name for tool in everything)
-    assert "file" not in next(tool.params for tool in everything if tool.name == "issues_attach")  # it copies from others
+    assert "file" not in next(
+        tool.params for tool in everything if tool.name == "issues_attach"
+    )  # it copies from others
     for tool in everything:
         assert not any(param.get("type") == "path" for param in tool.params.values()), tool.name
 

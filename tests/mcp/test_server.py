@@ -234,8 +234,12 @@ def refuse_others(url: str, token: str) -> None:
     twice = httpx.post(url, json={}, headers=[("Authorization", right), ("Authorization", right)])
     assert twice.status_code == 401
     accept = {"Authorization": right, "Accept": "application/json, text/event-stream"}
-    assert httpx.post(url, json={}, headers={**accept, "Host": "evil.example"}).status_code == 421
-    assert httpx.post(url, json={}, headers={**accept, "Origin": "https://evil.example"}).status_code == 403
+    for host in ("evil.example", "localhost:80.evil.example", "127.0.0.1:1@evil.example"):
+        assert httpx.post(url, json={}, headers={**accept, "Host": host}).status_code == 421
+        for origin in (f"https://{host}", f"http://{host}"):
+            assert httpx.post(url, json={}, headers={**accept, "Origin": origin}).status_code == 403
+    two = [*accept.items(), ("Host", "127.0.0.1:1"), ("Host", "evil.example")]
+    assert httpx.post(url, json={}, headers=two).status_code == 421
     assert httpx.get(url.removesuffix("/mcp"), headers={"Authorization": "Bearer no"}).status_code == 401
 
 
