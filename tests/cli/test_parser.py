@@ -15,6 +15,8 @@ WRONG = [
     (["requests", "comment", "A-1", "one", "--body", "two"], "TEXT|@FILE|- is given twice, once with --body"),
     (["pages", "list", "--space", "A", "--space=B"], "--space is given twice; it takes one value"),
     (["issues", "get", "A-1", "B 2"], "unexpected argument 'B 2'"),
+    (["issues", "comment", "A-1", "h\udce9"], "--body: not valid UTF-8"),
+    (["issues", "edit", "A-1", "--label", "a,h\udce9"], "--label: not valid UTF-8"),
     (["issues", "log-work", "A-1"], "missing --time DURATION"),
     (["issues", "assign", "A-1", "A-2", "x y", "--to", "me"], "'x y' is not a valid issue"),
     (

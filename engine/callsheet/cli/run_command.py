@@ -9,9 +9,15 @@ from ..commands.context import Context
 from ..errors import DefinitionError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES
+from ..patterns import pattern
+from .options import argument_name
 
 if TYPE_CHECKING:
+    from ..language.shape.commands import Param
     from ..language.shape.compiled import CompiledCommand
+
+
+_BYTES = pattern(r"[\udc80-\udcff]")
 
 
 class Given(dict[str, Any]):
@@ -46,7 +52,22 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
 def _run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
     from ..commands.steps.start import run_steps
 
+    for param in command.get("params", []):
+        if param.get("type") != "path":
+            _check_text(
+                argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}", values, param
+            )
     run_steps(context, command, values)
+
+
+def _check_text(shown: str, values: dict[str, Any], param: Param) -> None:
+    """Bytes that are no text would be sent as half characters, which services keep; names of files may have them."""
+    given = values.get(param["name"])
+    for text in given if isinstance(given, list) else [given]:
+        if isinstance(text, str) and not text.startswith("@") and _BYTES.search(text):
+            raise UsageError(
+                f"{shown}: not valid UTF-8", hint="check the locale (LC_ALL) and the encoding of the terminal"
+            )
 
 
 def _check_output(context: Context, command: CompiledCommand) -> None:
