@@ -33,6 +33,27 @@ WRONG = [
     (["boards", "list", "--type", "scrum,kanbn"], "unknown value 'kanbn', did you mean 'kanban'?"),
 ]
 
+ELSEWHERE = [
+    (
+        ["issues", "create", "--project", "A", "--type", "B", "--summary=x"],
+        "`suite issues new` or `suite issues edit` takes --project, --type and --summary",
+    ),
+    (["page", "create", "--space", "A", "--yes", "--body", "x"], "`suite page new` takes --space and --body"),
+    (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
+    (["issues", "list", "--plain"], "see suite issues list --help"),
+    (["issues", "create", "--sumary", "x"], "see suite issues create --help"),
+    (["--plain"], "see suite --help"),
+]
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"), ELSEWHERE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_an_option_of_another_command_names_it(argv: list[str], hint: str, tmp_path: Path) -> None:
+    done = run_program("suite", argv, environment(tmp_path / "home", "http://localhost:9"))
+    assert (done.exit, done.stdout) == (2, b"")
+    assert f"hint: {hint}\n" in done.stderr
+
 
 @pytest.mark.parametrize(("argv", "told"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_a_line_that_is_not_clear_is_refused(argv: list[str], told: str, tmp_path: Path) -> None:

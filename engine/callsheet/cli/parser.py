@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FLAG = pattern(r"(--[\w-]+)=(.*)", re.DOTALL)
+_MOST_COMMANDS = 3  # that a hint names
 _ALIKE = 0.75  # another option that is less alike does something else
 
 
@@ -26,13 +27,34 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
     flags = {name for param in params if isinstance(param, click.Option) and param.is_flag for name in param.opts}
 
     def parse_args(args: list[str]) -> tuple[Any, list[str], list[click.Parameter]]:
-        values, rest, order = parse(_plain_flags(args, flags))
+        try:
+            values, rest, order = parse(_plain_flags(args, flags))
+        except click.NoSuchOption as error:
+            if (others := _beside(ctx, args)) and not similar_option(error.option_name, ctx):
+                raise UsageError(f"no such option {error.option_name}", hint=others) from None
+            raise
         if not ctx.resilient_parsing:
             _refuse_repeated(order, args)
         return values, rest, order
 
     parser.parse_args = parse_args
     return parser
+
+
+def _beside(ctx: click.Context, args: Sequence[str]) -> str:
+    """Which other commands of the group take all the options that were typed; nothing where many do, or none."""
+    group: Any = ctx.parent and ctx.parent.command
+    if not getattr(group, "path", ""):
+        return ""
+    shared = {name for param in group.params for name in param.opts}
+    own = args[: args.index("--")] if "--" in args else args
+    typed = [name for word in own if (name := word.partition("=")[0])[:2] == "--" and name not in shared]
+    found = [name for name, options in group.options() if {*typed} <= options]
+    if not typed or not 0 < len(found) <= _MOST_COMMANDS:
+        return ""
+    path = ctx.command_path.rpartition(" ")[0]
+    told = " and ".join(filter(None, [", ".join(typed[:-1]), typed[-1]]))
+    return f"{' or '.join(f'`{path} {name}`' for name in found)} takes {told}"
 
 
 def _plain_flags(args: list[str], flags: set[str]) -> list[str]:

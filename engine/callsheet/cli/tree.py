@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -237,6 +237,14 @@ class DefinedGroup(WithHelp, click.Group):
         path = ctx.command_path
         hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
+
+    def options(self) -> Iterator[tuple[str, set[str]]]:
+        """The commands of the group with the long names of their options."""
+        for child in self.children.values():
+            if child.kind == "command" and not child.hidden:
+                params = self.context.catalog.get("command", f"{self.path} {child.name}").get("params", [])
+                options = [each for each in params if each.get("kind") != "argument"]
+                yield child.name, {f"--{name}" for each in options for name in (each["name"], *each.get("aliases", []))}
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """At the top the program's aliases and a person's too."""

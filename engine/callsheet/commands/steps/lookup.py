@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..context import Context
 
 _LISTED = 10
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Match(NamedTuple):
@@ -157,7 +158,7 @@ class Lookups:
         matching = matches(lookup, word, candidates)
         value = lookup.get("value", "@")
         found = matching.items
-        hint = f"use the whole name, or the {lookup.get('value', 'id')}"
+        hint = f"use the full name, or the {_CAPITAL.sub(' ', lookup.get('value', 'id')).lower()}"
         if self.exact and numbers.is_number(word) and not clear:
             found, hint = numbers.called(lookup, word, candidates.items) or found, numbers.hint(word)
         by_value = {to_text(evaluate(value, item)): item for item in found}
