@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -256,3 +257,9 @@ def test_the_project_of_the_site_finds_what_has_a_name(sites: Shell) -> None:
     done = sites("versions", "get", "1.0", "--dry-run", SUITE_TOKEN=TOKEN)
     assert "/rest/api/3/project/HOUSE/versions" in done.out
     assert "HOUSE" not in sites("versions", "get", "10000", "--dry-run", SUITE_TOKEN=TOKEN).out
+
+
+def test_a_setting_belongs_to_the_site_that_the_environment_selects(sites: Shell) -> None:
+    assert sites("config", "set", "rps", "3", SUITE_SITE="dc").code == 0
+    found = tomllib.loads(sites.profiles)["sites"]
+    assert (found["dc"]["rps"], "rps" in found["work"]) == (3, False)

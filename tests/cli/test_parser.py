@@ -40,6 +40,7 @@ ELSEWHERE = [
     ),
     (["page", "create", "--space", "A", "--yes", "--body", "x"], "`suite page new` takes --space and --body"),
     (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
+    (["issues", "transition", "A-1", "--status", "Done"], "see suite issues transition --help"),
     (["issues", "list", "--plain"], "see suite issues list --help"),
     (["issues", "create", "--sumary", "x"], "see suite issues create --help"),
     (["--plain"], "see suite --help"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError, closest
+from ..language.safety import CHANGES
 from ..patterns import pattern
 from ..registry import UNSUGGESTED
 from .options import SHARED
@@ -43,13 +44,15 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
 
 def _beside(ctx: click.Context, args: Sequence[str]) -> str:
     """Which other commands of the group take all the options that were typed; nothing where many do, or none."""
+    command: Any = ctx.command
     group: Any = ctx.parent and ctx.parent.command
-    if not getattr(group, "path", ""):
+    if not getattr(group, "path", "") or not hasattr(command, "definition"):
         return ""
     shared = {name for param in group.params for name in param.opts}
     own = args[: args.index("--")] if "--" in args else args
     typed = [name for word in own if (name := word.partition("=")[0])[:2] == "--" and name not in shared]
-    found = [name for name, options in group.options() if {*typed} <= options]
+    changing = command.definition["safety"] in CHANGES
+    found = [name for name, options in group.options(changing=changing) if {*typed} <= options]
     if not typed or not 0 < len(found) <= _MOST_COMMANDS:
         return ""
     path = ctx.command_path.rpartition(" ")[0]

@@ -11,6 +11,7 @@ from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError, closest
+from ..language.safety import CHANGES
 from .options import argument_name, click_params, global_params, missing, take_positional, values_of
 from .parser import strict, take_shared
 
@@ -238,11 +239,12 @@ class DefinedGroup(WithHelp, click.Group):
         hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
 
-    def options(self) -> Iterator[tuple[str, set[str]]]:
-        """The commands of the group with the long names of their options."""
+    def options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:
+        """The commands of the group that change something, or do not, with the long names of their options."""
         for child in self.children.values():
             if child.kind == "command" and not child.hidden:
-                params = self.context.catalog.get("command", f"{self.path} {child.name}").get("params", [])
+                definition = self.context.catalog.get("command", f"{self.path} {child.name}")
+                params = definition.get("params", []) if (definition["safety"] in CHANGES) == changing else []
                 options = [each for each in params if each.get("kind") != "argument"]
                 yield child.name, {f"--{name}" for each in options for name in (each["name"], *each.get("aliases", []))}
 

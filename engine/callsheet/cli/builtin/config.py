@@ -68,7 +68,8 @@ def set_key(context: Context, values: dict[str, Any]) -> None:
     keys = split_key(values["key"])
     if keys[0] not in ("site", "sites"):
         found = profiles(context)
-        name = context.option("site") or found.get("site")
+        chosen = Variables(context.definition["prefix"], context.environ).get("SITE")
+        name = context.option("site") or chosen or found.get("site")
         if not name:
             raise UsageError("no site selected", hint="name the key in full: sites.NAME.KEY")
         keys = ("sites", name, *keys)
