@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from callsheet import registry
 from support.places import ROOT
 
 PACKAGE = ROOT / "engine" / "callsheet"
@@ -208,6 +209,12 @@ def test_the_own_package_is_imported_relatively(path: Path) -> None:
         or (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "callsheet" for alias in node.names))
     ]
     assert absolute == []
+
+
+def test_registries_name_the_engines_modules_relatively() -> None:
+    named = {entry for entries in registry.REGISTRIES.values() for entry in entries.values()}
+    assert {entry for entry in named if not entry.startswith(".")} == set()
+    assert all(registry.resolve(entry) for entry in named if "mcp" not in entry and "jetstream" not in entry)
 
 
 def _is_message(node: ast.AST) -> bool:

@@ -19,10 +19,10 @@ ENGINE = ROOT / "engine"
 
 def named_by_builtins() -> set[str]:
     """Every text of the packages with builtin commands: what they print has a view of that name, or not."""
-    modules = {entry.partition(":")[0].replace(".", "/") for entry in BUILTINS.values()}
+    modules = {entry.partition(":")[0].removeprefix(".").replace(".", "/") for entry in BUILTINS.values()}
     return {
         node.value
-        for package in {(ENGINE / f"{module}.py").parent for module in modules}
+        for package in {(ENGINE / "callsheet" / f"{module}.py").parent for module in modules}
         for path in package.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -37,7 +37,7 @@ class InputDefinition(Shape, total=False):
         bool, Field(description="Takes all words that follow, also those that look like options of this program.")
     ]
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
-    lines: Annotated[bool, Field(description="The word - stands for more of them on standard input, one a line.")]
+    lines: Annotated[bool, Field(description="The word - reads more values from standard input, one a line.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
@@ -46,7 +46,7 @@ class InputDefinition(Shape, total=False):
     help: str
     lookup: Annotated[str, reference("lookup", description="Turns a person's word into an id.")]
     setting: Annotated[
-        Literal["project", "board"], Field(description="The setting of the site that stands in where it is not given.")
+        Literal["project", "board"], Field(description="The setting of the site that is used where it is not given.")
     ]
     convert: Annotated[
         Template,
@@ -97,7 +97,9 @@ class ProgramDefinition(Shape, total=False):
     prefix: Required[Annotated[str, Field(pattern="^[A-Z][A-Z0-9_]*$", description="Of its environment variables.")]]
     uses: Annotated[
         list[str],
-        Field(description="Programs whose definitions, options and aliases it takes over; its own are laid over them."),
+        Field(
+            description="Programs whose definitions, options and aliases it takes over; its own are merged over them."
+        ),
     ]
     hidden: Annotated[bool, Field(description="It is there for others to use, and not to be called.")]
     options: Annotated[list[Param], Field(description="Options every command takes, before or after its name.")]
@@ -109,7 +111,7 @@ class ProgramDefinition(Shape, total=False):
         str, reference("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
     ]
     synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
-    aliases: Annotated[dict[str, str], Field(description="Word → the words of a command or group it stands for.")]
+    aliases: Annotated[dict[str, str], Field(description="Alias → the words of a command or group that it means.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
 
@@ -147,7 +149,7 @@ class Detail(Shape, total=False):
     """A part of one thing that is shown in full: a heading, and for each item a line and a text."""
 
     title: Required[str]
-    items: Annotated[Expression, Field(description="What stands below the heading. Default: the thing itself.")]
+    items: Annotated[Expression, Field(description="The items below the heading. Default: the thing itself.")]
     line: Annotated[list[ColumnDefinition], Field(description="The parts of an item's line.")]
     text: Annotated[Expression, Field(description="The text below the line.")]
     format: Annotated[str, reference("engine:format", description="A registered format for the text.")]
@@ -167,7 +169,7 @@ class ViewDefinition(Shape, total=False):
 class AddressHere(Shape, total=False):
     """What an address's table may say differently for one deployment."""
 
-    pattern: Annotated[str, pattern(description="Regular expression: such a word stands for the thing.")]
+    pattern: Annotated[str, pattern(description="Regular expression: a word that matches means the thing.")]
     url: Annotated[Template, seeing("word")]
 
 
@@ -176,7 +178,7 @@ class AddressDefinition(Shape, total=False):
 
     title: Required[str]
     pattern: Annotated[
-        str, pattern(description="Regular expression: such a word stands for the thing. Default: none does.")
+        str, pattern(description="Regular expression: a word that matches means the thing. Default: no word does.")
     ]
     service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
     url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
@@ -188,7 +190,9 @@ class GroupDefinition(Shape, total=False):
 
     help: Required[str]
     aliases: list[str]
-    default: Annotated[Name, Field(description="Its command that runs where the next word names none of them.")]
+    default: Annotated[
+        Name, Field(description="The command of the group that runs when the next word is not a command.")
+    ]
 
 
 class FieldColumns(Shape, total=False):

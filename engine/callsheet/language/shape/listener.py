@@ -117,7 +117,7 @@ class Signed(Pick, total=False):
             " form: the fields of a form, each with name and value. Default: {body}."
         ),
     ]
-    timestamp: Annotated[Pick, Field(description="Where the time of signing stands, in seconds since 1970.")]
+    timestamp: Annotated[Pick, Field(description="Where the time of signing is, in seconds since 1970.")]
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
     env: Annotated[str, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[
@@ -144,9 +144,9 @@ class PublicKey(Signed, total=False):
 class PlainTokenDefinition(Shape, total=False):
     """A secret that is sent as it is. It proves the sender, not what is sent."""
 
-    header: Annotated[Name, Field(description="The header that it stands in.")]
+    header: Annotated[Name, Field(description="The header that holds it.")]
     query: Annotated[Name, Field(description="Or the member of the query; addresses are often logged on the way.")]
-    prefix: Annotated[str, Field(description="What stands before it in the header.")]
+    prefix: Annotated[str, Field(description="The text before it in the header.")]
     env: Annotated[str, Field(description="Environment variable with secrets, one a line.")]
 
 

@@ -70,7 +70,7 @@ class ProductHere(Shape, total=False):
     """What a product's table may say differently for one deployment."""
 
     title: str
-    base: Annotated[str, Field(description="Path that stands in the place of the product's `base`.")]
+    base: Annotated[str, Field(description="Path that replaces the product's `base`.")]
     errors: Expression
     failed: Expression
     headers: dict[HeaderName, HeaderText]

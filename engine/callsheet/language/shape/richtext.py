@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from .base import Shape, reference
 
 Kind = Annotated[str, reference("node", description="A kind of node or mark.")]
-Kinds = Annotated[list[str], Field(description="Kinds; `inline` stands for all inline ones.")]
+Kinds = Annotated[list[str], Field(description="Kinds; `inline` means all inline ones.")]
 
 # `as` is a keyword of Python, so this key cannot stand in a class body.
 Named = TypedDict(
@@ -102,7 +102,7 @@ class StorageFormDefinition(Shape, total=False):
 
     element: str
     macro: Annotated[str, Field(description="The macro's name, in the `frame` of the kind `macro`.")]
-    set: Annotated[dict[str, Any], Field(description="Neutral attributes that this form stands for.")]
+    set: Annotated[dict[str, Any], Field(description="The neutral attributes that this form means.")]
     fixed: Annotated[dict[str, str], Field(description="Attributes or parameters that tell this form from others.")]
     attrs: Attributes
     styles: Annotated[Attributes, Field(description="Declarations of its style attribute.")]
@@ -168,8 +168,8 @@ class WikiForm(Shape, total=False):
     close: str
     text: Annotated[str, Field(description="The words, fields in braces.")]
     macro: str
-    argument: Annotated[str, Field(description="The neutral attribute that stands first, without a name.")]
-    words: Annotated[dict[str, Any], Field(description="Word given for the argument → what it stands for.")]
+    argument: Annotated[str, Field(description="The neutral attribute that comes first, without a name.")]
+    words: Annotated[dict[str, Any], Field(description="Word given for the argument → what it means.")]
     params: Attributes
     set: dict[str, Any]
     fixed: dict[str, str]
@@ -181,7 +181,7 @@ class HtmlForm(Shape, Named, total=False):
 
     tag: str
     attrs: Annotated[Attributes, Field(description="Attribute of the tag → neutral attribute.")]
-    set: Annotated[dict[str, Any], Field(description="Neutral attributes that the tag stands for.")]
+    set: Annotated[dict[str, Any], Field(description="The neutral attributes that the tag means.")]
     style: Annotated[str, Field(description="A property of CSS that says it on any tag.")]
     attr: Annotated[str, Field(description="An attribute that says the same on any tag.")]
     values: Annotated[dict[str, Any], Field(description="The property's value → the neutral one.")]
@@ -205,7 +205,7 @@ class NodeDefinition(Shape, total=False):
 
     group: Annotated[
         Literal["root", "block", "part", "inline", "mark"],
-        Field(description="part: stands only in the kinds that are made of it, such as an item."),
+        Field(description="part: allowed only in the kinds that consist of it, such as an item in a list."),
     ]
     like: Annotated[Kind, Field(description="What is not said here is as in this kind.")]
     empty: Annotated[str, Field(description="The child of one that would have none.")]
@@ -239,7 +239,7 @@ class NodeDefinition(Shape, total=False):
         dict[str, dict[str, Any]], Field(description="What starts such an item in Markdown → attributes.")
     ]
     bullets: Annotated[
-        dict[str, dict[str, Any]], Field(description="What stands for that in an ordinary item → attributes.")
+        dict[str, dict[str, Any]], Field(description="What replaces it in an ordinary item → attributes.")
     ]
     names: Annotated[
         dict[str, dict[str, dict[str, str]]],

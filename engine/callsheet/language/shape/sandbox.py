@@ -68,7 +68,7 @@ class Listing(Shape, total=False):
     view: Annotated[str, Field(description="How each is shown.")]
     whole: Annotated[bool, Field(description="All of them, in no pages.")]
     envelope: Annotated[
-        Value, Field(description="What the page stands in: sees items, start, size, count, total, last.")
+        Value, Field(description="The object around a page: sees items, start, size, count, total, last.")
     ]
     headers: Annotated[dict[HeaderName, Template], Field(description="What the headers say of the page; not null.")]
 
@@ -231,7 +231,7 @@ class SimulationHere(Shape, total=False):
     event: Value
     webhook: WebhookDefinition
     me: Entity
-    pages: Annotated[dict[str, Value], keyed_by("paginator", description="What a page stands in.")]
+    pages: Annotated[dict[str, Value], keyed_by("paginator", description="The object around a page.")]
 
 
 class SimulationDefinition(Shape, total=False):
@@ -249,7 +249,7 @@ class SimulationDefinition(Shape, total=False):
         dict[str, Value],
         keyed_by(
             "paginator",
-            description="What a page stands in: sees start, size, count, total, last, next, link.",
+            description="The object around a page: sees start, size, count, total, last, next, link.",
         ),
     ]
     on: Annotated[dict[str, SimulationHere], keyed_by("deployment", description="What is different on a deployment.")]
@@ -275,7 +275,7 @@ class QueryDefinition(Shape, total=False):
     functions: Annotated[dict[str, QueryFunction], Field(description="By their names in lower case.")]
     errors: Annotated[
         dict[Literal["syntax", "field", "value", "function", "operator"], Template],
-        Field(description="How mistakes are told: sees message, field, value, function and operator."),
+        Field(description="The text of errors: sees message, field, value, function and operator."),
     ]
 
 

@@ -182,7 +182,7 @@ class Batch(Shape, total=False):
 
     items: Required[Annotated[Expression, Field(description="The list.")]]
     size: Required[Annotated[int, Field(ge=1)]]
-    done: Required[Annotated[Template, Field(description="What is told when it fails half-way; sees done and total.")]]
+    done: Required[Annotated[Template, Field(description="The message when it fails half-way; sees done and total.")]]
 
 
 Binding = Annotated[
@@ -262,8 +262,8 @@ class Each(Shape, total=False):
     item: Annotated[Name, Field(description="What an item is called in its steps. Default: item.")]
     name: Annotated[Expression, Field(description="Of an item: how errors name it. Default: its key, name or id.")]
     step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is done for one item, in order.")]]
-    result: Annotated[Value, Field(description="What stands for an item in the answer. Default: its last answer.")]
-    done: Required[Annotated[Template, Field(description="What is told where some failed; sees done and total.")]]
+    result: Annotated[Value, Field(description="What an item is in the result. Default: its last answer.")]
+    done: Required[Annotated[Template, Field(description="The message when some failed; sees done and total.")]]
     bulk: Bulk
     plan: Annotated[Plan, Field(description="Shown and asked before the first item; `--yes` agrees.")]
     keep: Annotated[Keep, Field(description="What an item was is kept, and seen by `undo`.")]

@@ -24,7 +24,7 @@ class ToolsetDefinition(Shape, total=False):
     """Commands that are offered together. The groups of the tree are sets too, without a definition."""
 
     help: Required[str]
-    default: Annotated[bool, Field(description="Offered where nobody chooses.")]
+    default: Annotated[bool, Field(description="Offered by default.")]
     commands: Required[list[Annotated[str, reference("command", description="A command of the set.")]]]
 
 
