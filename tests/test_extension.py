@@ -15,6 +15,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from callsheet import registry
+from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.client.pagination.plan import PageKind
 from callsheet.client.pagination.walk import Walk
@@ -22,10 +23,12 @@ from callsheet.errors import DefinitionError
 from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
 from callsheet.output.render import Layout, Renderer
+from callsheet.sandbox.site import SandboxSite
 from callsheet.sites.credentials.schemes import Credential, Scheme
 from support.canary import TOKEN
 from support.programs import small_program
 from support.server import Exchange, exchange, reply, serve
+from support.simulated import ask
 
 SHOP = """
 [service.shop]
@@ -202,6 +205,31 @@ def test_a_converter(shop: Program, outside: Any) -> None:
     assert json.loads(out) == {"name": "etik"}
 
 
+def test_a_completion(shop: Program, outside: Any) -> None:
+    outside(registry.COMPLETERS, "toys", lambda context, typed, incomplete: ["ball", "kite"])
+    command = SHOP + (
+        '[command.buy]\nhelp = "Buy a thing"\nsafety = "local"\nbuiltin = "version"\n'
+        'params = [{ name = "toy", kind = "argument", complete = "toys" }]\n'
+    )
+    shop.env |= {"_SHOP_COMPLETE": "zsh"}
+    assert [line.split("\t")[1] for line in shop("buy", "ki", definitions=command).splitlines()] == ["kite"]
+
+
+def test_something_that_the_sandbox_does(shop: Program, outside: Any, tmp_path: Path) -> None:
+    """What no definition can express is a function that the definition names."""
+    outside(registry.BEHAVIORS, "shout", lambda entities, members, scope: members["said"].append("HEY"))
+    simulated = SHOP + (
+        '[entity.thing]\nproduct = "shop"\n[entity.thing.actions.listThings]\nreply = "{params.said}"\n'
+        'do = [{ run = "shout", to = { said = "{params.said}" } }]\n'
+    )
+    shop("definitions", "check", definitions=simulated)
+    catalog = open_catalog("shop", {"CALLSHEET_HOME": str(tmp_path / "home")})
+    site = SandboxSite(catalog, "own")
+    assert ask(site, "GET /shop/things?said=a&said=b").body == ["a", "b", "HEY"]
+    site.close()
+    catalog.close()
+
+
 def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is checked, shown, and part of the schema for editors."""
 
@@ -219,7 +247,7 @@ def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_node_of_rich_text(suite: Program) -> None:
-    """An inline one, in all four formats, by its definition alone."""
+    """An inline one, and a block that Markdown has as an alert, in all four formats, by their definitions alone."""
     node = """
         [node.ticket]
         group = "inline"
@@ -228,6 +256,16 @@ def test_a_node_of_rich_text(suite: Program) -> None:
         adf = { type = "ticket", attrs = { number = "string" } }
         storage = [{ macro = "ticket", params = { number = "number" } }]
         wiki = [{ macro = "ticket", params = { number = "number" } }]
+
+        [node.stage]
+        group = "block"
+        empty = "paragraph"
+        alerts = { STAGE = { side = "left" }, BACKSTAGE = { side = "behind" } }
+        adf = { type = "stage", holds = ["paragraph"], attrs = { side = "string" } }
+        storage = [{ macro = "stage", body = "rich", params = { side = "side" } }]
+        wiki = [{ macro = "stage", params = { side = "side" } }]
+        [extend.node.doc.adf]
+        holds = ["paragraph", "stage"]
     """
 
     def convert(source: str, to: str, text: str) -> str:
@@ -240,10 +278,17 @@ def test_a_node_of_rich_text(suite: Program) -> None:
     assert convert("storage", "markdown", convert("markdown", "storage", "see {ticket:12}")) == "see {ticket:12}"
     assert convert("adf", "wiki", json.dumps(document)) == "see {ticket:number=12}"
 
+    block = "see\n\n> [!BACKSTAGE]\n> all *on*"
+    document = json.loads(convert("markdown", "adf", block))
+    assert document["content"][1]["type"] == "stage"
+    assert document["content"][1]["attrs"] == {"side": "behind"}
+    for format in ("adf", "storage"):
+        assert convert(format, "markdown", convert("markdown", format, block)) == block
+    assert convert("markdown", "wiki", block) == "see\n\n{stage:side=behind}\nall _on_\n{stage}"
+
 
 def handlers_of(table: str, directory: Path) -> Any:
     """The handlers of a routes file with one route."""
-    from callsheet.catalog.catalog import open_catalog
     from callsheet.listener.handlers import HandlerContext
     from callsheet.listener.routing.route_set import RouteSelection, read_routes
 

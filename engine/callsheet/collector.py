@@ -1,4 +1,4 @@
-"""Resting the cycle collector while a large value without cycles is built: walking it again and again takes long."""
+"""The garbage collector, switched off while a large value without cycles is built: it would scan it again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units of time: durations as definitions and people write them, and as they are shown."""
+"""Units of time: reading durations that definitions and people write, and showing them."""
 
 from __future__ import annotations
 

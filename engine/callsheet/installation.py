@@ -1,4 +1,4 @@
-"""How this copy was installed: what starts it again, and the command that adds a package to it."""
+"""How this copy was installed: the command that starts it again, and the command that adds a package to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole numbers out of texts that others wrote."""
+"""Whole numbers read from untrusted text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas: one member is set or removed, and every other character stays as it is.
+"""JSON with comments and trailing commas: set or remove one member, and leave every other character as it is.
 
 A text is scanned into spans once, and an edit replaces as few of its characters as it can. So comments, the order of
 members, line ends, a byte-order mark and indentation survive, which no reader and writer of JSON leaves alone.

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: a start of the program needs few of them."""
+"""Regular expressions that are compiled on first use, so that a start of the program compiles few of them."""
 
 from __future__ import annotations
 

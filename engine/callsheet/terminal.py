@@ -1,4 +1,4 @@
-r"""The gate to a terminal: all text for a screen passes it, and nothing in the text acts on the screen.
+r"""All text for a terminal: control characters in it are escaped, so that others' text cannot act on the screen.
 
 What others wrote (answers, events, definitions, file names, arguments) may hold control characters: they move the
 cursor, hide text, turn its direction, set the window's title or the clipboard. Here they become visible, as `\u001b`,

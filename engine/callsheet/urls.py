@@ -1,4 +1,4 @@
-"""Addresses of sites: what may be one, and when two are the same place."""
+"""Addresses of sites: which are valid, and when two of them are the same place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a person names to have something written to them."""
+"""Output files that a person names."""
 
 from __future__ import annotations
 

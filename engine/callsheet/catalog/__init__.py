@@ -1,1 +1,1 @@
-"""All definitions of a program, compiled into one file, and searching it."""
+"""All definitions of a program, compiled into one file, and the search for operations."""

@@ -1,4 +1,4 @@
-"""The result of a command on standard output: table, json, ndjson, yaml, csv or ids."""
+"""Printing the result of a command: table, json, ndjson, yaml, csv or ids."""
 
 from __future__ import annotations
 

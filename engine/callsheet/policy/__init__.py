@@ -1,1 +1,1 @@
-"""What a machine, a site or a run allows: every request is judged here before it is sent."""
+"""What a machine, a site or a run allows. Every request is checked here before it is sent."""

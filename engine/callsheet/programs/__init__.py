@@ -1,1 +1,1 @@
-"""Programs of a person's own: made from an OpenAPI document, started by a launcher, shared and installed."""
+"""Programs that people make: from an OpenAPI document, started by a launcher, shared and installed."""

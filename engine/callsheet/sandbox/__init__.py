@@ -1,1 +1,1 @@
-"""A site on this machine to try everything on: what `entity` definitions say, kept, searched and served."""
+"""A simulated site on this machine: it keeps, searches and serves the items that `entity` definitions describe."""

@@ -1,1 +1,1 @@
-"""Questions to a person at a terminal: a text, one of several, an editor. Never where nobody is there."""
+"""Questions to a person at a terminal: a text, a choice, an editor. In a script nothing is asked."""

@@ -1,1 +1,1 @@
-"""Getting to a site: what answers there, signing in, and whether the credential works."""
+"""Signing in: which products a site has, getting a credential, and checking that it works."""

@@ -1,1 +1,1 @@
-"""What a command does: its words are resolved, its steps are taken, the last answer is shown."""
+"""Running a command: its values are looked up, its steps are taken, the last answer is printed."""

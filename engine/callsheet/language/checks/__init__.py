@@ -1,1 +1,1 @@
-"""What takes more than a shape to say about definitions, a module for each subject. `check.py` asks them all."""
+"""Checks of definitions that a shape cannot express, one module for each subject. `check.py` runs them all."""

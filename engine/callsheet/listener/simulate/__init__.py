@@ -1,1 +1,1 @@
-"""Signed events and key sets made here, for trying."""
+"""Signed test events, and key sets to verify them with."""

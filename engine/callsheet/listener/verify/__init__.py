@@ -1,1 +1,1 @@
-"""Whether a delivery is genuine, and what event it holds."""
+"""Whether a delivery is genuine, and which event it brings."""

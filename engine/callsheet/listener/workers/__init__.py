@@ -1,1 +1,1 @@
-"""One listener in several processes: a supervisor, its workers, and what these ask each other."""
+"""One listener in several processes: a supervisor, its workers, and the messages between them."""

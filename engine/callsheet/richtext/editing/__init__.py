@@ -1,4 +1,4 @@
-"""A document as Markdown that is edited and goes back: what was not touched stays as it is in the source.
+"""A document edited as Markdown: the parts that were not edited stay exactly as they are in the source.
 
 The text carries nothing of the document. When it comes back, the document is read again, compared with the text block
 by block and word by word, and only what differs is written anew. What Markdown has no words for has a place in the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from ..adf.forms import SPELLING
 from ..rules import Rules
@@ -28,9 +28,9 @@ SAID: dict[str, frozenset[str]] = {
 }
 
 
-def unsaid(node: Node) -> Attrs:
-    """The attributes that the node's construct does not say."""
-    said = SAID.get(node.kind, frozenset())
+def unsaid(node: Node, alerts: Mapping[str, Attrs] | None = None) -> Attrs:
+    """The attributes that the node's construct does not say. `alerts` are those of its kind, by their words."""
+    said = SAID.get(node.kind, frozenset()).union(*(alerts or {}).values())
     attrs = {name: value for name, value in node.attrs.items() if name not in said}
     start = node.attrs.get("start", 1)
     if node.kind == "numbers" and not (isinstance(start, int) and 0 <= start <= MOST):

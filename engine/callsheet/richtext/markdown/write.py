@@ -53,7 +53,6 @@ class BlockWriter:
             "numbers": self._list,
             "code": self._code,
             "rule": lambda _node: "---",
-            "panel": self._panel,
             "expand": self._expand,
             "nestedexpand": self._expand,
             "table": self._table,
@@ -61,6 +60,7 @@ class BlockWriter:
             "image": self._figure,
             "reference": self._reference,
             **dict.fromkeys(self.items, self._list),
+            **dict.fromkeys(self.alerts, self._panel),
             **dict.fromkeys(rules.alone, self._alone),
         }
 
@@ -118,9 +118,9 @@ class BlockWriter:
         return back.content == [wanted] and (fitted == kept or kept != [wanted])
 
     def block(self, node: Node) -> str:
-        left = unsaid(node)
+        left = unsaid(node, self.alerts.get(node.kind))
         if self.lossless and (
-            must_be_carried(node, self.rules, self._writers) or (node.kind == "panel" and self._alert(node) is None)
+            must_be_carried(node, self.rules, self._writers) or (node.kind in self.alerts and self._alert(node) is None)
         ):
             return self.carried(node)
         if (left or node.marks) and node.kind in self._writers:
@@ -181,7 +181,7 @@ class BlockWriter:
     def _panel(self, node: Node) -> str:
         name = self._alert(node)
         if name is None:
-            self.losses.add(f"a panel of type {node.attrs.get('type')!r} became another one")
+            self.losses.add(f"a {node.kind} of type {node.attrs.get('type')!r} became another one")
             near = [
                 one["to"]
                 for one in self.rules.of(node.kind).get("alike", ())
