@@ -14,6 +14,8 @@ from typing import Any, NoReturn, Self
 
 from .patterns import pattern
 
+JsonObject = dict[str, Any]  # what others sent: nothing is known of its keys
+
 _MARK = os.urandom(9).hex()
 _MARKED = pattern(f'"{_MARK}([^"]*)"')
 _OPEN_STRING = pattern(r'"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)

@@ -19,6 +19,7 @@ from ..paths import cache_directory
 from .records import Records
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.safety import Safety
 
 FORMAT = 3
@@ -50,13 +51,13 @@ class Catalog(Records):
         self.is_new = False  # it was compiled just now
         self._connection = self._open()
 
-    def record(self, kind: str, id: str) -> dict[str, Any] | None:
+    def record(self, kind: str, id: str) -> JsonObject | None:
         rows = self.query("SELECT data FROM definition WHERE kind = ? AND id = ?", kind, id)
         if not rows:
             rows = self.query(
                 "SELECT data FROM alias JOIN definition USING (kind, id) WHERE kind = ? AND name = ?", kind, id
             )
-        record: dict[str, Any] | None = json.loads(rows[0][0]) if rows else None
+        record: JsonObject | None = json.loads(rows[0][0]) if rows else None
         return record
 
     def left_out(self) -> list[str]:
@@ -91,7 +92,7 @@ class Catalog(Records):
         """The kinds in use, and how many definitions each has."""
         return dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
 
-    def records(self, kind: str) -> dict[str, dict[str, Any]]:
+    def records(self, kind: str) -> dict[str, JsonObject]:
         rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)
         return {id: json.loads(data) for id, data in rows}
 

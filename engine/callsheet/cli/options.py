@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..commands.context import Context
+from ..commands.context import Context, ParameterValues
 from ..durations import parsed
 from ..errors import UsageError, did_you_mean
 from ..language.identifier import identifier
@@ -107,7 +107,7 @@ def global_params(params: Iterable[Param], context: Context, taken: set[str], *,
     return [param for param in made if not taken.intersection(param.opts)]
 
 
-def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def values_of(params: Iterable[click.Parameter], values: ParameterValues) -> tuple[dict[str, Any], dict[str, Any]]:
     """A command's own values and the global ones, by the names in the definitions."""
     own: dict[str, Any] = {}
     shared: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def values_of(params: Iterable[click.Parameter], values: dict[str, Any]) -> tupl
     return own, shared
 
 
-def take_positional(params: Sequence[Param], values: dict[str, Any], *, can_ask: bool = False) -> dict[str, Any]:
+def take_positional(params: Sequence[Param], values: ParameterValues, *, can_ask: bool = False) -> dict[str, Any]:
     """The values, with those that stood without their option's name.
 
     Raises `UsageError` where a needed one is missing, unless somebody `can` be asked for it.
@@ -144,7 +144,7 @@ def take_positional(params: Sequence[Param], values: dict[str, Any], *, can_ask:
 
 
 def missing(
-    params: Iterable[click.Parameter], defined: Sequence[Param], values: dict[str, Any]
+    params: Iterable[click.Parameter], defined: Sequence[Param], values: ParameterValues
 ) -> list[click.Parameter]:
     """Those that the command cannot run without."""
     needed = {each["name"] for each in defined if is_required(each) and values.get(each["name"]) in (None, [])}

@@ -11,7 +11,7 @@ import click
 
 from ..agents.effect import Effect
 from ..agents.shell_words import Unclear
-from ..commands.context import Context
+from ..commands.context import Context, ParameterValues
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
 from ..language.deployment import variants
@@ -113,7 +113,7 @@ def click_path(context: Context, words: Sequence[str]) -> str:
     return " ".join(names)
 
 
-def _effect(context: Context, command: CompiledCommand, values: dict[str, Any] | None) -> Effect:
+def _effect(context: Context, command: CompiledCommand, values: ParameterValues | None) -> Effect:
     builtin = command.get("builtin")
     if builtin in ("api", "op call"):
         if values is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import registry
-from ..commands.context import Context
+from ..commands.context import Context, ParameterValues
 from ..errors import DefinitionError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES
@@ -27,7 +27,7 @@ class Given(dict[str, Any]):
         raise DefinitionError(f"this builtin needs a parameter {name!r}, which the command's definition does not have")
 
 
-def run_command(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
+def run_command(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
     if context.broken is not None:
         if not command.get("safe_mode"):
             raise context.broken
@@ -49,7 +49,7 @@ def run_command(context: Context, command: CompiledCommand, values: dict[str, An
     _run_steps(context, command, values)
 
 
-def _run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
+def _run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
     from ..commands.steps.start import run_steps
 
     for param in command.get("params", []):

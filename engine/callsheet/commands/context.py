@@ -39,6 +39,9 @@ class Typed(str):
     __slots__ = ()
 
 
+ParameterValues = dict[str, Any]  # what was given for the parameters of a command, by their names
+
+
 class Context:
     """One run of a program. In a `literal` one only `Typed` words can name a file, standard input or an address."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..client.pagination.ahead import in_order
 from ..errors import CallsheetError, UsageError
 from ..jsontext import parse
-from .context import Context
+from .context import Context, ParameterValues
 from .streams import Streams
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def sites_of(context: Context) -> list[str]:
     return names if len(words) > 1 else []
 
 
-def run_on_each(context: Context, command: CompiledCommand, values: dict[str, Any], names: list[str], run: Run) -> None:
+def run_on_each(
+    context: Context, command: CompiledCommand, values: ParameterValues, names: list[str], run: Run
+) -> None:
     """Print what all of them answer, each item with its `site`; a site that fails does not stop the others.
 
     Raises `UsageError` for what changes something, and `CallsheetError` at the end where a site failed.
@@ -84,7 +86,7 @@ def _child(context: Context, name: str) -> Context:
     return child
 
 
-def _outcome(child: Context, command: CompiledCommand, values: dict[str, Any], run: Run) -> Outcome:
+def _outcome(child: Context, command: CompiledCommand, values: ParameterValues, run: Run) -> Outcome:
     out, err = cast("io.StringIO", child.streams.out), cast("io.StringIO", child.streams.err)
     error = None
     try:

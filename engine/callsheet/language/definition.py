@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .locate import Path
+
+if TYPE_CHECKING:
+    from .merge import Table
 
 DEFAULTS = "defaults"
 PROGRAM = "program"  # the kind
@@ -20,7 +23,7 @@ class SourceFile(NamedTuple):
     path: str
     layer: int
     depth: int
-    tables: dict[str, Any]
+    tables: Table
     extends: frozenset[tuple[str, str]] = frozenset()
     language: int = 1
     shipped: bool = False
@@ -47,7 +50,7 @@ class Definition:
 
     table: Any  # of the shape of its kind, once it is checked: a function that reads it says which
 
-    def __init__(self, kind: str, id: str, table: dict[str, Any], file: SourceFile) -> None:
+    def __init__(self, kind: str, id: str, table: Table, file: SourceFile) -> None:
         self.kind = kind
         self.id = id
         self.table = table

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .definition import Definition, Definitions
 from .deployment import on_deployment, variants
-from .merge import ACTION, CALLS
+from .merge import ACTION, CALLS, Table
 from .safety import CHANGES, class_of_operation
 
 
@@ -44,22 +42,22 @@ def _filled(text: str, words: dict[str, str]) -> str:
     return text
 
 
-def _params_of_programs(definitions: Definitions, key: str) -> list[dict[str, Any]]:
+def _params_of_programs(definitions: Definitions, key: str) -> list[Table]:
     programs = (definition for definition in definitions.values() if definition.kind == "program")
     return [param for program in programs for param in program.table.get(key, ())]
 
 
-def _add_params(table: dict[str, Any], further: list[dict[str, Any]]) -> None:
+def _add_params(table: Table, further: list[Table]) -> None:
     """But for those whose names the command uses itself."""
     taken = _taken(table)
     table["params"] = [*table.get("params", ()), *(param for param in further if param["name"] not in taken)]
 
 
-def _taken(table: dict[str, Any]) -> set[str]:
+def _taken(table: Table) -> set[str]:
     return {name for param in table.get("params", ()) for name in (param["name"], *param.get("aliases", ()))}
 
 
-def _changes_items(definitions: Definitions, table: dict[str, Any]) -> bool:
+def _changes_items(definitions: Definitions, table: Table) -> bool:
     """Whether it changes each item of a list, so that it can be written down what became of them."""
     steps = [step for here in (table, *variants(table).values()) for step in here["step"] if "each" in step]
     calls = [part["call"] for step in steps for part in step["each"]["step"] if "call" in part]
@@ -67,9 +65,9 @@ def _changes_items(definitions: Definitions, table: dict[str, Any]) -> bool:
     return any(class_of_operation(operation.table) in CHANGES for operation in operations)
 
 
-def _different(table: dict[str, Any], deployment: str) -> dict[str, Any]:
+def _different(table: Table, deployment: str) -> Table:
     """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
-    different: dict[str, Any] = table["on"][deployment]
+    different: Table = table["on"][deployment]
     here = on_deployment(table, deployment)
     if not different.keys() & CALLS and _rules(here) == _rules(table):
         return different
@@ -77,28 +75,28 @@ def _different(table: dict[str, Any], deployment: str) -> dict[str, Any]:
     return {**rest, **_steps_of(here)}
 
 
-def _stepped(table: dict[str, Any]) -> dict[str, Any]:
+def _stepped(table: Table) -> Table:
     stepped = _steps_of(table)
     for key in ACTION:
         table.pop(key, None)
     return stepped
 
 
-def _steps_of(table: dict[str, Any]) -> dict[str, Any]:
+def _steps_of(table: Table) -> Table:
     """The rules and steps of its parameters are its first steps."""
     steps = table.get("step") or [{key: table[key] for key in ACTION if key in table}]
     return {"step": [*_rules(table), *_of_params(table, "step"), *steps]}
 
 
-def _rules(table: dict[str, Any]) -> list[dict[str, Any]]:
+def _rules(table: Table) -> list[Table]:
     return _of_params(table, "refuse")
 
 
-def _of_params(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
+def _of_params(table: Table, key: str) -> list[Table]:
     return [each for param in table.get("params", ()) for each in param.get(key, ())]
 
 
-def _drop_rules(table: dict[str, Any]) -> None:
+def _drop_rules(table: Table) -> None:
     for here in (table, *table["on"].values()):
         if "params" in here:
             here["params"] = [
@@ -106,7 +104,7 @@ def _drop_rules(table: dict[str, Any]) -> None:
             ]
 
 
-def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:
+def _pages(definitions: Definitions, table: Table) -> bool:
     """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
     if "items" in table:
         return True
@@ -114,7 +112,7 @@ def _pages(definitions: Definitions, table: dict[str, Any]) -> bool:
     return "result" not in table and any(_streams(definitions, step) for here in each for step in here["step"])
 
 
-def _streams(definitions: Definitions, step: dict[str, Any]) -> bool:
+def _streams(definitions: Definitions, step: Table) -> bool:
     operation = _operation(definitions, step.get("call", ""))
     if operation is None or {"as", "value", "batch"} & step.keys():
         return False

@@ -13,7 +13,7 @@ from .checks.problem import Finding, Problem, worded
 from .definition import Definition, Definitions
 from .deployment import ON
 from .locate import Path
-from .merge import CALLS, idle_removals, lay_over, merge
+from .merge import CALLS, Table, idle_removals, lay_over, merge
 from .source_file import place_in
 
 LIKE = "like"
@@ -26,8 +26,6 @@ _OWN = frozenset({LIKE, "aliases", "examples", "hidden"})
 # another operation gives it the same arguments.
 _VERBS = frozenset({"call", "step", "builtin"})
 _DOING = frozenset({*CALLS, "builtin", "items", "result", "convert", "safety", "confirm", "unavailable"})
-
-Table = dict[str, Any]
 
 
 def name_shared(kind: str, table: Table) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -11,20 +11,23 @@ from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
 from .source_file import EXTEND, LANGUAGE, NEWEST
 
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
+
 HANDLER = "HandlerDefinition"
 NAME = "https://json-schema.org/draft/2020-12/schema"
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> JsonObject:
     """A schema for a whole definition file.
 
     What extends may say less than a whole definition, and so may any table of a file that does not say `language = 2`.
     In one that does, other tables are new definitions with all that these need; what is missing in the parts of one is
     found by the check.
     """
-    shared: dict[str, Any] = {}
-    properties: dict[str, Any] = {}
-    whole: list[dict[str, Any]] = []
+    shared: JsonObject = {}
+    properties: JsonObject = {}
+    whole: list[JsonObject] = []
     for kind, shape in KINDS.items():
         schema = _with_names(TypeAdapter(shape).json_schema(ref_template="#/$defs/{model}"))
         whole += _whole(kind, schema)
@@ -47,7 +50,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _together(schema: dict[str, Any]) -> dict[str, Any]:
+def _together(schema: JsonObject) -> JsonObject:
     """With the rules about keys that cannot stand together, and those that a kind of handler does not read."""
     title = str(schema.get("title"))
     found = [_rule(rule.having, rule.values, rule.without) for rule in RULES.get(title, ()) if rule.without]
@@ -58,8 +61,8 @@ def _together(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "allOf": found} if found else schema
 
 
-def _rule(having: str, values: tuple[Any, ...], without: tuple[str, ...]) -> dict[str, Any]:
-    given: dict[str, Any] = {"required": [having]}
+def _rule(having: str, values: tuple[Any, ...], without: tuple[str, ...]) -> JsonObject:
+    given: JsonObject = {"required": [having]}
     if values:
         given["properties"] = {having: {"enum": list(values)}}
     return {"if": given, "then": {"properties": dict.fromkeys(without, False)}}
@@ -73,7 +76,7 @@ def _with_names(schema: Any) -> Any:
         return schema
     target = str(schema.get("reference", ""))
     more = COMPLETED if target == "engine:completer" else ()
-    known: dict[str, Any] = {}
+    known: JsonObject = {}
     if target.startswith("engine:"):
         known = {"enum": sorted({*names()[target.removeprefix("engine:")], *more})}
     elif "named" in schema:  # a name, or a template for one
@@ -83,14 +86,14 @@ def _with_names(schema: Any) -> Any:
     return {**{key: _with_names(part) for key, part in schema.items()}, **known}
 
 
-def _defaults(text: str, *, of_one: bool = False) -> dict[str, Any]:
-    tables: dict[str, Any] = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
+def _defaults(text: str, *, of_one: bool = False) -> JsonObject:
+    tables: JsonObject = {kind: {"$ref": f"#/$defs/kind.{kind}"} for kind in KINDS}
     if not of_one:
         tables = {kind: {"type": "object", "additionalProperties": table} for kind, table in tables.items()}
     return {"type": "object", "description": text, "properties": tables, "additionalProperties": False}
 
 
-def _whole(kind: str, schema: dict[str, Any]) -> list[dict[str, Any]]:
+def _whole(kind: str, schema: JsonObject) -> list[JsonObject]:
     """What a new definition needs, unless the file's defaults, or what it is like, may give that."""
     required = schema.get("required")
     if not required:
@@ -102,7 +105,7 @@ def _whole(kind: str, schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"if": newest, "then": {"properties": {kind: {"additionalProperties": table}}}}]
 
 
-def _removable(schema: dict[str, Any]) -> dict[str, Any]:
+def _removable(schema: JsonObject) -> JsonObject:
     removal = {
         "anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}],
         "description": "In an overlay: take the definition away, or these keys of it.",
@@ -112,7 +115,7 @@ def _removable(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _partial(schema: dict[str, Any]) -> dict[str, Any]:
+def _partial(schema: JsonObject) -> JsonObject:
     """The schema without requirements, except the names by which listed tables are told apart."""
     required = [key for key in schema.get("required", ()) if key == "name"]
     rest = {key: value for key, value in schema.items() if key != "required"}

@@ -10,7 +10,7 @@ from .as_shipped import hold_classes, hold_containers
 from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
-from .merge import merge
+from .merge import Table, merge
 from .renames import gone, present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, NEWEST, place_in, read
 
@@ -47,7 +47,7 @@ def _take_over(definitions: Definitions) -> None:
     used: set[str] = set()
     for program in programs.values():
         uses = program.table.get("uses")
-        below: dict[str, Any] = {}
+        below: Table = {}
         for other in (programs[name] for name in uses if name in programs) if isinstance(uses, list) else ():
             below = merge(below, {key: other.table[key] for key in _TAKEN_OVER if key in other.table})
             program.files = [*other.files, *program.files]
@@ -82,9 +82,7 @@ def overlay(
             known.files.append(file)
 
 
-def _present(
-    definitions: Definitions, file: SourceFile, kind: str, id: str, table: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
+def _present(definitions: Definitions, file: SourceFile, kind: str, id: str, table: Table) -> tuple[str, Table]:
     """What an older file says, in the words of today; each other word is noted."""
     if file.shipped:
         return id, table
@@ -129,7 +127,7 @@ def _remove(definitions: Definitions, removal: Definition) -> list[str]:
     return []
 
 
-def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, Table]]:
     defaults = file.tables.get(DEFAULTS, {})
     wrong = _wrong_defaults(defaults, file)
     if wrong is not None:

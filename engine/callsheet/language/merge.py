@@ -7,6 +7,8 @@ from typing import Any
 
 from ..errors import did_you_mean
 
+Table = dict[str, Any]  # of a definition as its files have it, before its shape is checked
+
 # The keys of one call. A table that names another `call`, or steps of its own, keeps nothing of the one below.
 ACTION = ("call", "args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict")
 CALLS = (*ACTION, "step")
@@ -14,7 +16,7 @@ CALLS = (*ACTION, "step")
 _VALUES = frozenset({"args", "body", "over", "result"})
 
 
-def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) -> dict[str, Any]:
+def merge(under: Table, over: Table, *, afresh: bool = False) -> Table:
     """`over` laid over `under`: tables key by key, lists of named tables name by name, all else replaced.
 
     A table with `remove = true` takes away what stands under it. Lists over nothing stay as they are: what an `on`
@@ -40,7 +42,7 @@ def merge(under: dict[str, Any], over: dict[str, Any], *, afresh: bool = False) 
     return merged
 
 
-def lay_over(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def lay_over(under: Table, over: Table) -> Table:
     """`merge`, where `remove` in `over` may also list keys of `under` that are taken away first."""
     gone = removed_keys(over)
     if gone is None:
@@ -49,7 +51,7 @@ def lay_over(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merge(kept, {key: value for key, value in over.items() if key != "remove"})
 
 
-def removed_keys(over: dict[str, Any]) -> list[Any] | None:
+def removed_keys(over: Table) -> list[Any] | None:
     """What a definition takes away from what lies under it, where it lists that."""
     gone = over.get("remove")
     return gone if isinstance(gone, list) else None
@@ -64,10 +66,10 @@ def _named(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
 
 
-def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afresh: bool) -> list[dict[str, Any]]:
+def _merge_named(under: list[Table], over: list[Table], *, afresh: bool) -> list[Table]:
     known = {item["name"] for item in under}
-    changes: dict[str, dict[str, Any]] = {}
-    added: list[dict[str, Any]] = []
+    changes: dict[str, Table] = {}
+    added: list[Table] = []
     for item in over:
         if item["name"] in known:
             changes[item["name"]] = item
@@ -79,7 +81,7 @@ def _merge_named(under: list[dict[str, Any]], over: list[dict[str, Any]], *, afr
     return [item for item in merged if item["name"] not in gone] + added
 
 
-def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def idle_removals(under: Table, over: Table) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Where `over` takes away an item that `under` does not have, and the name that may be meant, as an error says it.
 
     What `on` tables and values for the service hold is none of it: these are laid over something else, or nothing.
@@ -90,7 +92,7 @@ def idle_removals(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple
     yield from _idle_items(under, over)
 
 
-def _idle_items(under: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _idle_items(under: Table, over: Table) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Of the lists: in a table below the top, a key `remove` is one like the others."""
     for key, value in over.items():
         below = under.get(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import DefinitionError, UsageError, did_you_mean
 from ..paths import config_directory, shipped_definitions
@@ -13,6 +13,9 @@ from .definition import PROGRAM
 from .layers import COMMON, Layer, files_of, layers_with, variable_of
 from .locate import line_of
 from .source_file import text_of
+
+if TYPE_CHECKING:
+    from .merge import Table
 
 
 def layers(program: str, environ: Mapping[str, str], *, own: bool = True) -> list[Layer]:
@@ -49,9 +52,9 @@ def _own_layers(program: str, environ: Mapping[str, str], own: bool) -> list[Lay
     return [layer for layer in found if os.path.exists(layer.directory)]
 
 
-def program_table(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
+def program_table(program: str, environ: Mapping[str, str]) -> Table:
     """What the files of a program say of it, none of which need be sound; empty where they say nothing."""
-    found: dict[str, Any] = {}
+    found: Table = {}
     for layer in _own_layers(program, environ, own=True):
         for path, _ in files_of(layer):
             text = text_of(path)
@@ -61,7 +64,7 @@ def program_table(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _programs_in(text: str) -> dict[str, Any]:
+def _programs_in(text: str) -> Table:
     """Empty where the file is broken: reading it as definitions tells how."""
     try:
         programs = tomllib.loads(text).get(PROGRAM)

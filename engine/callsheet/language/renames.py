@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .definition import Definitions
 from .locate import Path
+
+if TYPE_CHECKING:
+    from .merge import Table
 
 KIND = "renamed"
 # Ways down a command that lead to more keys of the same names; a name of a deployment follows the first.
@@ -32,13 +35,13 @@ def present_id(definitions: Definitions, kind: str, id: str) -> str:
     return _table(definitions, kind, "ids").get(id, id)
 
 
-def renamed_keys(definitions: Definitions, kind: str, table: dict[str, Any]) -> list[Renamed]:
+def renamed_keys(definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
     """The keys of a table that have other names now, the innermost first."""
     keys = _table(definitions, kind, "keys")
     return list(_found(keys, table, (), ())) if keys else []
 
 
-def with_new_keys(table: dict[str, Any], found: list[Renamed]) -> dict[str, Any]:
+def with_new_keys(table: Table, found: list[Renamed]) -> Table:
     """A copy of the table with these keys renamed; each stays in its place."""
     for path, now in found:
         table = _changed(table, path, now)

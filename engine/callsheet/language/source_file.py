@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError
 from .definition import SourceFile
 from .locate import Path, line_of
+
+if TYPE_CHECKING:
+    from .merge import Table
 
 LANGUAGE, EXTEND = "language", "extend"
 NEWEST = 2  # the version of the language that shipped definitions are written in
@@ -64,7 +67,7 @@ def _deepest_line(text: str) -> int:
     return 1 + max(range(len(lines)), key=lambda place: lines[place].count("[") + lines[place].count("{"), default=0)
 
 
-def _too_deep(tables: dict[str, Any]) -> Path | None:
+def _too_deep(tables: Table) -> Path | None:
     """The way to something that lies too deep, if anything does."""
     waiting: list[tuple[Path, Any]] = [((), tables)]
     while waiting:

@@ -13,6 +13,7 @@ from ..patterns import pattern
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
+Scope = dict[str, Any]  # what expressions see, by the names that they use
 Part = str | Callable[[Mapping[str, Any]], Any]
 
 _PATH = pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")

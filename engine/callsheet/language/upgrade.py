@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
 from .definition import DEFAULTS, Definitions, SourceFile
@@ -13,6 +13,9 @@ from .load import overlay
 from .locate import Path, keys_of, line_of, part_of_key
 from .renames import present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST, read, text_of
+
+if TYPE_CHECKING:
+    from .merge import Table
 
 
 class Upgrade(NamedTuple):
@@ -67,7 +70,7 @@ def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
     return Upgrade(file.path, text, after, len(edits) + 1)
 
 
-def _tables(file: SourceFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _tables(file: SourceFile) -> Iterator[tuple[str, str, Table]]:
     for kind, tables in file.tables.items():
         if kind != DEFAULTS and isinstance(tables, dict):
             yield from ((kind, id, table) for id, table in tables.items() if isinstance(table, dict))

@@ -11,6 +11,7 @@ from ..language.identifier import identifier
 from .schemas import DRY_RUN, FIELDS, Schema, is_json, is_table
 
 if TYPE_CHECKING:
+    from ..commands.context import ParameterValues
     from .tools import Tool
 
 _TRUTHS = {"true": True, "false": False}
@@ -20,7 +21,7 @@ _WRONG = object()
 class ToolArguments(NamedTuple):
     """`values` by the names of the command's definition."""
 
-    values: dict[str, Any]
+    values: ParameterValues
     fields: list[str]
     dry_run: bool
 

@@ -10,6 +10,7 @@ from ..output.formats import FormatContext
 from .fields import details, field_of, record
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.commands import ViewDefinition
 
 _WIDEST = 20  # fields of items that no view describes
@@ -65,7 +66,7 @@ class Collected:
 
     value = one
 
-    def _whole(self, value: Any, view: ViewDefinition) -> dict[str, Any]:
+    def _whole(self, value: Any, view: ViewDefinition) -> JsonObject:
         fields = [field_of(column) for column in self._columns.all_columns if not column.is_address]
         return {**record(value, fields, self._context), **details(value, view, self._context)}
 
@@ -84,5 +85,5 @@ class Collected:
         return [self._readable(item) for item in value] if isinstance(value, list) else value
 
 
-def _is_document(value: dict[str, Any]) -> bool:
+def _is_document(value: JsonObject) -> bool:
     return value.get("type") == "doc" and isinstance(value.get("content"), list) and "version" in value

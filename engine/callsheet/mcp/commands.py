@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .selection import ToolSelection
 from .serve import PATH, over_http, over_pipes, server_of, toolbox_of
 
 if TYPE_CHECKING:
-    from ..commands.context import Context
+    from ..commands.context import Context, ParameterValues
 
 _MAX_PORT = 65535
 
 
-def start(context: Context, values: dict[str, Any]) -> None:
+def start(context: Context, values: ParameterValues) -> None:
     if context.streams.input.isatty():
         program = context.program
         hint = f"{program} mcp enable HOST lets a program start it; {program} mcp tools lists what it offers"
@@ -22,7 +22,7 @@ def start(context: Context, values: dict[str, Any]) -> None:
     over_pipes(server_of(toolbox_of(context, values)))
 
 
-def stream(context: Context, values: dict[str, Any]) -> None:
+def stream(context: Context, values: ParameterValues) -> None:
     from ..listener.server.bind import bind, parse_address
     from .token import kept_token, token_of_file
 
@@ -42,7 +42,7 @@ def stream(context: Context, values: dict[str, Any]) -> None:
     over_http(server, sockets, token)
 
 
-def print_token(context: Context, values: dict[str, Any]) -> None:
+def print_token(context: Context, values: ParameterValues) -> None:
     from .token import kept_token
 
     if values["new"] and context.only_tries("the token would be replaced"):
@@ -50,7 +50,7 @@ def print_token(context: Context, values: dict[str, Any]) -> None:
     context.streams.out.write(kept_token(context, new=bool(values["new"])) + "\n")
 
 
-def tools(context: Context, values: dict[str, Any]) -> None:
+def tools(context: Context, values: ParameterValues) -> None:
     """What `mcp start` would offer with the same options, or the sets that there are."""
     if values["sets"]:
         found = ToolSelection(context.catalog).sets

@@ -17,7 +17,7 @@ from ..terminal import escape_line
 from .serve import toolbox_of
 
 if TYPE_CHECKING:
-    from ..commands.context import Context
+    from ..commands.context import Context, ParameterValues
     from ..language.shape.hosts import HostDefinition
 
 _START = ("mcp", "start")
@@ -39,7 +39,7 @@ class HostEntry(NamedTuple):
             raise UsageError(f"{self.file.path}: {error}") from None
 
 
-def enable(context: Context, values: dict[str, Any]) -> None:
+def enable(context: Context, values: ParameterValues) -> None:
     toolbox_of(context, {**values, "max-bytes": 16384})  # a wrong set is told here, not when an agent starts it
     definition = _host(context, values["host"])
     entry = _entry(context, definition, values)
@@ -61,7 +61,7 @@ def enable(context: Context, values: dict[str, Any]) -> None:
     _save(context, place, text, "changed" if there is not None else "added", definition)
 
 
-def disable(context: Context, values: dict[str, Any]) -> None:
+def disable(context: Context, values: ParameterValues) -> None:
     definition = _host(context, values["host"])
     place = _place(context, values["host"], definition, values)
     there = place.entry()
@@ -74,7 +74,7 @@ def disable(context: Context, values: dict[str, Any]) -> None:
     _save(context, place, text, "removed", definition)
 
 
-def list_hosts(context: Context, values: dict[str, Any]) -> None:
+def list_hosts(context: Context, values: ParameterValues) -> None:
     rows = []
     for host, definition in context.catalog.all("host").items():
         if "servers" not in definition:

@@ -14,13 +14,13 @@ from .toolbox import Toolbox
 if TYPE_CHECKING:
     import socket
 
-    from ..commands.context import Context
+    from ..commands.context import Context, ParameterValues
 
 _SCHEME = "http"
 PATH = "/mcp"
 
 
-def toolbox_of(context: Context, values: dict[str, Any]) -> Toolbox:
+def toolbox_of(context: Context, values: ParameterValues) -> Toolbox:
     """What the options of a start choose. Raises `UsageError`."""
     budget = values["max-bytes"]
     if budget < 1024:

@@ -22,7 +22,7 @@ from .untrusted import Marker, clean, cleaned
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
-    from ..commands.context import Context
+    from ..commands.context import Context, ParameterValues
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _NEVER = (
@@ -112,7 +112,7 @@ class Toolbox:
         finally:
             context.close()
 
-    def text(self, command: str, values: dict[str, Any], watch: Watch, keep: Keep | None = None) -> str:
+    def text(self, command: str, values: ParameterValues, watch: Watch, keep: Keep | None = None) -> str:
         """All that a command answers, as text. `keep` takes what it would save. Raises `CallsheetError`."""
         context = ToolContext(self.base, watch, restrictions=[_READS])
         context.keep_file = (lambda request, path: keep(context, request, path)) if keep else None
@@ -124,7 +124,7 @@ class Toolbox:
         finally:
             context.close()
 
-    def raw(self, command: str, values: dict[str, Any]) -> list[Any]:
+    def raw(self, command: str, values: ParameterValues) -> list[Any]:
         """The items that a command lists, as the service sent them. Raises `CallsheetError`."""
         context = ToolContext(self.base, Watch(), restrictions=[_READS])
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
 from .definition_files import files_of, write_files
@@ -17,6 +17,7 @@ from .schemas import Schemas
 from .unsaid import gathered, unsaid_of_document
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.rest import OperationDefinition
 
@@ -31,9 +32,9 @@ class ImportResult(NamedTuple):
 
     files: dict[str, str]
     operations: dict[str, OperationDefinition]
-    schemas: dict[str, dict[str, Any]]
+    schemas: dict[str, JsonObject]
     notes: list[str]
-    introduction: dict[str, dict[str, Any]]
+    introduction: dict[str, JsonObject]
     replies: dict[str, DocumentedReply]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .document import Document, HttpOperation
 from .facts import facts_of
 from .prose import first_paragraph
 from .schemas import Schemas
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"  # RFC 6902: a list of changes, whatever a document says of it
@@ -20,7 +23,7 @@ FILE_PART = "file"  # the name of the part where a document describes an upload 
 
 def body_of(
     document: Document, call: HttpOperation, id: str, schemas: Schemas, *, notes: list[str], descriptions: bool
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     node = call.operation.get("requestBody")
     request = document.table(node)
     content = request.get("content")
@@ -28,7 +31,7 @@ def body_of(
         return None
     media = choose_media(content)
     schema = (content[media] or {}).get("schema")
-    body: dict[str, Any] = {}
+    body: JsonObject = {}
     kind = media.partition(";")[0].strip().lower()
     if kind == ANY and document.table(schema):
         kind = JSON
@@ -68,7 +71,7 @@ def choose_media(content: Mapping[str, Any]) -> str:
     return next(iter(content))
 
 
-def _parts(document: Document, schema: Any, *, descriptions: bool) -> dict[str, Any]:
+def _parts(document: Document, schema: Any, *, descriptions: bool) -> JsonObject:
     table = document.table(schema)
     merged = dict(table.get("properties") or {})
     required = set(table.get("required") or ())
@@ -83,11 +86,11 @@ def _parts(document: Document, schema: Any, *, descriptions: bool) -> dict[str, 
     return parts
 
 
-def _part(document: Document, node: Any, *, required: bool, descriptions: bool) -> dict[str, Any]:
+def _part(document: Document, node: Any, *, required: bool, descriptions: bool) -> JsonObject:
     table = document.table(node)
     many = table.get("type") == "array"
     inner = document.table(table.get("items")) if many else table
-    part: dict[str, Any] = {}
+    part: JsonObject = {}
     if _is_file(inner):
         part["file"] = True
     else:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
 from .syntax import parse
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
 
@@ -18,8 +21,8 @@ class HttpOperation(NamedTuple):
 
     path: str
     method: str
-    operation: dict[str, Any]
-    item: dict[str, Any]
+    operation: JsonObject
+    item: JsonObject
 
 
 class Document:
@@ -54,7 +57,7 @@ class Document:
             node = found
         return node
 
-    def table(self, node: Any) -> dict[str, Any]:
+    def table(self, node: Any) -> JsonObject:
         """A resolved mapping; anything else counts as empty."""
         found = self.resolve(node)
         return found if isinstance(found, dict) else {}
@@ -79,11 +82,11 @@ class Document:
             except (DefinitionError, AttributeError, TypeError, ValueError) as error:
                 left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
 
-    def _base(self, item: dict[str, Any], operation: dict[str, Any]) -> str:
+    def _base(self, item: JsonObject, operation: JsonObject) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))
 
 
-def _split(path: str) -> tuple[str, list[dict[str, Any]]]:
+def _split(path: str) -> tuple[str, list[JsonObject]]:
     """A path as it is sent, and its query as parameters with one value each; what is behind a # is never sent."""
     bare, _, query = path.partition("#")[0].partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
@@ -121,7 +124,7 @@ def server_url(server: Any) -> str:
     )
 
 
-def first_server(node: dict[str, Any]) -> str:
+def first_server(node: JsonObject) -> str:
     servers = node.get("servers")
     return server_url(servers[0]) if isinstance(servers, list) and servers else ""
 
@@ -135,7 +138,7 @@ def read_document(text: str, name: str) -> Document:
     return Document(name, parse(text, name))
 
 
-def _checked(name: str, tree: Any) -> dict[str, Any]:
+def _checked(name: str, tree: Any) -> JsonObject:
     if not isinstance(tree, dict):
         raise DefinitionError(f"{name}: not an OpenAPI document: expected a table at the top")
     if "swagger" in tree:

@@ -10,6 +10,7 @@ from ..language.checks.operations import misfit
 from .document import Document
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.rest import OperationParam
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -22,11 +23,11 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def facts_of(document: Document, schema: Any) -> dict[str, Any]:
+def facts_of(document: Document, schema: Any) -> JsonObject:
     """The keys of a parameter that its schema decides; a plain string says nothing."""
     merged = _merged(document, schema, 0)
     kind = _type(merged)
-    facts: dict[str, Any] = {} if kind == "string" else {"type": kind}
+    facts: JsonObject = {} if kind == "string" else {"type": kind}
     values = merged
     if kind == "array":
         values = _merged(document, merged.get("items"), 0)
@@ -54,7 +55,7 @@ def facts_of(document: Document, schema: Any) -> dict[str, Any]:
     }
 
 
-def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
+def _merged(document: Document, schema: Any, depth: int) -> JsonObject:
     """One flat table out of references, `allOf`, and alternatives that agree on a type."""
     table = dict(document.table(schema))
     if depth > 8:
@@ -69,13 +70,13 @@ def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
     return table
 
 
-def _common(alternatives: list[dict[str, Any]]) -> dict[str, Any]:
+def _common(alternatives: list[JsonObject]) -> JsonObject:
     """What holds whichever alternative is taken."""
     real = [table for table in alternatives if table.get("type") != "null"]
     kinds = {_type(table) for table in real}
     if len(kinds) != 1:
         return {"type": "string"}
-    common: dict[str, Any] = {"type": kinds.pop()}
+    common: JsonObject = {"type": kinds.pop()}
     if len(real) == 1:
         return real[0]
     if all("enum" in table for table in real):

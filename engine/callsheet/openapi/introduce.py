@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from .document import Document, url_path
 from .prose import first_paragraph
 from .security import access_of
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 # The fields in which services commonly word their errors, the most telling first.
 ERRORS = (
@@ -18,15 +21,15 @@ ERRORS = (
 
 def introduction_of(
     document: Document, product: str, order: int, title: str | None, base_url: str | None, notes: list[str]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonObject]:
     servers = document.servers()
     url = base_url or next((server for server in servers if _is_absolute(server)), None)
     info = document.table(document.tree.get("info"))
     name = title or first_paragraph(info.get("title")) or product
-    service: dict[str, Any] = {"title": name}
+    service: JsonObject = {"title": name}
     if url:
         service["base_url"] = _root(url) if base_url is None else base_url.rstrip("/")
-    table: dict[str, Any] = {"title": name, "order": order, "service": product}
+    table: JsonObject = {"title": name, "order": order, "service": product}
     if servers and (base := url_path(servers[0])):
         table["base"] = base
     table["errors"] = ERRORS

@@ -16,6 +16,7 @@ from .schemas import Schemas
 from .unsaid import unsaid_of_operation
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.rest import OperationDefinition
 
@@ -34,7 +35,7 @@ def operation_of(
     document: Document, call: HttpOperation, id: str, schemas: Schemas, rules: ImportRules, *, notes: list[str]
 ) -> OperationDefinition:
     operation = call.operation
-    record: dict[str, Any] = {"http": f"{call.method} {call.path}"}
+    record: JsonObject = {"http": f"{call.method} {call.path}"}
     if rules.descriptions:
         record |= _prose(operation)
     if params := params_of(document, call, notes, descriptions=rules.descriptions):

@@ -12,6 +12,7 @@ from .document import Document, HttpOperation
 from .parameters import documented
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.paging import PaginatorDefinition, Paging
 
 _ASKING = ("GET", "POST")
@@ -117,20 +118,20 @@ def _parameter_names(document: Document, call: HttpOperation) -> set[str]:
     return names
 
 
-def reply_schema(document: Document, call: HttpOperation) -> dict[str, Any]:
+def reply_schema(document: Document, call: HttpOperation) -> JsonObject:
     """The schema of the JSON that a success answers, or what its example tells; empty when there is neither."""
     responses = call.operation.get("responses") or {}
     for code in success_codes(responses):
         for media, entry in (document.table(responses[code]).get("content") or {}).items():
             if is_json(media) or media == "*/*":
-                found: dict[str, Any] = document.table((entry or {}).get("schema"))
+                found: JsonObject = document.table((entry or {}).get("schema"))
                 return (
                     found if {"type", "properties", "allOf"} & set(found) else _of_example((entry or {}).get("example"))
                 )
     return {}
 
 
-def _of_example(example: Any) -> dict[str, Any]:
+def _of_example(example: Any) -> JsonObject:
     """The outline of an example, which some documents give as JSON text inside the document."""
     if isinstance(example, str):
         try:
@@ -150,7 +151,7 @@ def success_codes(responses: Mapping[str, Any]) -> list[str]:
     return codes or [code for code in responses if code == "default"]
 
 
-def properties_of(document: Document, schema: Any) -> dict[str, Any]:
+def properties_of(document: Document, schema: Any) -> JsonObject:
     table = document.table(schema)
     merged = dict(table.get("properties") or {})
     for part in table.get("allOf") or ():
@@ -181,7 +182,7 @@ def _is_header(expression: str, headers: Mapping[str, Any]) -> bool:
     return all(("link" if path[0] == "links" else path[0]) in headers for path in field_paths(expression))
 
 
-def _headers(document: Document, call: HttpOperation) -> dict[str, Any]:
+def _headers(document: Document, call: HttpOperation) -> JsonObject:
     """The documented headers of a success, by their lower-case names."""
     responses = call.operation.get("responses") or {}
     return {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .document import Document, HttpOperation
 from .facts import facts_of
 from .prose import first_paragraph
 from .unsaid import unsaid_of_parameter
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 # Named by OpenAPI itself as never being parameters: they follow from the body, the reply and the credential.
 _NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
@@ -21,7 +24,7 @@ _STYLES = {
 }
 
 
-def params_of(document: Document, call: HttpOperation, notes: list[str], *, descriptions: bool) -> list[dict[str, Any]]:
+def params_of(document: Document, call: HttpOperation, notes: list[str], *, descriptions: bool) -> list[JsonObject]:
     """The parameters worth a line, in the document's order: path, query and header, cookies left out."""
     found = []
     for parameter in documented(document, call):
@@ -37,9 +40,9 @@ def params_of(document: Document, call: HttpOperation, notes: list[str], *, desc
     return found
 
 
-def documented(document: Document, call: HttpOperation) -> list[dict[str, Any]]:
+def documented(document: Document, call: HttpOperation) -> list[JsonObject]:
     """Parameters of the path item and the operation; the operation's own stand in the place of the item's."""
-    merged: dict[tuple[Any, Any], dict[str, Any]] = {}
+    merged: dict[tuple[Any, Any], JsonObject] = {}
     for node in (*(call.item.get("parameters") or ()), *(call.operation.get("parameters") or ())):
         parameter = document.table(node)
         if isinstance(parameter.get("name"), str) and parameter["name"]:
@@ -50,9 +53,9 @@ def documented(document: Document, call: HttpOperation) -> list[dict[str, Any]]:
 
 def _record(
     document: Document, call: HttpOperation, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
-) -> dict[str, Any]:
+) -> JsonObject:
     facts = facts_of(document, parameter.get("schema"))
-    record: dict[str, Any] = {"name": parameter["name"]}
+    record: JsonObject = {"name": parameter["name"]}
     if parameter["in"] != "query":
         record["in"] = parameter["in"]
     if parameter.get("required") is True or parameter["in"] == "path":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .document import Document, HttpOperation
 from .facts import facts_of
 from .paging import LISTS, properties_of, reply_schema
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 _MOST_FIELDS = 40
 
@@ -17,7 +20,7 @@ class DocumentedReply(NamedTuple):
 
     is_list: bool
     items: str | None
-    fields: dict[str, dict[str, Any]]
+    fields: dict[str, JsonObject]
 
 
 def reply_of(document: Document, call: HttpOperation, table: Mapping[str, Any]) -> DocumentedReply:
@@ -49,7 +52,7 @@ def _list_in(document: Document, properties: Mapping[str, Any]) -> str | None:
     return lists[0] if len(lists) == 1 and not has_identity and len(rest) <= len(lists) + 1 else None
 
 
-def _fields(document: Document, schema: Any) -> dict[str, dict[str, Any]]:
+def _fields(document: Document, schema: Any) -> dict[str, JsonObject]:
     table = document.table(schema)
     alternatives = table.get("oneOf") or table.get("anyOf") or ()
     found = dict(properties_of(document, table))
@@ -58,7 +61,7 @@ def _fields(document: Document, schema: Any) -> dict[str, dict[str, Any]]:
     return {str(name): _facts(document, found[name]) for name in list(found)[:_MOST_FIELDS]}
 
 
-def _facts(document: Document, schema: Any) -> dict[str, Any]:
+def _facts(document: Document, schema: Any) -> JsonObject:
     """What a field holds; of a list also that its items are texts, which a parameter need not say."""
     facts = facts_of(document, schema)
     if facts.get("type") == "array" and "items" not in facts:

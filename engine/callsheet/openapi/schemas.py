@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.checks.schemas import can_hold
 from .document import Document, pointer
 from .facts import compiles
 from .prose import first_paragraph
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 _ONE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems")
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -32,14 +35,14 @@ class Schemas:
         self.product = product
         self.notes = notes
         self.descriptions = descriptions
-        self.definitions: dict[str, dict[str, Any]] = {}
+        self.definitions: dict[str, JsonObject] = {}
         self._names: dict[str, str] = {}
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
 
-    def state(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    def state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
         return dict(self.definitions), dict(self._names)
 
-    def restore(self, state: tuple[dict[str, dict[str, Any]], dict[str, str]]) -> None:
+    def restore(self, state: tuple[dict[str, JsonObject], dict[str, str]]) -> None:
         """Forget what was collected since, for an operation that cannot be read after all."""
         self.definitions, self._names = state
 
@@ -60,7 +63,7 @@ class Schemas:
         self.definitions[name] = table
         return name
 
-    def convert(self, schema: Any) -> dict[str, Any]:
+    def convert(self, schema: Any) -> JsonObject:
         """A schema in the words of JSON Schema 2020-12, `ref` for `$ref`, without prose and extensions."""
         if not isinstance(schema, dict):
             return {"not": {}} if schema is False else {}
@@ -69,7 +72,7 @@ class Schemas:
             return {**reference, **self._keywords(schema)} if self._siblings else reference
         return self._nullable(schema, self._keywords(schema))
 
-    def _keywords(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _keywords(self, schema: JsonObject) -> JsonObject:
         table = {key: schema[key] for key in _KEPT if key in schema and _holds(key, schema[key])}
         for key in _ONE:
             if key in schema:
@@ -86,7 +89,7 @@ class Schemas:
             table["description"] = text
         return self._simplify(schema, table)
 
-    def _single(self, key: str, node: Any) -> dict[str, Any]:
+    def _single(self, key: str, node: Any) -> JsonObject:
         if key == "additionalProperties" and isinstance(node, bool):
             return {} if node else {key: False}
         if key == "items" and isinstance(node, list):
@@ -94,7 +97,7 @@ class Schemas:
         converted = self.convert(node)
         return {key: converted} if converted or key not in ("additionalProperties", "items") else {}
 
-    def _distinguish(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    def _distinguish(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         """Alternatives that each state the value of the property which decides between them.
 
         JSON Schema knows no discriminator, and alternatives that differ in nothing else would all fit at once. A
@@ -112,7 +115,7 @@ class Schemas:
         table[key] = [self._tagged(part, name, words) for part in table[key]]
         return {name: value for name, value in table.items() if name != "additionalProperties"}
 
-    def _tagged(self, part: dict[str, Any], name: str, words: dict[str, list[str]]) -> dict[str, Any]:
+    def _tagged(self, part: JsonObject, name: str, words: dict[str, list[str]]) -> JsonObject:
         """The alternative with its deciding words, unless its own list of values knows none of them."""
         reference = part.get("ref")
         if reference is None:
@@ -125,7 +128,7 @@ class Schemas:
         allowed = {"const": values[0]} if len(values) == 1 else {"enum": values}
         return {"ref": reference, "required": [name], "properties": {name: allowed}}
 
-    def _simplify(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    def _simplify(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         for exclusive, inclusive in _BOUNDS:
             # OpenAPI 3.0 has a flag where JSON Schema has the bound itself.
             if isinstance(table.get(exclusive), bool) and table.pop(exclusive) and inclusive in table:
@@ -143,12 +146,12 @@ class Schemas:
             table |= table.pop("allOf")[0]
         return table
 
-    def _read_only(self, schema: dict[str, Any], name: str) -> bool:
+    def _read_only(self, schema: JsonObject, name: str) -> bool:
         """Whether a property is only ever answered, and so cannot be asked for in a request."""
         node = (schema.get("properties") or {}).get(name)
         return isinstance(node, dict) and (node.get("readOnly") or self.document.table(node).get("readOnly")) is True
 
-    def _nullable(self, schema: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    def _nullable(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         named_null = isinstance(schema.get("enum"), list) and None in schema["enum"]
         if schema.get("nullable") is not True and not named_null:
             return table
@@ -185,7 +188,7 @@ def _name_of(reference: str) -> str:
     return ".".join(re.sub(r"\s+", "-", part) for part in kept if part not in ("properties", "schemas", "$defs"))
 
 
-def _types(table: dict[str, Any]) -> list[str]:
+def _types(table: JsonObject) -> list[str]:
     kind = table.get("type", [])
     return [kind] if isinstance(kind, str) else kind
 

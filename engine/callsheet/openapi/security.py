@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .document import Document
 from .prose import first_paragraph
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 _PORT, _PATH = 8990, "/callback"
 _UNSAID = {
@@ -15,11 +18,11 @@ _UNSAID = {
 }
 
 
-def access_of(document: Document, product: str, notes: list[str]) -> dict[str, dict[str, Any]]:
+def access_of(document: Document, product: str, notes: list[str]) -> dict[str, JsonObject]:
     """Auth definitions by id, the one that the document asks for first in front."""
     components = document.table(document.tree.get("components"))
     schemes = document.table(components.get("securitySchemes"))
-    single: dict[str, dict[str, Any]] = {}
+    single: dict[str, JsonObject] = {}
     for name, node in schemes.items():
         for suffix, table in _of_scheme(str(name), document.table(node), notes):
             single[str(name) + suffix] = table
@@ -35,7 +38,7 @@ def _id(product: str, name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{product}-{name}").strip("-")
 
 
-def _of_scheme(name: str, scheme: dict[str, Any], notes: list[str]) -> list[tuple[str, dict[str, Any]]]:
+def _of_scheme(name: str, scheme: JsonObject, notes: list[str]) -> list[tuple[str, JsonObject]]:
     """One definition, or one for each flow of OAuth, with what its id ends with."""
     kind, title = scheme.get("type"), first_paragraph(scheme.get("description")) or name
     if kind == "oauth2":
@@ -51,7 +54,7 @@ def _of_scheme(name: str, scheme: dict[str, Any], notes: list[str]) -> list[tupl
     return []
 
 
-def _of_flows(name: str, title: str, flows: dict[str, Any], notes: list[str]) -> list[tuple[str, dict[str, Any]]]:
+def _of_flows(name: str, title: str, flows: JsonObject, notes: list[str]) -> list[tuple[str, JsonObject]]:
     made = []
     for flow, node in flows.items():
         table = node if isinstance(node, dict) else {}
@@ -70,16 +73,16 @@ def _of_flows(name: str, title: str, flows: dict[str, Any], notes: list[str]) ->
     return made
 
 
-def _code(flow: dict[str, Any]) -> dict[str, Any]:
+def _code(flow: JsonObject) -> JsonObject:
     urls = {"authorize": flow.get("authorizationUrl"), "token": flow.get("tokenUrl")}
     return {**urls, "port": _PORT, "path": _PATH, "confidential": True}
 
 
-def _client(flow: dict[str, Any]) -> dict[str, Any]:
+def _client(flow: JsonObject) -> JsonObject:
     return {"grant": "client_credentials", "token": flow.get("tokenUrl")}
 
 
-def _device(flow: dict[str, Any]) -> dict[str, Any]:
+def _device(flow: JsonObject) -> JsonObject:
     return {"grant": "device_code", "device": flow.get("deviceAuthorizationUrl"), "token": flow.get("tokenUrl")}
 
 
@@ -93,7 +96,7 @@ _WORDS = {
 }
 
 
-def _together(names: list[str], single: dict[str, dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+def _together(names: list[str], single: dict[str, JsonObject], notes: list[str]) -> JsonObject:
     """Several that every request needs at once."""
     parts = [{key: text for key, text in single.get(name, {}).items() if key != "title"} for name in names]
     if not all(part.get("scheme") in ("bearer", "key") for part in parts):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 # What is no text in YAML 1.2's core schema, as OpenAPI asks. PyYAML reads 1.1, where `on`, dates and 12:30 are not.
 _PLAIN = (
@@ -71,7 +74,7 @@ def _loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  PyYAML keeps them in the class
+        yaml_implicit_resolvers: JsonObject = {}  # noqa: RUF012  PyYAML keeps them in the class
 
     for kind, pattern, first in _PLAIN:
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(pattern), list(first))

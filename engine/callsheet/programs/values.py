@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .resources import word
 
 if TYPE_CHECKING:
+    from ..jsontext import JsonObject
     from ..language.shape.rest import Body, BodyPart, OperationDefinition
 
 MOST_OPTIONS = 25
@@ -22,7 +23,7 @@ _NUMBERS = {"integer": "integer", "number": "number"}
 class CommandValues(NamedTuple):
     """`params` of a command, and for each what an operation calls it → the template that fills it."""
 
-    params: list[dict[str, Any]]
+    params: list[JsonObject]
     templates: dict[str, str]
 
 
@@ -77,7 +78,7 @@ def body_of(
     return found if found.params else None
 
 
-def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], set[str]]:
+def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, JsonObject], set[str]]:
     if "parts" in body:
         parts = {name: part for name, part in body["parts"].items() if not part.get("file")}
         required = {name for name, part in parts.items() if part.get("required")}
@@ -85,7 +86,7 @@ def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict
     return _merged(schemas.get(body.get("schema", ""), {}), schemas, 0)
 
 
-def _as_property(part: BodyPart) -> dict[str, Any]:
+def _as_property(part: BodyPart) -> JsonObject:
     kind = {"type": part.get("type", "string")}
     facts = {"type": "array", "items": kind} if part.get("many") else kind
     return {**facts, **({"description": part["help"]} if "help" in part else {})}
@@ -93,13 +94,13 @@ def _as_property(part: BodyPart) -> dict[str, Any]:
 
 def _merged(
     schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], depth: int
-) -> tuple[dict[str, dict[str, Any]], set[str]]:
+) -> tuple[dict[str, JsonObject], set[str]]:
     """The members of a schema, those of its parts and of its first alternative among them."""
     if depth > 8:
         return {}, set()
     if "ref" in schema:
         return _merged(schemas.get(schema["ref"], {}), schemas, depth + 1)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     required: set[str] = set(schema.get("required", ()))
     alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
     for part in (*schema.get("allOf", ()), *alternatives[:1]):
@@ -111,7 +112,7 @@ def _merged(
     return found, required
 
 
-def _resolved(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _resolved(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> JsonObject:
     seen = 0
     told = {key: node[key] for key in ("description", "readOnly") if key in node}
     while "ref" in node and seen < 8:
@@ -120,7 +121,7 @@ def _resolved(node: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]])
 
 
 class _Option(NamedTuple):
-    param: dict[str, Any]
+    param: JsonObject
     template: str
 
 
@@ -166,7 +167,7 @@ def _kind(facts: Mapping[str, Any]) -> str:
     return str(named or "string")
 
 
-def _choices(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _choices(facts: Mapping[str, Any]) -> JsonObject:
     """Allowed values as the words that are typed; words that differ in case alone could not be told apart."""
     words = [each if isinstance(each, str) else json.dumps(each) for each in facts.get("enum", ()) if each is not None]
     fits = words and all(each and each.isprintable() for each in words)

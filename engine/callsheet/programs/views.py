@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .resources import word
+
+if TYPE_CHECKING:
+    from ..jsontext import JsonObject
 
 _SHOWN, _MOST = 6, 16
 _IDS = ("id", "key", "uuid", "guid", "sid", "number", "slug", "name")
@@ -17,7 +20,7 @@ _PLAIN = ("string", "integer", "number", "boolean")
 _WIDEST = 60
 
 
-def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> dict[str, Any] | None:
+def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> JsonObject | None:
     """None where the document names no field that a column can show."""
     names = [name for name, facts in fields.items() if _column_kind(facts)]
     if not names:
@@ -42,8 +45,8 @@ def _column_kind(facts: Mapping[str, Any]) -> str | None:
     return kind if kind in _PLAIN else None
 
 
-def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> dict[str, Any]:
-    column: dict[str, Any] = {"name": word(name).replace("-", " ").upper() or name, "value": path(name)}
+def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> JsonObject:
+    column: JsonObject = {"name": word(name).replace("-", " ").upper() or name, "value": path(name)}
     if facts.get("format") == "date-time":
         column["format"] = "time"
     elif kind := {"array": "list", "boolean": "yes"}.get(facts.get("type", "string")):
@@ -53,9 +56,9 @@ def _column(name: str, facts: Mapping[str, Any], *, wide: bool) -> dict[str, Any
     return {**column, "wide": True} if wide else column
 
 
-def _unlike(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _unlike(columns: list[JsonObject]) -> list[JsonObject]:
     """Columns of one name are told apart by the name that the API has."""
-    seen: dict[str, dict[str, Any]] = {}
+    seen: dict[str, JsonObject] = {}
     for column in columns:
         name = column["name"] if column["name"] not in seen else column["value"]
         seen.setdefault(name, {**column, "name": name})

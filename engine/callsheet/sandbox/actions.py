@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..registry import BEHAVIORS, resolve
-from .entities import BRIEF, Entities, Entity, Scope
+from .entities import BRIEF, Entities, Entity
 from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
 from .moments import parsed
 from .refusal import RefusedError, refused
@@ -16,6 +16,7 @@ from .search import Searcher
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.sandbox import ActionHere, Change, EntitySearch, Refusal, Repeat
+    from ..language.template import Scope
     from .state import Item
 
 _NOT_THERE: Refusal = {"status": 404}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .entities import Entities, Scope
+from .entities import Entities
+
+if TYPE_CHECKING:
+    from ..language.template import Scope
 
 
 def rank(entities: Entities, members: Mapping[str, Any], scope: Scope) -> None:

@@ -16,8 +16,8 @@ from .state import Item, State
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.sandbox import EntityDefinition, Identity, SimulationDefinition
+    from ..language.template import Scope
 
-Scope = dict[str, Any]
 _USUAL: Identity = {"kind": "text-number"}
 _UNSAID: SimulationDefinition = {"error": {"message": "{message}"}}
 BRIEF, DEFAULT = "brief", "full"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .entities import DEFAULT, Entities, Scope
+from .entities import DEFAULT, Entities
 from .paging import Window, facts, window
 from .rendering import compiled, expression, holds
 from .search import Searcher, sortable
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledOperation
     from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.sandbox import Listing
+    from ..language.template import Scope
     from .state import Item
 
 FIND, HEADERS = "@find", "@headers"  # no expression can name them

@@ -18,7 +18,8 @@ from .rendering import compiled, expression, holds, names_used
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.sandbox import QueryDefinition, QueryField, QueryFunction
-    from .entities import Entities, Entity, Scope
+    from ..language.template import Scope
+    from .entities import Entities, Entity
     from .paging import Window
     from .state import Item
 

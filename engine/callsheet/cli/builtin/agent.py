@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...language.safety import class_of_operation
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...language.shape.guards import GuardDefinition
 
 
-def classify(context: Context, values: dict[str, Any]) -> None:
+def classify(context: Context, values: ParameterValues) -> None:
     """Without a line, the class of every command and operation."""
     words: list[str] = values.get("line") or []
     if not words:
@@ -76,7 +76,7 @@ def _programs(context: Context) -> list[str]:
     return sorted({context.program, *scripts})
 
 
-def hook(context: Context, values: dict[str, Any]) -> None:
+def hook(context: Context, values: ParameterValues) -> None:
     """Whatever goes wrong here is a denial: the host takes exit code 2 for one."""
     from ...agents.hook import NotUnderstood, Refused, answer
 
@@ -93,7 +93,7 @@ def hook(context: Context, values: dict[str, Any]) -> None:
         context.streams.out.write(said + "\n")
 
 
-def _ruling(context: Context, line: str, values: dict[str, Any]) -> Ruling:
+def _ruling(context: Context, line: str, values: ParameterValues) -> Ruling:
     from ...agents.effect import Ruling, ruling
 
     found = ruling(_effects(context, line), all_writes=bool(values.get("all-writes")))
@@ -111,7 +111,7 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
     return host["guard"]
 
 
-def guard(context: Context, values: dict[str, Any]) -> None:
+def guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
     from ...agents.guard import hook_command, plan
 
@@ -171,7 +171,7 @@ def _reaches(context: Context, group: str) -> bool:
     return any("builtin" not in context.catalog.get("command", id) for id in ids)
 
 
-def skill(context: Context, values: dict[str, Any]) -> None:
+def skill(context: Context, values: ParameterValues) -> None:
     """A skill, or the paragraph for a project's notes, on standard output or in a directory."""
     from ...agents.skill import paragraph, skill_file
     from ...hosts.file import read

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, did_you_mean
 from ..aliases import check_alias, read_aliases, write_aliases
 
 
-def list_aliases(context: Context, values: dict[str, Any]) -> None:
+def list_aliases(context: Context, values: ParameterValues) -> None:
     del values
     rows = [
         {"name": name, "expansion": line}
@@ -20,7 +18,7 @@ def list_aliases(context: Context, values: dict[str, Any]) -> None:
         context.note(f"no aliases; {context.program} alias set NAME 'COMMAND ...' makes one")
 
 
-def set_alias(context: Context, values: dict[str, Any]) -> None:
+def set_alias(context: Context, values: ParameterValues) -> None:
     name, line = values["name"], " ".join(values["expansion"])
     taken = [word for child in context.catalog.children("") for word in (child.name, *child.aliases)]
     check_alias(name, line, taken)
@@ -29,7 +27,7 @@ def set_alias(context: Context, values: dict[str, Any]) -> None:
     write_aliases(context.environ, context.program, {**read_aliases(context.environ, context.program), name: line})
 
 
-def remove_alias(context: Context, values: dict[str, Any]) -> None:
+def remove_alias(context: Context, values: ParameterValues) -> None:
     aliases = read_aliases(context.environ, context.program)
     if aliases.pop(values["name"], None) is None:
         raise UsageError(f"no alias {values['name']!r}{did_you_mean(values['name'], aliases)}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.execute import check_allowed, download, dry_run
 from ...language.safety import CHANGES
 from ..raw_request import TYPE, request_of
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...client.request.model import Request
 
 
-def api(context: Context, values: dict[str, Any]) -> None:
+def api(context: Context, values: ParameterValues) -> None:
     """The answer is printed as it came: JSON in the chosen format, anything else byte for byte."""
     request = request_of(context, values, context.site())
     check_allowed(context, request)

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ...commands.checkup.remote import addressed
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, refusal_error
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...sites.profiles.model import Access, SiteProfile
 
 
-def login(context: Context, values: dict[str, Any]) -> None:
+def login(context: Context, values: ParameterValues) -> None:
     """Sign in again, or for the first time, to a site that `init` or a person wrote down."""
     answers = Answers(context, values)
     name = _named(context, answers)
@@ -65,7 +65,7 @@ def _service(chosen: str | None, settings: SiteProfile, name: str) -> str | None
     return chosen or (services[0] if "base_url" not in settings else None)
 
 
-def logout(context: Context, values: dict[str, Any]) -> None:
+def logout(context: Context, values: ParameterValues) -> None:
     """Forget the stored credentials of a site; its settings stay."""
     from ...sites.profiles.edit import editing, put
 
@@ -84,7 +84,7 @@ def logout(context: Context, values: dict[str, Any]) -> None:
     context.note(f"deleted the credentials of site {name} from this machine; to be sure, revoke them at the site too")
 
 
-def status(context: Context, values: dict[str, Any]) -> None:
+def status(context: Context, values: ParameterValues) -> None:
     """How one is known at the site: a row for each product. Fails when none takes the credential."""
     del values
     site = context.site()

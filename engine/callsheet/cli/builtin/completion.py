@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ..completion.shells import SHELLS, script
 
 
-def completion(context: Context, values: dict[str, Any]) -> None:
+def completion(context: Context, values: ParameterValues) -> None:
     shell: str = values["shell"]
     context.streams.out.write(script(shell, context.program))
     if context.streams.out.isatty():

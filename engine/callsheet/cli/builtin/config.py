@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError
 from ...sites.credentials.secrets import account
 from ...sites.credentials.stores import open_store
@@ -20,7 +20,7 @@ def profiles(context: Context) -> Profiles:
     return read_profiles(context.catalog, context.environ)
 
 
-def use(context: Context, values: dict[str, Any]) -> None:
+def use(context: Context, values: ParameterValues) -> None:
     from ...sites.profiles.edit import editing, put
 
     name = values["site"]
@@ -32,7 +32,7 @@ def use(context: Context, values: dict[str, Any]) -> None:
     context.note(f"now using site {name}")
 
 
-def list_sites(context: Context, values: dict[str, Any]) -> None:
+def list_sites(context: Context, values: ParameterValues) -> None:
     del values
     found = profiles(context)
     rows = []
@@ -43,7 +43,7 @@ def list_sites(context: Context, values: dict[str, Any]) -> None:
     context.output(context.catalog.get("view", "site")).items(rows)
 
 
-def view(context: Context, values: dict[str, Any]) -> None:
+def view(context: Context, values: ParameterValues) -> None:
     """The whole file, or one site of it. It holds no credential."""
     found = profiles(context)
     name = values.get("name") or context.option("site")
@@ -56,12 +56,12 @@ def view(context: Context, values: dict[str, Any]) -> None:
         context.output().one(shown)
 
 
-def path(context: Context, values: dict[str, Any]) -> None:
+def path(context: Context, values: ParameterValues) -> None:
     del values
     context.streams.out.write(profiles_path(context.environ, context.program) + "\n")
 
 
-def set_key(context: Context, values: dict[str, Any]) -> None:
+def set_key(context: Context, values: ParameterValues) -> None:
     """`KEY VALUE`, where a key of the active site needs no `sites.NAME.` before it; an empty value takes it away."""
     from ...sites.profiles.edit import editing, put, split_key, typed
 
@@ -82,7 +82,7 @@ def set_key(context: Context, values: dict[str, Any]) -> None:
         put(document, keys, None if values["value"] == "" else value)
 
 
-def remove(context: Context, values: dict[str, Any]) -> None:
+def remove(context: Context, values: ParameterValues) -> None:
     """The site and what a store keeps for it."""
     from ...sites.profiles.edit import editing, remove_site
 

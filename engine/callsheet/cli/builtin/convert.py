@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError
 from ...jsontext import dump, parse
 from ...richtext import convert as converted
 
 
-def convert(context: Context, values: dict[str, Any]) -> None:
+def convert(context: Context, values: ParameterValues) -> None:
     source, target = values["from"], values["to"]
     arguments: dict[str, Any] = {
         "nodes": context.catalog.all("node"),

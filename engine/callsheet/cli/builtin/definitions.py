@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, did_you_mean
 from ...language.layers import Layer, files_of
 
 
-def check(context: Context, values: dict[str, Any]) -> None:
+def check(context: Context, values: ParameterValues) -> None:
     """Check all definitions in use, with `path` laid over them when it is given."""
     from ...catalog.compile import qualified_names
     from ...language import check as checks
@@ -28,7 +27,7 @@ def check(context: Context, values: dict[str, Any]) -> None:
     context.streams.out.write(f"{len(definitions)} definitions in {files} files, no problems\n")
 
 
-def show(context: Context, values: dict[str, Any]) -> None:
+def show(context: Context, values: ParameterValues) -> None:
     """One definition as TOML to change and to keep, or as it is compiled in the format asked for.
 
     Without an id: the ids; without a kind: the kinds.
@@ -64,7 +63,7 @@ def _overlay(context: Context, kind: str, id: str) -> str:
     return f"{said}{hint}\n{layout({kind: {id: definition.table}})}"
 
 
-def path(context: Context, values: dict[str, Any]) -> None:
+def path(context: Context, values: ParameterValues) -> None:
     """The directories of definitions, and how many files each holds."""
     del values
     rows = []
@@ -74,7 +73,7 @@ def path(context: Context, values: dict[str, Any]) -> None:
     context.output().items(rows)
 
 
-def upgrade(context: Context, values: dict[str, Any]) -> None:
+def upgrade(context: Context, values: ParameterValues) -> None:
     """Rewrite a person's files, or those at `path`, in the words of today, or show what would change."""
     from difflib import unified_diff
 
@@ -105,7 +104,7 @@ def upgrade(context: Context, values: dict[str, Any]) -> None:
         context.note("every file is up to date")
 
 
-def schema(context: Context, values: dict[str, Any]) -> None:
+def schema(context: Context, values: ParameterValues) -> None:
     """The JSON Schema of a definition file; editors complete and validate with it."""
     del values
     from ...jsontext import dump

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
@@ -15,7 +14,7 @@ from ...paths import own_definitions
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-def import_definitions(context: Context, values: dict[str, Any]) -> None:
+def import_definitions(context: Context, values: ParameterValues) -> None:
     """Nothing is written unless the definitions are sound together with those in use."""
     key = values["product"]
     if not _KEY.fullmatch(key):
@@ -40,7 +39,7 @@ def _own_directory(context: Context) -> str:
     return own_definitions(context.environ, context.program)
 
 
-def _imported(context: Context, values: dict[str, Any], key: str, target: str) -> ImportResult:
+def _imported(context: Context, values: ParameterValues, key: str, target: str) -> ImportResult:
     products = context.catalog.all("product")
     known = products.get(key)
     introduced = os.path.join(target, *directory_of(key).split("/"), f"{PRODUCT}.toml")

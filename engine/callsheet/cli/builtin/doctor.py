@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ...commands.checkup import local, remote
 from ...commands.checkup.row import Row, guarded
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, named
 
 Look = Callable[[Context], Iterator[Row]]
@@ -26,7 +25,7 @@ SITE: dict[str, Look] = {
 }
 
 
-def doctor(context: Context, values: dict[str, Any]) -> None:
+def doctor(context: Context, values: ParameterValues) -> None:
     rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context)]
     if values.get("json"):
         context.options["output"] = "json"

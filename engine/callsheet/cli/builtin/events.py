@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 
 VIEW = "event"
 
 
-def events(context: Context, values: dict[str, Any]) -> None:
+def events(context: Context, values: ParameterValues) -> None:
     sources = values["source"] or context.catalog.ids("source")
     for name in sources:
         context.catalog.get("source", name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 
 
-def show_help(context: Context, values: dict[str, Any]) -> None:
+def show_help(context: Context, values: ParameterValues) -> None:
     """The same page as with `--help` behind the words."""
     from ..run_command import run_command
     from ..tree import root

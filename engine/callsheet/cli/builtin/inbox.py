@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...errors import NotFound, UsageError
 from ...jsontext import parse
@@ -24,12 +24,12 @@ _PAUSE = 0.5  # seconds between two looks
 
 
 @contextlib.contextmanager
-def _opened(context: Context, values: dict[str, Any], *, write: bool = False) -> Iterator[Inspection]:
+def _opened(context: Context, values: ParameterValues, *, write: bool = False) -> Iterator[Inspection]:
     with contextlib.closing(_inspection(context, values, write=write)) as inbox:
         yield inbox
 
 
-def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Inspection:
+def _inspection(context: Context, values: ParameterValues, *, write: bool) -> Inspection:
     """What an option names comes before what a variable names, and a file before a queue."""
     from ...listener.queue.kinds import select_queue
     from ...listener.queue.sqlite.inspection import FileInspection
@@ -47,15 +47,15 @@ def _inspection(context: Context, values: dict[str, Any], *, write: bool) -> Ins
     raise UsageError("no inbox was given", hint=f"give --inbox FILE or --queue URL, or set {prefix}_INBOX")
 
 
-def list_events(context: Context, values: dict[str, Any]) -> None:
+def list_events(context: Context, values: ParameterValues) -> None:
     _list(context, values, values.get("state"))
 
 
-def dead(context: Context, values: dict[str, Any]) -> None:
+def dead(context: Context, values: ParameterValues) -> None:
     _list(context, values, "dead")
 
 
-def _list(context: Context, values: dict[str, Any], state: str | None) -> None:
+def _list(context: Context, values: ParameterValues, state: str | None) -> None:
     if values.get("follow") and context.output_format in ("json", "yaml"):
         raise UsageError(f"--follow never ends, so -o {context.output_format} cannot: use -o ndjson")
     with _opened(context, values) as inbox:
@@ -70,7 +70,7 @@ def _chosen(inbox: Inspection, pattern: str | None, state: str | None, most: int
     return [row for row in rows if pattern is None or fnmatchcase(row["type"], pattern)][:most]
 
 
-def _follow(context: Context, inbox: Inspection, values: dict[str, Any], state: str | None) -> None:
+def _follow(context: Context, inbox: Inspection, values: ParameterValues, state: str | None) -> None:
     """Oldest first, and then whatever arrives or changes its state, until somebody ends it."""
     states: dict[Any, str] = {}
     most = values["max"]
@@ -107,13 +107,13 @@ def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
     return found
 
 
-def show(context: Context, values: dict[str, Any]) -> None:
+def show(context: Context, values: ParameterValues) -> None:
     with _opened(context, values) as inbox:
         for row in _found(inbox, values["id"]):
             context.output().one({**_worded(row), "payload": parse(row["payload"])})
 
 
-def replay(context: Context, values: dict[str, Any]) -> None:
+def replay(context: Context, values: ParameterValues) -> None:
     state = values.get("state")
     if bool(state) == bool(values["id"]):
         raise UsageError("no events: pass their ids, or --state for all in that state")
@@ -129,7 +129,7 @@ def replay(context: Context, values: dict[str, Any]) -> None:
     _show(context, rows)
 
 
-def purge(context: Context, values: dict[str, Any]) -> None:
+def purge(context: Context, values: ParameterValues) -> None:
     check_change(context, "destroy", "inbox purge")
     with _opened(context, values, write=True) as inbox:
         context.confirm(f"Delete {values['state']} events that arrived more than {values['older']:g} s ago?")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.signin.answers import Answers
 from ...commands.signin.detect import Detected, Detector, above_products
 from ...commands.signin.obtain import NewSecret, obtain
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...sites.profiles.model import SiteProfile
 
 
-def init(context: Context, values: dict[str, Any]) -> None:
+def init(context: Context, values: ParameterValues) -> None:
     answers = Answers(context, values)
     answers.check()
     name = answers.option("name") or answers.option("site")

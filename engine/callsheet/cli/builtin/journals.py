@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.journal.folder import found_journal, kept_journals
 from ...commands.journal.recorded import DONE, FAILED, LEFT, UNDER_WAY, Recorded, read_journal
 from ...errors import CallsheetError
 
 
-def undo_journal(context: Context, values: dict[str, Any]) -> None:
+def undo_journal(context: Context, values: ParameterValues) -> None:
     """Rows of what was put back; what could not be is told at the end."""
     from ...commands.steps.undo import undo
 
@@ -24,7 +24,7 @@ def undo_journal(context: Context, values: dict[str, Any]) -> None:
         raise failure
 
 
-def list_journals(context: Context, values: dict[str, Any]) -> None:
+def list_journals(context: Context, values: ParameterValues) -> None:
     """Those in the folder of the program, the latest first; a file that is none is told beside the list."""
     del values
     output = context.output(context.catalog.get("view", "journal"))
@@ -55,7 +55,7 @@ def _summary(found: Recorded) -> dict[str, Any]:
     }
 
 
-def show_journal(context: Context, values: dict[str, Any]) -> None:
+def show_journal(context: Context, values: ParameterValues) -> None:
     """A row for each item: how far it came, and why not further."""
     output = context.output(context.catalog.get("view", "journal-item"))
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:

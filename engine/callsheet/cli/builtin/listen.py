@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_served_address, urls
 from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...listener.workers.assignment import WorkerAssignment
 
 
-def listen(context: Context, values: dict[str, Any]) -> None:
+def listen(context: Context, values: ParameterValues) -> None:
     in_processes(
         context, parse_served_address(values["addr"]), values.get("workers"), partial(_listen, context, values)
     )
@@ -26,7 +26,7 @@ def listen(context: Context, values: dict[str, Any]) -> None:
 
 def _listen(
     context: Context,
-    values: dict[str, Any],
+    values: ParameterValues,
     address: ListenAddress | None,
     part: WorkerAssignment | None,
     notifier: Notifier,

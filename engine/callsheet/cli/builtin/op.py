@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...catalog.search import list_operations, search_operations, suggestions
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.execute import extent_of
 from ...errors import UsageError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledOperation
 
 
-def list_operations_command(context: Context, values: dict[str, Any]) -> None:
+def list_operations_command(context: Context, values: ParameterValues) -> None:
     rows = list_operations(
         context.catalog,
         product=values.get("product"),
@@ -27,11 +27,11 @@ def list_operations_command(context: Context, values: dict[str, Any]) -> None:
         context.note("no operation matches these filters")
 
 
-def _first(rows: list[dict[str, Any]], values: dict[str, Any]) -> list[dict[str, Any]]:
+def _first(rows: list[dict[str, Any]], values: ParameterValues) -> list[dict[str, Any]]:
     return rows[: extent_of(values).most]
 
 
-def search(context: Context, values: dict[str, Any]) -> None:
+def search(context: Context, values: ParameterValues) -> None:
     text = " ".join(values["text"])
     found = search_operations(context.catalog, text, values.get("product"))
     for word, instead in found.corrected.items():
@@ -51,7 +51,7 @@ def operation(context: Context, id: str) -> tuple[str, CompiledOperation]:
     return context.catalog.canonical("operation", id), found
 
 
-def describe(context: Context, values: dict[str, Any]) -> None:
+def describe(context: Context, values: ParameterValues) -> None:
     from ...output.stream import Stream
     from ..describe import describe as describe_operation
     from ..describe import facts
@@ -65,7 +65,7 @@ def describe(context: Context, values: dict[str, Any]) -> None:
         context.output().one(facts(context, id, found))
 
 
-def skeleton(context: Context, values: dict[str, Any]) -> None:
+def skeleton(context: Context, values: ParameterValues) -> None:
     from ...client.request.sample import body_sample
 
     id, found = operation(context, values["id"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.execute import builder, extent_of, perform
 from ...errors import UsageError
 from .op import operation
 
 
-def call(context: Context, values: dict[str, Any]) -> None:
+def call(context: Context, values: ParameterValues) -> None:
     id, definition = operation(context, values["id"])
     strict = not values.get("no-strict")
     data = values.get("data")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ...commands.browser import show_in_browser
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.steps.addresses import addresses, below_site, is_url
 from ...commands.web_address import web_address
 from ...errors import UsageError
 from ...language.deployment import on_deployment
 
 
-def open_in_browser(context: Context, values: dict[str, Any]) -> None:
+def open_in_browser(context: Context, values: ParameterValues) -> None:
     """`address` definitions say which words stand for what, and where that is; the first that fits is taken."""
     url = address_of(context, values.get("thing"))
     if values.get("print") or context.option("dry-run"):

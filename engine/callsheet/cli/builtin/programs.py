@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from click.exceptions import Exit
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError
 from ...language.layers import Layer
 from ...programs.create import Made, ProgramSource, create, create_empty
@@ -27,7 +26,7 @@ from ...programs.launcher import (
 from ...programs.names import check_name
 
 
-def new(context: Context, values: dict[str, Any]) -> None:
+def new(context: Context, values: ParameterValues) -> None:
     """Make a program out of a document, or an empty one, and a launcher for it."""
     from ...urls import base_url
 
@@ -52,7 +51,7 @@ def new(context: Context, values: dict[str, Any]) -> None:
     _say_next(context, program, made)
 
 
-def _made(context: Context, values: dict[str, Any], program: str, address: str | None) -> Made:
+def _made(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
     from .definitions_import import document_text
 
     uses = [*dict.fromkeys(values["uses"])]
@@ -96,13 +95,13 @@ def _say_next(context: Context, program: str, made: Made) -> None:
         context.note(f"next: put definitions into its directory; {program} --help lists the commands")
 
 
-def list_programs(context: Context, values: dict[str, Any]) -> None:
+def list_programs(context: Context, values: ParameterValues) -> None:
     del values
     rows = [each._asdict() for each in installed(context.environ)]
     context.output(context.catalog.get("view", "program")).items(rows)
 
 
-def run_program(context: Context, values: dict[str, Any]) -> None:
+def run_program(context: Context, values: ParameterValues) -> None:
     """What a launcher does. The program's exit code is that of this one."""
     from ..main import run
 
@@ -126,7 +125,7 @@ def _known(context: Context, program: str) -> None:
     refuse_unknown(program, context.environ)
 
 
-def check(context: Context, values: dict[str, Any]) -> None:
+def check(context: Context, values: ParameterValues) -> None:
     """One program, or all of a person's own; every one is looked at, whatever is wrong with the others."""
     own = [each.program for each in installed(context.environ) if each.kind == "own"]
     wanted = [values["program"]] if values["program"] else own
@@ -157,7 +156,7 @@ def sound(context: Context, program: str) -> int:
     return len(definitions)
 
 
-def remove(context: Context, values: dict[str, Any]) -> None:
+def remove(context: Context, values: ParameterValues) -> None:
     """Definitions, launcher, sites and credentials of a person's own program."""
     program = values["program"]
     directory = own_directory(program, context.environ)
@@ -187,7 +186,7 @@ def _forget_sites(context: Context, program: str) -> None:
         theirs.close()
 
 
-def link(context: Context, values: dict[str, Any]) -> None:
+def link(context: Context, values: ParameterValues) -> None:
     """A launcher for a program that has none any more, or in another directory."""
     program = values["program"]
     _known(context, program)

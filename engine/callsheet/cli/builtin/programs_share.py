@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import DefinitionError, UsageError
 from ...language.definition import Definitions
 from ...language.layers import Layer
@@ -21,7 +20,7 @@ from .programs import layers_below, say_launcher, sound
 _SHOWN = 12
 
 
-def share(context: Context, values: dict[str, Any]) -> None:
+def share(context: Context, values: ParameterValues) -> None:
     """Write the definitions of one's own program into a new directory, once they are found to be sound."""
     program = values["program"]
     directory = own_directory(program, context.environ)
@@ -42,7 +41,7 @@ def share(context: Context, values: dict[str, Any]) -> None:
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
 
-def install(context: Context, values: dict[str, Any]) -> None:
+def install(context: Context, values: ParameterValues) -> None:
     """Show what a program could do, ask, and install exactly what was shown."""
     shared = read_shared(os.path.abspath(values["directory"]))
     program = shared.program

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, did_you_mean
 from ...files import read_private
 from ...installation import own_command
@@ -21,7 +21,7 @@ NAME = "sandbox"
 _METHOD = "none"
 
 
-def start(context: Context, values: dict[str, Any]) -> None:
+def start(context: Context, values: ParameterValues) -> None:
     """In the background, unless `foreground`; the site is saved under its name, so that it can be used at once."""
     deployment = _deployment(context, values)
     _check(values)
@@ -42,7 +42,7 @@ def start(context: Context, values: dict[str, Any]) -> None:
     _report(context, running)
 
 
-def stop(context: Context, values: dict[str, Any]) -> None:
+def stop(context: Context, values: ParameterValues) -> None:
     del values
     running = _running(context)
     if context.only_tries(f"the sandbox at {running.address} would stop"):
@@ -53,7 +53,7 @@ def stop(context: Context, values: dict[str, Any]) -> None:
     context.note(f"the sandbox at {running.address} has stopped")
 
 
-def reset(context: Context, values: dict[str, Any]) -> None:
+def reset(context: Context, values: ParameterValues) -> None:
     del values
     running = _running(context)
     if context.only_tries(f"the sandbox at {running.address} would be as new"):
@@ -78,7 +78,7 @@ def _running(context: Context) -> process.RunningSandbox:
     return running
 
 
-def _deployment(context: Context, values: dict[str, Any]) -> str:
+def _deployment(context: Context, values: ParameterValues) -> str:
     known = context.catalog.ids("deployment")
     wanted = values.get("deployment")
     if wanted is not None and wanted not in known:
@@ -89,7 +89,7 @@ def _deployment(context: Context, values: dict[str, Any]) -> str:
     return wanted or next(iter(known), "")
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check(values: ParameterValues) -> None:
     from ...sandbox.faults import fault
     from ...sandbox.state import refuse_other_file
 
@@ -109,7 +109,7 @@ def _check(values: dict[str, Any]) -> None:
         raise UsageError(f"--rate-limit expects a number above 0, not {limit}")
 
 
-def _secret(values: dict[str, Any]) -> str | None:
+def _secret(values: ParameterValues) -> str | None:
     """The only line of the file: a secret on a command line could be read in the list of processes."""
     path = values.get("webhook-secret-file")
     if path is None:
@@ -120,7 +120,7 @@ def _secret(values: dict[str, Any]) -> str | None:
     return secret
 
 
-def _words(values: dict[str, Any]) -> list[str]:
+def _words(values: ParameterValues) -> list[str]:
     """The same command again, in the foreground."""
     paths = ("state", "webhook-secret-file")
     given = {**values, **{name: os.path.abspath(values[name]) for name in paths if values.get(name)}}
@@ -133,7 +133,7 @@ def _words(values: dict[str, Any]) -> list[str]:
     return words + [f"--fail={text}" for text in values.get("fail") or []]
 
 
-async def _serve(context: Context, values: dict[str, Any], deployment: str) -> None:
+async def _serve(context: Context, values: ParameterValues, deployment: str) -> None:
     import asyncio
 
     from ...sandbox.faults import Faults, fault

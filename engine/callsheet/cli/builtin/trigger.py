@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...errors import (
     CallsheetError,
@@ -49,7 +49,7 @@ _REFUSED = {
 Make = Callable[[str], "Delivery"]
 
 
-def trigger(context: Context, values: dict[str, Any]) -> None:
+def trigger(context: Context, values: ParameterValues) -> None:
     definition = context.catalog.get("source", values["source"])
     body = _body(context, values)
     if values["count"] < 1:
@@ -72,7 +72,7 @@ def listener_url(to: str | None, path: str) -> str:
     return f"http://{'127.0.0.1' if to.startswith(':') else ''}{to}{path}"
 
 
-def _body(context: Context, values: dict[str, Any]) -> Any:
+def _body(context: Context, values: ParameterValues) -> Any:
     """The body that was given, or else the sample of the type. Raises `UsageError` for a type there is none of."""
     from fnmatch import fnmatchcase
 
@@ -97,7 +97,7 @@ def _body(context: Context, values: dict[str, Any]) -> Any:
 
 @contextlib.contextmanager
 def _maker(
-    context: Context, values: dict[str, Any], definition: SourceDefinition, body: Any, url: str
+    context: Context, values: ParameterValues, definition: SourceDefinition, body: Any, url: str
 ) -> Iterator[Make]:
     from ...listener.server.bind import parse_address
     from ...listener.simulate.deliveries import TokenSigner, make_payload, plain
@@ -120,7 +120,7 @@ def _maker(
         yield lambda id: signer.token(definition, *payload(id), url)
 
 
-def _secret(context: Context, values: dict[str, Any], definition: SourceDefinition) -> str | None:
+def _secret(context: Context, values: ParameterValues, definition: SourceDefinition) -> str | None:
     from ...listener.verify.proofs import variable_of
     from ...listener.verify.secret_options import collect_secrets
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import __version__
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import NetworkError
 
 DISTRIBUTION = "callsheet"
 PATIENCE = 30.0
 
 
-def version(context: Context, values: dict[str, Any]) -> None:
+def version(context: Context, values: ParameterValues) -> None:
     newest = newest_version() if values.get("check") else None
     wishes = any(context.option(name) for name in ("jq", "query", "columns"))
     if context.output_format == "table" and not wishes and not values.get("json"):

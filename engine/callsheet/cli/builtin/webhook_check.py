@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError
 from ...output.clean import one_line
 
 OWN = ("routes", "source", "events", "queue")
 
 
-def check(context: Context, values: dict[str, Any]) -> None:
+def check(context: Context, values: ParameterValues) -> None:
     """Everything a listener would do before it listens, but for the address; with `--listen` that too."""
     if values.get("listen"):
         from .webhook_checkup import checkup
@@ -57,13 +56,13 @@ def check(context: Context, values: dict[str, Any]) -> None:
     context.streams.out.write(f"{summary}, {len(found)} warnings\n" if found else f"{summary}, no problems\n")
 
 
-def _refuse_options_of_listen(values: dict[str, Any]) -> None:
+def _refuse_options_of_listen(values: ParameterValues) -> None:
     for name, value in values.items():
         if name not in OWN and value not in (None, False, [], ()):
             raise UsageError(f"--{name} needs --listen")
 
 
-def _check_queue(context: Context, values: dict[str, Any]) -> list[str]:
+def _check_queue(context: Context, values: ParameterValues) -> list[str]:
     """Say what a queue's settings mean; returns what to be warned of. Settings that lose events are an error."""
     if values.get("queue") is None:
         return []
@@ -80,7 +79,7 @@ def _check_queue(context: Context, values: dict[str, Any]) -> list[str]:
     return warnings
 
 
-def _repeated_too_late(context: Context, values: dict[str, Any], window: float) -> Iterator[str]:
+def _repeated_too_late(context: Context, values: ParameterValues, window: float) -> Iterator[str]:
     from ...durations import seconds
 
     for name in values["source"]:

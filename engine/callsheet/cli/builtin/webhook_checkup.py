@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.checkup.row import Row, Status, failed, guarded
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, named
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
@@ -27,7 +27,7 @@ SOON = 14 * 86400
 _SQLITE = b"SQLite format 3\0"
 
 
-def checkup(context: Context, values: dict[str, Any]) -> None:
+def checkup(context: Context, values: ParameterValues) -> None:
     """Raises `CallsheetError` where something would not work."""
     rows = [row._replace(remedy=named(row.remedy, context.program)) for row in _rows(context, values)]
     context.output(context.catalog.get("view", "check")).items([row._asdict() for row in rows])
@@ -36,7 +36,7 @@ def checkup(context: Context, values: dict[str, Any]) -> None:
         raise CallsheetError(f"{len(failures)} of {len(rows)} checks failed: {', '.join(failures)}")
 
 
-def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
+def _rows(context: Context, values: ParameterValues) -> Iterator[Row]:
     yield from guarded("address", lambda: _address(values))
     yield from guarded("workers", lambda: _workers(values.get("workers")))
     yield from guarded("certificate", lambda: _certificate(values))
@@ -53,7 +53,7 @@ def _rows(context: Context, values: dict[str, Any]) -> Iterator[Row]:
         yield from guarded("limits", lambda: _limits(assembly))
 
 
-def _address(values: dict[str, Any]) -> Iterator[Row]:
+def _address(values: ParameterValues) -> Iterator[Row]:
     address = parse_served_address(values.get("addr") or DEFAULT_ADDRESS)
     if address.is_passed:
         yield Row("address", "skip", "the service manager passes it when it starts the listener")
@@ -74,7 +74,7 @@ def _workers(asked: str | None) -> Iterator[Row]:
     yield Row("workers", "ok", f"{count} process{'es' if count > 1 else ''}")
 
 
-def _certificate(values: dict[str, Any]) -> Iterator[Row]:
+def _certificate(values: ParameterValues) -> Iterator[Row]:
     if tls_loader(values) is None:
         yield Row("certificate", "skip", "served without TLS")
         return
@@ -132,7 +132,7 @@ async def _shut_down(assembly: Assembly) -> None:
     await assembly.services().shutdown()
 
 
-def _assembly(context: Context, values: dict[str, Any]) -> contextlib.AbstractContextManager[Assembly]:
+def _assembly(context: Context, values: ParameterValues) -> contextlib.AbstractContextManager[Assembly]:
     """As `listen` makes it, but for the inbox, which would be a file."""
     from ...listener.assemble import Assembly
     from ...listener.telemetry.line_writer import LineWriter

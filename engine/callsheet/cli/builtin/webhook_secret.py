@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...listener.verify.named_secrets import NamedSecrets
 
 
-def put(context: Context, values: dict[str, Any]) -> None:
+def put(context: Context, values: ParameterValues) -> None:
     from ...listener.verify.signature import check_secret
 
     secret = context.ask("Secret", hidden=True) if context.streams.input.isatty() else _read_line(context)
@@ -19,7 +17,7 @@ def put(context: Context, values: dict[str, Any]) -> None:
     context.note(f"{values['name']} is in {secrets.location}: webhook listen --secret-key {values['name']}")
 
 
-def delete(context: Context, values: dict[str, Any]) -> None:
+def delete(context: Context, values: ParameterValues) -> None:
     _secrets(context).delete(values["name"])
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...commands.context import Context
+from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
 
@@ -25,7 +25,7 @@ _NEED_ADDRESS = {
 }
 
 
-def work(context: Context, values: dict[str, Any]) -> None:
+def work(context: Context, values: ParameterValues) -> None:
     from ...listener.server.bind import parse_served_address
 
     url = _queue(context, values)
@@ -38,7 +38,7 @@ def work(context: Context, values: dict[str, Any]) -> None:
 
 def _work(
     context: Context,
-    values: dict[str, Any],
+    values: ParameterValues,
     url: str,
     address: ListenAddress | None,
     part: WorkerAssignment | None,
@@ -62,7 +62,7 @@ def _work(
             serve(assembly, sockets, part, notifier, load_tls)
 
 
-def _queue(context: Context, values: dict[str, Any]) -> str:
+def _queue(context: Context, values: ParameterValues) -> str:
     prefix = context.definition["prefix"]
     url: str | None = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
     if not url:

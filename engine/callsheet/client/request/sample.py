@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
+    from ...jsontext import JsonObject
     from ...language.shape.rest import OperationParam
 
 _FORMATS = {
@@ -21,7 +22,7 @@ _FORMATS = {
 }
 # Tried in turn where a text has to match a pattern.
 _PATTERNED = ("string", "DEMO-1", "demo", "1", "a-1", "https://example.com/", "/path", "2026-01-31", "#000000")
-_EMPTY: dict[str, Any] = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+_EMPTY: JsonObject = {"string": "string", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
 ANYTHING = {"key": "value"}  # where any JSON will do
@@ -33,7 +34,7 @@ def body_sample(catalog: Catalog, schema: str, *, required_only: bool = False) -
     return Sampler(catalog, required_only=required_only).of_reference(schema)
 
 
-def service_sample(catalog: Catalog, schema: str, formats: Mapping[str, str]) -> dict[str, Any]:
+def service_sample(catalog: Catalog, schema: str, formats: Mapping[str, str]) -> JsonObject:
     """What a service adds to a new thing: a value for all that is required, and for what nobody else may set.
 
     `formats` has values for some formats of texts.
@@ -117,7 +118,7 @@ class Sampler:
         make = getattr(self, f"_{kind}", None)
         return make(schema) if make else _EMPTY.get(kind)
 
-    def flat(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def flat(self, schema: Mapping[str, Any]) -> JsonObject:
         """References, `allOf`, and the first alternative of a choice folded into one table."""
         table = dict(schema)
         parts = list(table.pop("allOf", ()))
@@ -131,7 +132,7 @@ class Sampler:
             table = _joined(table, self.flat(part))
         return table
 
-    def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def _object(self, schema: Mapping[str, Any]) -> JsonObject:
         required = list(schema.get("required", ()))
         properties: Mapping[str, Any] = schema.get("properties", {})
         optional = [name for name in properties if name not in required]
@@ -190,7 +191,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return str(kind)
 
 
-def _joined(table: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(table: JsonObject, part: Mapping[str, Any]) -> JsonObject:
     """Two tables that both hold: properties and required names of either."""
     joined = {**part, **table}
     if "properties" in table and "properties" in part:

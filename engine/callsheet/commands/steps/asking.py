@@ -11,7 +11,7 @@ from ...errors import CallsheetError, UsageError
 from ...integers import whole
 from ...language.identifier import identifier
 from ...language.parameters import is_required
-from ...language.template import evaluate, fill, is_true, to_text
+from ...language.template import Scope, evaluate, fill, is_true, to_text
 from ...output.clean import one_line
 from ...registry import REGISTRIES
 from ..prompts.editor import kept
@@ -21,7 +21,7 @@ from .scope import convert_values, resolve_values
 if TYPE_CHECKING:
     from ...language.shape.asking import Ask
     from ...language.shape.commands import Param
-    from ..context import Context
+    from ..context import Context, ParameterValues
     from ..prompts.prompts import Prompts
     from .lookup import Lookups
 
@@ -29,7 +29,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"\bword\b")
 
 
-def wanted(context: Context, params: Sequence[Param], scope: dict[str, Any]) -> list[Param]:
+def wanted(context: Context, params: Sequence[Param], scope: Scope) -> list[Param]:
     """The parameters that are asked for; none where nobody can be."""
     if scope.get("resume") or not context.prompts.possible:
         return []
@@ -37,7 +37,7 @@ def wanted(context: Context, params: Sequence[Param], scope: dict[str, Any]) -> 
     return [param for param in missing if _is_asked(param, scope)]
 
 
-def _is_asked(param: Param, scope: dict[str, Any]) -> bool:
+def _is_asked(param: Param, scope: Scope) -> bool:
     if "ask" not in param:
         return is_required(param)
     return "when" not in param["ask"] or is_true(evaluate(param["ask"]["when"], scope))
@@ -49,7 +49,7 @@ def mentions(expression: str, params: Sequence[Param]) -> bool:
     return any(identifier(param["name"]) in names for param in params)
 
 
-def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], scope: dict[str, Any]) -> None:
+def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], scope: Scope) -> None:
     """Put the answers into the scope as if they had been given, in the order of the parameters."""
     known = dict(scope)  # with the ids of what was given before: the candidates of a later one may depend on it
     left = list(asked)
@@ -64,7 +64,7 @@ def ask_for(lookups: Lookups, params: Sequence[Param], asked: Sequence[Param], s
             _resolve(lookups, param, scope, known)
 
 
-def _resolve(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[str, Any]) -> None:
+def _resolve(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
     name, lookup = identifier(param["name"]), _ask(param).get("lookup")
     known[name] = scope.get(name)
     if known[name] is None:
@@ -76,14 +76,14 @@ def _resolve(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[
         known[name] = lookups.find(lookup, known[name], {**known, **beside}).value
 
 
-def ask_plainly(context: Context, params: Sequence[Param], values: dict[str, Any]) -> None:
+def ask_plainly(context: Context, params: Sequence[Param], values: ParameterValues) -> None:
     """The same for a builtin, whose values mean nothing before it runs."""
     for param in wanted(context, params, {identifier(name): value for name, value in values.items()}):
         words = _words(context.prompts, param)
         values[param["name"]] = words if param.get("multiple") else words[0]
 
 
-def _take(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[str, Any]) -> None:
+def _take(lookups: Lookups, param: Param, scope: Scope, known: Scope) -> None:
     context = lookups.context
     while True:
         words = _offered(lookups, param, known) or _words(context.prompts, param)
@@ -95,7 +95,7 @@ def _take(lookups: Lookups, param: Param, scope: dict[str, Any], known: dict[str
         return
 
 
-def _put(context: Context, param: Param, words: list[Any], scope: dict[str, Any]) -> None:
+def _put(context: Context, param: Param, words: list[Any], scope: Scope) -> None:
     """As if the words had been given."""
     name = identifier(param["name"])
     scope[name] = words if param.get("multiple") or param.get("split") else words[0]
@@ -104,9 +104,7 @@ def _put(context: Context, param: Param, words: list[Any], scope: dict[str, Any]
     convert_values(context, [param], scope)
 
 
-def _write(
-    lookups: Lookups, params: Sequence[Param], param: Param, scope: dict[str, Any], known: dict[str, Any]
-) -> None:
+def _write(lookups: Lookups, params: Sequence[Param], param: Param, scope: Scope, known: Scope) -> None:
     """A text from the person's editor, with fields above it. What cannot be used is offered again, and never lost."""
     prompts, fields = lookups.context.prompts, _fields(lookups, param, known)
     text = form(fields) if fields else ""
@@ -130,8 +128,8 @@ def _use(
     params: Sequence[Param],
     param: Param,
     written: tuple[list[str], str],
-    scope: dict[str, Any],
-    known: dict[str, Any],
+    scope: Scope,
+    known: Scope,
 ) -> None:
     words, text = written
     if text:
@@ -144,7 +142,7 @@ def _use(
         resolve_values(lookups, [taker], {**known, name: scope[name]})  # only to see whether they can be used
 
 
-def _fields(lookups: Lookups, param: Param, scope: dict[str, Any]) -> list[FormField]:
+def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
     """None where the service does not tell them: then the text alone is asked for."""
     ask = _ask(param)
     if "fields" not in ask:
@@ -164,7 +162,7 @@ def _fields(lookups: Lookups, param: Param, scope: dict[str, Any]) -> list[FormF
     ]
 
 
-def _offered(lookups: Lookups, param: Param, scope: dict[str, Any]) -> list[Any]:
+def _offered(lookups: Lookups, param: Param, scope: Scope) -> list[Any]:
     """The word for the candidate that was chosen; none where there are no candidates."""
     offer = _offer(lookups.context, param)
     if offer is None:

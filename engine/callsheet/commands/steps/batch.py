@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, RateLimited
-from ...language.template import fill_text, to_text
+from ...language.template import Scope, fill_text, to_text
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Batch
@@ -17,7 +17,7 @@ _LISTED = 20
 def run_in_batches(
     items: list[Any],
     batch: Batch,
-    scope: dict[str, Any],
+    scope: Scope,
     act: Callable[[dict[str, Any]], Any],
     failed: Callable[[CallsheetError], None] | None = None,
     *,
@@ -45,16 +45,14 @@ def run_in_batches(
     return answers
 
 
-def groups(items: list[Any], batch: Batch, scope: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def groups(items: list[Any], batch: Batch, scope: Scope) -> Iterator[tuple[int, dict[str, Any]]]:
     """Where each group starts, and the scope in which it is acted on."""
     for start in range(0, len(items), batch["size"]):
         group = items[start : start + batch["size"]]
         yield start, {**scope, "batch": group, "item": group[0]}
 
 
-def partial_failure(
-    error: CallsheetError, items: list[Any], done: int, batch: Batch, scope: dict[str, Any]
-) -> CallsheetError:
+def partial_failure(error: CallsheetError, items: list[Any], done: int, batch: Batch, scope: Scope) -> CallsheetError:
     message = fill_text(batch["done"], {**scope, "done": done, "total": len(items)})
     error.message = f"{message} before failing: {error.message}"
     error.args = (error.message,)

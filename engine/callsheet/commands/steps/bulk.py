@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, UsageError
-from ...language.template import evaluate, fill, to_text
+from ...language.template import Scope, evaluate, fill, to_text
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -29,7 +29,7 @@ class Running(Protocol):
 
     context: Context
     dispatcher: StepDispatcher
-    scope: dict[str, Any]
+    scope: Scope
 
     def wanted(self, step: Any) -> bool: ...
 

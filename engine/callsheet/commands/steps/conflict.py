@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, Conflict
-from ...language.template import evaluate, fill
+from ...language.template import Scope, evaluate, fill
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -17,14 +17,14 @@ class RunningCommand(Protocol):
     """What is asked of the command whose change was refused."""
 
     steps: list[StepDefinition]
-    scope: dict[str, Any]
+    scope: Scope
     dispatcher: StepDispatcher
 
-    def act(self, step: ItemStep, scope: dict[str, Any], *, final: bool) -> Any: ...
-    def request(self, step: ItemStep, scope: dict[str, Any]) -> Request: ...
+    def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any: ...
+    def request(self, step: ItemStep, scope: Scope) -> Request: ...
 
 
-def on_conflict(run: RunningCommand, step: ItemStep, scope: dict[str, Any], error: Conflict) -> Any:
+def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Conflict) -> Any:
     """The answer of the second try. Raises `Conflict` naming who changed it when it is no longer what was read."""
     rule = step["on_conflict"]
     source = next(other for other in run.steps if _binds(other, rule["step"]))
@@ -52,7 +52,7 @@ def _parts(names: dict[str, str], answer: Any) -> dict[str, Any]:
     return {name: evaluate(part, answer) for name, part in names.items()}
 
 
-def _who(run: RunningCommand, rule: OnConflict, scope: dict[str, Any]) -> Any:
+def _who(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:
     """A name for the one who changed it; null where the service does not tell."""
     if "call" not in rule:
         return None

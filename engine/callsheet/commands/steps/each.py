@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...errors import CallsheetError, NetworkError, NotAllowed, RateLimited
-from ...language.template import evaluate, fill_text
+from ...language.template import Scope, evaluate, fill_text
 from ..progress import with_count
 from .batch import name_of, names_of
 from .bulk import Failures, is_refused
@@ -73,7 +73,7 @@ class Work(NamedTuple):
     items: list[Numbered]
     make: Callable[[Numbered], StepsOfItem]
     each: Each
-    scope: dict[str, Any]
+    scope: Scope
     workers: int
     record: ItemRecord | None = None
     already: int = 0

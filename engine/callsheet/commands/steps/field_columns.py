@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NoMatch
-from ...language.template import fill_text
+from ...language.template import Scope, fill_text
 from ...output.columns import identifying
 from .unknown import Unknown
 
@@ -20,7 +20,7 @@ _PATH = re.compile(r"[.\[\]()|`]")
 
 
 def with_fields(
-    command: CompiledCommand, view: ViewDefinition | None, lookups: Lookups, scope: dict[str, Any]
+    command: CompiledCommand, view: ViewDefinition | None, lookups: Lookups, scope: Scope
 ) -> ViewDefinition | None:
     """The view with a column for every name of `--columns` it lacks; `columns` in the scope are the fields' ids.
 
@@ -55,7 +55,7 @@ def needed(view: ViewDefinition) -> list[str] | None:
     return list(dict.fromkeys(name for column in view["columns"] for name in column.get("needs", ()))) or None
 
 
-def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: dict[str, Any]) -> ViewDefinition:
+def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: Scope) -> ViewDefinition:
     """The view with what identifies a thing, and the fields that were asked for in its order."""
     name = rule.get("asked", "").replace("-", "_")
     ids = scope.get(name) or []
@@ -75,7 +75,7 @@ def _is_of(expression: str, field: str) -> bool:
     return plain == wanted or plain.startswith(f"{wanted}.")
 
 
-def _field(lookups: Lookups, lookup: str, name: str, scope: dict[str, Any]) -> Any:
+def _field(lookups: Lookups, lookup: str, name: str, scope: Scope) -> Any:
     """Its id; None for an unknown word, which may be a key of the items. Several words can only be a field's name."""
     try:
         return lookups.resolve(lookup, name, scope)

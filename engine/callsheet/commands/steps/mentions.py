@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...language.template import fill_text
+from ...language.template import Scope, fill_text
 from ...registry import MARKDOWN
 from ..context import Typed
 from .beside import Accompanied
@@ -41,7 +41,7 @@ class Mentions:
         if converter in MARKDOWN and not self._context.is_foreign(text) and mentioned(text):
             self._texts.append((param, name, converter, text))
 
-    def find(self, lookups: Lookups, scope: dict[str, Any]) -> None:
+    def find(self, lookups: Lookups, scope: Scope) -> None:
         """Raises `UsageError` where nobody, or several people, are called so."""
         id = self._context.definition.get("mentions") if self._texts else None
         if id is None:

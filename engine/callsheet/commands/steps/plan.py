@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...language.template import evaluate, fill_text, to_text
+from ...language.template import Scope, evaluate, fill_text, to_text
 from ...terminal import escape_line
 from .each import WORKERS
 
@@ -24,7 +24,7 @@ class Planned(Protocol):
 
     context: Context
     params: list[Param]
-    scope: dict[str, Any]
+    scope: Scope
 
 
 def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | None) -> None:

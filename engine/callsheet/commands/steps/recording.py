@@ -14,6 +14,7 @@ from .snapshot import Snapshots
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
     from ...language.shape.steps import Each, ItemStep, StepDefinition
+    from ...language.template import Scope
     from ..context import Context
     from ..journal.recorded import Recorded
     from .dispatcher import StepDispatcher
@@ -30,7 +31,7 @@ class Recording(Protocol):
     context: Context
     dispatcher: StepDispatcher
     steps: list[StepDefinition]
-    scope: dict[str, Any]
+    scope: Scope
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from .run import Run
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
     from ...language.shape.steps import Each, StepDefinition
-    from ..context import Context
+    from ..context import Context, ParameterValues
     from .bulk import InBulk
     from .recording import Recording
 
 
 @contextmanager
-def resumed(context: Context, command: CompiledCommand, values: dict[str, Any]) -> Iterator[Run]:
+def resumed(context: Context, command: CompiledCommand, values: ParameterValues) -> Iterator[Run]:
     """`values` name the journal, and nothing else: all that was given is in there."""
     path = found_journal(context.environ, context.program, values[RESUME])
     defaults = {param["name"]: param.get("default") for param in command.get("params", [])}

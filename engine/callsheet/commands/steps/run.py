@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...language.shape.commands import Param, ViewDefinition
     from ...language.shape.compiled import CompiledCommand
     from ...language.shape.steps import Each, ItemStep, StepDefinition
-    from ..context import Context
+    from ..context import Context, ParameterValues
     from ..dump import Dump
     from .bulk import InBulk
     from .each import ItemRecord
@@ -37,7 +37,7 @@ _MOST_OPENED = 5  # in a browser
 
 
 class Run(StepRun):
-    def __init__(self, context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
+    def __init__(self, context: Context, command: CompiledCommand, values: ParameterValues) -> None:
         self.command = command
         self.params: list[Param] = command.get("params", [])
         super().__init__(context, StepDispatcher(context), command["step"], scope_of(context, self.params, values))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.identifier import identifier
 from ...language.queries import EXCEPT
-from ...language.template import fill_text
+from ...language.template import Scope, fill_text
 from ...registry import SITE_SETTINGS
-from ..context import Typed
+from ..context import ParameterValues, Typed
 from .assign import assigned
 from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SEPARATOR = re.compile(r"(?<!\\),")
 
 
-def scope_of(context: Context, params: list[Param], values: dict[str, Any]) -> dict[str, Any]:
+def scope_of(context: Context, params: list[Param], values: ParameterValues) -> dict[str, Any]:
     """The plain values by name, the same once more under `given`, the site, and the output's format.
 
     `named` has them as they can be shown; look-ups put the name and the id of what they found in their places.
@@ -72,7 +72,7 @@ def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None
     return [text.strip().replace("\\,", ",") for text in texts if text.strip()] or None
 
 
-def convert_values(context: Context, params: list[Param], scope: dict[str, Any]) -> Mentions:
+def convert_values(context: Context, params: list[Param], scope: Scope) -> Mentions:
     """Texts and files into what is sent, in place. Nothing is sent here: who is mentioned is looked up later."""
     mentions = Mentions(context)
     for param in params:
@@ -90,7 +90,7 @@ def convert_values(context: Context, params: list[Param], scope: dict[str, Any])
     return mentions
 
 
-def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any], mentions: Mentions) -> None:
+def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions: Mentions) -> None:
     """A text with its front matter and what is beside it under names of their own; it is read once."""
     scope.update(dict.fromkeys(param[key] for key in ("front", "beside") if key in param))
     given = scope.get(name)
@@ -111,7 +111,7 @@ def _take_text(context: Context, param: Param, name: str, scope: dict[str, Any],
         scope[param["beside"]] = found_beside(text)
 
 
-def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any]) -> None:
+def resolve_values(lookups: Lookups, params: list[Param], scope: Scope) -> None:
     """People's words into ids, in the order of the parameters: later look-ups see earlier results."""
     for param in params:
         name = identifier(param["name"])
@@ -123,7 +123,7 @@ def resolve_values(lookups: Lookups, params: list[Param], scope: dict[str, Any])
             scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
 
 
-def _resolve(lookups: Lookups, param: Param, name: str, scope: dict[str, Any]) -> None:
+def _resolve(lookups: Lookups, param: Param, name: str, scope: Scope) -> None:
     words = scope[name]
     find = _find_except if param.get("excludes") else Lookups.find
     found = [find(lookups, param["lookup"], word, scope) for word in (words if isinstance(words, list) else [words])]
@@ -131,7 +131,7 @@ def _resolve(lookups: Lookups, param: Param, name: str, scope: dict[str, Any]) -
     scope["named"] = {**scope["named"], name: ", ".join(match.name for match in found)}
 
 
-def _find_except(lookups: Lookups, lookup: str, word: str, scope: dict[str, Any]) -> Match:
+def _find_except(lookups: Lookups, lookup: str, word: str, scope: Scope) -> Match:
     """A word after `not:` is looked up without it, and has it in front again."""
     if not word.startswith(EXCEPT) or lookups.context.is_foreign(word):
         return lookups.find(lookup, word, scope)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.safety import CHANGES
-from ...language.template import evaluate, fill, is_true, to_text
+from ...language.template import Scope, evaluate, fill, is_true, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ..context import Context
 
-Scope = dict[str, Any]
 
 CODES: dict[str, type[CallsheetError]] = {
     kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import CallsheetError
 from ...language.deployment import check_available, on_deployment
@@ -11,10 +11,10 @@ from .run import Run
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
-    from ..context import Context
+    from ..context import Context, ParameterValues
 
 
-def run_steps(context: Context, command: CompiledCommand, values: dict[str, Any]) -> None:
+def run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
     """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
     try:
         deployment = context.site().deployment

@@ -14,9 +14,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CallsheetError, NotAllowed
+
+if TYPE_CHECKING:
+    from ...jsontext import JsonObject
 
 FORMAT = "callsheet-credentials"
 VERSION = 1
@@ -30,7 +33,7 @@ def encrypt(table: Mapping[str, Any], password: str, previous: bytes | None) -> 
     """`previous` is the file as it was: its salt is used again, the nonce never is."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    cost: dict[str, Any] = dict(_COST)
+    cost: JsonObject = dict(_COST)
     cost["salt"] = _parse_file(previous)["kdf"]["salt"] if previous else _text(os.urandom(_SALT))
     key, check = _derive(password, **cost)
     head = {"format": FORMAT, "version": VERSION, "kdf": {"name": "argon2id", **cost}, "check": _text(check)}
@@ -40,7 +43,7 @@ def encrypt(table: Mapping[str, Any], password: str, previous: bytes | None) -> 
     return json.dumps({**whole, "sum": _checksum(whole)}, indent=2).encode() + b"\n"
 
 
-def decrypt(content: bytes, password: str) -> dict[str, Any]:
+def decrypt(content: bytes, password: str) -> JsonObject:
     """Raises `NotAllowed` for a wrong password, `CallsheetError` for anything that is not what `encrypt` wrote."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -60,7 +63,7 @@ def decrypt(content: bytes, password: str) -> dict[str, Any]:
     return table
 
 
-def _parse_file(content: bytes) -> dict[str, Any]:
+def _parse_file(content: bytes) -> JsonObject:
     """The checked parts of a file; `head` is the JSON itself."""
     try:
         head = json.loads(content)
@@ -78,7 +81,7 @@ def _parse_file(content: bytes) -> dict[str, Any]:
     return {"head": head, "kdf": head["kdf"], **raw}
 
 
-def _is_expected_cost(cost: dict[str, Any]) -> bool:
+def _is_expected_cost(cost: JsonObject) -> bool:
     """Whether reading costs what writing did at most; more would only serve to wear the reader out."""
     fits = all(type(cost[name]) is int and 1 <= cost[name] <= most for name, most in _COST.items())
     return fits and cost["name"] == "argon2id" and len(b64decode(cost["salt"], validate=True)) >= _SALT
