@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from ..client.pagination.plan import page_kind
 from .refusal import RefusedError
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ def window(paginator: PaginatorDefinition, params: Mapping[str, Any], most: int 
     """Raises `RefusedError` for what is no number or no token of ours."""
     size = _number(params, paginator.get("size"), most or _USUAL)
     sent = params.get(paginator.get("send", ""))
-    kind = paginator["kind"]
-    if kind == "page" or _numbers_links(paginator):
+    kind = page_kind(paginator["kind"])
+    if kind.numbered or _numbers_links(paginator):
         start = (max(_number(params, paginator.get("send"), 1), 1) - 1) * size
-    elif kind in ("offset", "array"):
+    elif kind.counted:
         start = _number(params, paginator.get("send"), 0)
     else:
         start = _position(sent) if sent else 0

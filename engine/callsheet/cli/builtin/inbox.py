@@ -13,6 +13,7 @@ from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
 from ...errors import NotFound, UsageError
 from ...jsontext import parse
+from ...output.render import renderer
 
 if TYPE_CHECKING:
     from ...listener.queue.port import Inspection
@@ -56,7 +57,8 @@ def dead(context: Context, values: ParameterValues) -> None:
 
 
 def _list(context: Context, values: ParameterValues, state: str | None) -> None:
-    if values.get("follow") and context.output_format in ("json", "yaml"):
+    format = renderer(context.output_format)
+    if values.get("follow") and not (format.streams or format.for_readers):
         raise UsageError(f"--follow never ends, so -o {context.output_format} cannot: use -o ndjson")
     with _opened(context, values) as inbox:
         if values.get("follow"):
