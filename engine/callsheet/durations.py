@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_SECONDS = {"y": 31_557_600.0, "mo": 2_629_800.0, "d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+HOUR, DAY = 3600, 86_400  # seconds
+_SECONDS = {"y": 31_557_600.0, "mo": 2_629_800.0, "d": float(DAY), "h": float(HOUR), "m": 60.0, "s": 1.0, "ms": 0.001}
 _WRITTEN = ("ms", "s", "m", "h", "d")
 _COUNTED = ("d", "h", "m", "s")
 _SPOKEN = {"m": "min"}  # beside other words `m` could be metres or months

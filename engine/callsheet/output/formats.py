@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
-from ..durations import compact, largest
+from ..durations import HOUR, compact, largest
 from ..language.template import TemplateError, evaluate
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def duration(value: Any, context: FormatContext) -> str:
 def hours(value: Any, context: FormatContext) -> str:
     """Seconds as hours that can be added up: `2.5`."""
     seconds = _number(value)
-    return f"{round(seconds / 3600, 2):g}" if seconds is not None and abs(seconds) < 1e9 else plain(value, context)
+    return f"{round(seconds / HOUR, 2):g}" if seconds is not None and abs(seconds) < 1e9 else plain(value, context)
 
 
 def count(value: Any, context: FormatContext) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.checkup.row import Row, Status, failed, guarded
 from ...commands.context import Context, ParameterValues
+from ...durations import DAY
 from ...errors import CallsheetError, named
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ...listener.verify.source import Source
 
 DEFAULT_ADDRESS = ":8080"
-SOON = 14 * 86400
+SOON = 14 * DAY
 _SQLITE = b"SQLite format 3\0"
 
 

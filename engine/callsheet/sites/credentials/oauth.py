@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
 from ...client.http.redact import Redactor
+from ...durations import HOUR
 from ...errors import CallsheetError, NotAllowed, UsageError
 from ...jsontext import JSONError, parse
 from ...urls import base_url_problem
@@ -134,7 +135,7 @@ class Authority:
         redactor = Redactor([self._secret, *hidden, *_secrets_in(reply)])
         try:
             token = self._client.parse_request_body_response(reply.text)
-            kept: CredentialRecord = {"expires_at": _finite(time.time() + float(token.get("expires_in") or 3600))}
+            kept: CredentialRecord = {"expires_at": _finite(time.time() + float(token.get("expires_in") or HOUR))}
             if token.get("access_token"):
                 kept["access_token"] = _sendable(token["access_token"])
             if token.get("refresh_token"):

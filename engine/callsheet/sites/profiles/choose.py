@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import UsageError, did_you_mean
 from ...urls import base_url, origin
-from .limits import DAY
+from .limits import LONGEST
 
 if TYPE_CHECKING:
     from .model import Profiles, SiteProfile
@@ -78,8 +78,8 @@ def rate_options(options: Mapping[str, Any]) -> SiteProfile:
     """The options that say how fast and how patiently a site is asked; raises `UsageError`."""
     given = {key: options[key] for key in ("rps", "timeout") if options.get(key) is not None}
     for key, number in given.items():
-        if not 0 < number <= DAY:
-            raise UsageError(f"--{key} expects a number above 0, at most {DAY}, not {number:g}")
+        if not 0 < number <= LONGEST:
+            raise UsageError(f"--{key} expects a number above 0, at most {LONGEST}, not {number:g}")
     return cast("SiteProfile", given)
 
 

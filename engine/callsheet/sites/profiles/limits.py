@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-DAY = 86_400  # seconds; no wait is longer, and no rate higher
+from ...durations import DAY
+
+LONGEST = DAY  # no wait is longer, and no rate higher
 PLACES = ("token_env", "token_file", "store")  # where a secret may be: only one of them
 # Setting of a site → what its values are: a boolean, a registry of the engine, a kind of definition, or a text.
 SETTINGS: dict[str, str] = {

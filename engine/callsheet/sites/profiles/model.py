@@ -16,7 +16,7 @@ from ...language.shape.base import Shape
 from ...policy.read import is_short
 from ...registry import OUTPUT_FORMATS
 from ...urls import SITE_NAME, base_url_problem, proxy_problem
-from .limits import DAY, PLACES
+from .limits import LONGEST, PLACES
 
 
 def _check_address(text: str) -> str:
@@ -69,7 +69,7 @@ BaseUrl = Annotated[str, AfterValidator(_check_address)]
 Proxy = Annotated[str, AfterValidator(_check_proxy)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
-Positive = Annotated[float, Field(gt=0, le=DAY)]
+Positive = Annotated[float, Field(gt=0, le=LONGEST)]
 
 
 class Access(Shape, total=False):
