@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import shutil
 import textwrap
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from callsheet import registry
+from callsheet import richtext as rich_text
 from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.client.pagination.plan import PageKind
@@ -26,6 +29,7 @@ from callsheet.output.render import Layout, Renderer
 from callsheet.sandbox.site import SandboxSite
 from callsheet.sites.credentials.schemes import Credential, Scheme
 from support.canary import TOKEN
+from support.places import ROOT
 from support.programs import small_program
 from support.server import Exchange, exchange, reply, serve
 from support.simulated import ask
@@ -101,11 +105,6 @@ def shop(tmp_path: Path) -> Program:
     program = Program("shop", tmp_path)
     small_program(tmp_path / "home")
     return program
-
-
-@pytest.fixture
-def suite(tmp_path: Path) -> Program:
-    return Program("suite", tmp_path)
 
 
 def things() -> Exchange:
@@ -246,7 +245,7 @@ def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) ->
         shop("definitions", "check", definitions='[gadget.top]\ncolor = "red"\n')
 
 
-def test_a_node_of_rich_text(suite: Program) -> None:
+def test_a_node_of_rich_text(shop: Program) -> None:
     """An inline one, and a block that Markdown has as an alert, in all four formats, by their definitions alone."""
     node = """
         [node.ticket]
@@ -268,8 +267,16 @@ def test_a_node_of_rich_text(suite: Program) -> None:
         holds = ["paragraph", "stage"]
     """
 
+    place = shop.directory / "home" / "definitions" / "shop"
+    (place / "shipped").mkdir()  # deeper files come first
+    shutil.copy(ROOT / "definitions" / "suite" / "richtext.toml", place / "shipped")
+    (place / "nodes.toml").write_text(textwrap.dedent(node), encoding="utf-8")
+    with closing(open_catalog("shop", {"CALLSHEET_HOME": str(shop.directory / "home")})) as catalog:
+        nodes = catalog.all("node")
+
     def convert(source: str, to: str, text: str) -> str:
-        return suite("convert", "--from", source, "--to", to, definitions=node, stdin=text).strip()
+        value = rich_text.convert(json.loads(text) if source == "adf" else text, source, to, nodes=nodes).value
+        return json.dumps(value) if to == "adf" else str(value).strip()
 
     document = json.loads(convert("markdown", "adf", "see {ticket:12}"))
     assert document["content"][0]["content"][1] == {"type": "ticket", "attrs": {"number": "12"}}
