@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .definition import Definition, Definitions
-from .deployment import variants
+from .deployment import ON, variants
 from .merge import lay_over
 from .safety import Safety, class_here, class_of_operation, is_milder
 
@@ -79,5 +79,5 @@ def _raise_to(table: OperationDefinition, least: Safety) -> None:
         table["safety"] = least
     for deployment, here in variants(table).items():
         if isinstance(here.get("http"), str) and is_milder(class_here(here), least):
-            different: Any = {**table["on"][deployment], "safety": least}  # no person can write it there
-            table["on"] = {**table["on"], deployment: different}
+            whole: Any = table  # no person can write a class there
+            whole[ON] = {**whole[ON], deployment: {**whole[ON][deployment], "safety": least}}
