@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,18 @@ class World:
         self.up = True
         self.slow: asyncio.Event | None = None
         self.now = 1_000_000.0
+        self.lasts = 0.0
+        self.entries: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.keys = KeySet(DEFINITION, self.fetch, copy, self.notes.append, lambda: self.now, lambda: self.now)
 
     async def fetch(self) -> bytes:
         if self.slow is not None:
             await self.slow.wait()
+        self.now += self.lasts
         if not self.up:
             raise OSError("refused")
-        return json.dumps({"keys": [jwk(kid) for kid in self.kids]}).encode()
+        return json.dumps({"keys": [*self.entries, *map(jwk, self.kids)]}).encode()
 
     async def use(self, kid: str) -> bool:
         """As a request does: look, learn, look again."""
@@ -296,3 +300,154 @@ def test_a_damaged_copy_is_ignored(tmp_path: Path) -> None:
     for text in (b"", b"[]", b'{"url": "https://example.org/jwks"}', b"\xff"):
         Path(copy.path).write_bytes(text)
         assert copy.load() is None
+
+
+@pytest.mark.parametrize(
+    ("lasts", "delays"),
+    [(0.0, [1, 2, 4, 5, 5, 5, 5]), (0.99, [1, 2, 4, 5, 5, 5, 5]), (1.0, [1, 2, 4, 8, 15, 25, 25]),
+     (5.0, [1, 2, 4, 8, 15, 25, 25])],
+)  # fmt: skip
+def test_attempts_that_fail_at_once_are_repeated_sooner(lasts: float, delays: list[int]) -> None:
+    async def play() -> None:
+        world = World("a")
+        world.now, world.up, world.lasts = 0.0, False, lasts
+        for delay in delays:
+            assert not await world.use("a")
+            assert world.notes[-1].endswith(f"no token can be proved; next attempt in {delay} s")
+            ended, before = world.now, world.keys.fetches
+            for moment in (ended, ended + delay - 0.5):
+                world.now = moment
+                assert not await world.use("a")
+            assert world.keys.fetches == before
+            world.now = ended + delay
+        assert world.keys.failures == len(delays)
+        world.up = True
+        assert await world.use("a")
+        assert world.notes[-2:] == ["key set: reachable again", "key set: keys a"]
+        world.up = False
+        assert not await world.use("b")
+        assert world.notes[-1] == f"key set: refused; keys of {lasts:.0f} s ago serve; next attempt in 1 s"
+
+    played(play)
+
+
+def test_only_keys_that_are_new_are_told() -> None:
+    async def play() -> None:
+        world = World("b", "a")
+        await world.keys.fetch_now()
+        await world.keys.fetch_now()
+        world.kids = ["a", "c"]
+        await world.keys.fetch_now()
+        world.kids = ["a"]
+        await world.keys.fetch_now()
+        assert world.notes == ["key set: keys a, b", "key set: keys c"]
+        assert (world.keys.names, world.keys.failures) == (["a"], 0)
+
+    played(play)
+
+
+def test_what_is_fetched_ends_a_cooldown() -> None:
+    async def play() -> None:
+        world = World("a")
+        assert not await world.use("x")
+        before = world.keys.fetches
+        assert not await world.use("y")
+        assert world.keys.fetches == before
+        await world.keys.fetch_now()
+        world.kids = ["a", "x"]
+        assert await world.use("x")
+
+    played(play)
+
+
+def test_a_refusal_says_whether_the_key_or_the_whole_set_is_missing() -> None:
+    async def refused(world: World, kid: str | None) -> tuple[int, str, str]:
+        with pytest.raises(Rejected) as caught:
+            world.keys.find(kid, "RS256")
+        with contextlib.suppress(Rejected):
+            await world.keys.fetch_for((kid, "RS256"))
+        assert isinstance(caught.value, UnknownKey)
+        with pytest.raises(Rejected) as again:
+            await world.keys.fetch_for((kid, "RS256"))
+        told = again.value
+        assert str(caught.value.detail) == f"no key {kid!r} for RS256 in the key set"
+        assert (caught.value.status, caught.value.reason, told.status) == (401, "token_key", 401)
+        return told.status, told.reason, told.detail
+
+    async def play() -> None:
+        assert await refused(World("a"), "x") == (401, "token_key", "no key 'x' for RS256 in the key set")
+        assert await refused(World("a", "b"), None) == (401, "token_key", "no key None for RS256 in the key set")
+        down = World("a")
+        down.up = False
+        told = "no key 'x', and the key set failed: refused"
+        assert await refused(down, "x") == (401, "key_set_unavailable", told)
+
+    played(play)
+
+
+def test_a_token_without_a_key_id_is_meant_for_the_only_key_of_its_algorithm() -> None:
+    async def play() -> None:
+        world = World()
+        world.keys.algorithms = frozenset({"RS256", "RS512"})
+        entries = [{**jwk("a"), "alg": "RS512"}, jwk("b")]
+        for listed, found in ((entries, "b"), (entries[:1], None), ([*entries, jwk("c")], None)):
+            world.entries = listed
+            await world.keys.fetch_now()
+            if found:
+                assert world.keys.find(None, "RS256").kid == found
+            else:
+                with pytest.raises(UnknownKey):
+                    world.keys.find(None, "RS256")
+
+    played(play)
+
+
+class Copy:
+    """What another process fetched."""
+
+    is_shared = True
+
+    def __init__(self, *kids: str, fetched_at: float) -> None:
+        self.cached: tuple[bytes, float] | None = json.dumps({"keys": [jwk(kid) for kid in kids]}).encode(), fetched_at
+        self.saved: list[float] = []
+
+    @contextlib.asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        yield
+
+    def load(self) -> tuple[bytes, float] | None:
+        return self.cached
+
+    def save(self, _text: bytes, fetched_at: float) -> None:
+        self.saved.append(fetched_at)
+
+
+@pytest.mark.parametrize(
+    ("age", "fetches"), [(0.0, 0), (24 * HOUR, 0), (24 * HOUR + 1, 1), (-1.0, 1)], ids=["now", "grace", "late", "ahead"]
+)
+def test_what_another_process_fetched_is_taken_within_the_grace(age: float, fetches: int) -> None:
+    async def play() -> None:
+        copy: Any = Copy("a", fetched_at=1_000_000.0 - age)
+        world = World("a", copy=copy)
+        await world.keys.fetch_now()
+        assert (world.keys.fetches, copy.saved) == (fetches, [world.now] * fetches)
+        assert world.keys.names == ["a"]
+
+    played(play)
+
+
+def test_an_older_copy_or_one_that_cannot_be_read_or_lacks_the_key_is_fetched_over() -> None:
+    async def play() -> None:
+        copy: Any = Copy("old", fetched_at=999_000.0)
+        world = World("a", copy=copy)
+        assert await world.use("a")  # the copy is taken first, and is not enough
+        assert (world.keys.fetches, world.keys.names) == (1, ["a"])
+        await world.keys.fetch_now()
+        assert (world.keys.fetches, world.keys.names) == (2, ["a"])
+        for cached in ((b"rubbish", world.now + 1), None):
+            world.now += 1
+            copy.cached = cached
+            await world.keys.fetch_now()
+        assert (world.keys.fetches, world.keys.names) == (4, ["a"])
+
+    played(play)

@@ -67,6 +67,12 @@ def test_a_token_arrives_bare_or_in_quotes(form: str) -> None:
     assert check(form.format(token(CLAIMS))) == CLAIMS
 
 
+def test_quotes_are_taken_away_only_where_the_definition_says_so() -> None:
+    quoted = f'"{token(CLAIMS)}"'.encode()
+    with pytest.raises(Rejected, match=r"not JSON|base64url"):
+        TokenVerifier({"algorithms": ["RS256"]}).claims(quoted, find, 1000)
+
+
 def test_each_key_of_the_set_proves_its_own_tokens_only() -> None:
     assert check(token(CLAIMS, "k2", private_key(1))) == CLAIMS
     with pytest.raises(Rejected, match="was not made with key 'k2'"):

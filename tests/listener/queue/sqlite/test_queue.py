@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -211,3 +212,41 @@ def test_what_was_handled_long_ago_leaves_the_file(tmp_path: Path, monkeypatch: 
             assert left == [5, 1, 1, 1]  # the first time was when it was opened
 
     asyncio.run(scene())
+
+
+def test_what_cannot_be_written_is_a_problem_until_something_is(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        def full(_connection: object) -> None:
+            raise sqlite3.OperationalError("disk is full")
+
+        with pytest.raises(QueueFailed, match="disk is full"):
+            await queue._submit(full)
+        assert queue.problem == "OperationalError: disk is full"
+        await queue.put(event("a"), has_jobs=False, run_here=False)
+        assert queue.problem is None
+
+    play(scene)
+
+
+def test_what_is_not_urgent_is_kept_at_the_end_and_the_file_is_closed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened = Opened(tmp_path)
+        async with opened as queue:
+            put = await queue.put(event("a"), has_jobs=True, run_here=True)
+            assert put.lease is not None
+            done = asyncio.ensure_future(queue.complete(put.lease))
+            await asyncio.sleep(0)
+        assert await done is True
+        for connection in (queue._connection, queue._reader):
+            with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+                connection.execute("SELECT 1")
+
+    asyncio.run(scene())
+
+
+def test_what_is_read_on_the_loop_changes_nothing(play: Play) -> None:
+    async def scene(queue: FileQueue) -> None:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            queue._reader.execute("DELETE FROM event")
+
+    play(scene)
