@@ -314,3 +314,54 @@ def test_what_cannot_be_read_fails_and_keeps_no_other_waiting() -> None:
     told = {key: change for change, key in queue.changes}
     assert told[1] == "retry: source 'gone' is not one of this listener's sources"
     assert (told[2].partition(":")[0], told[3].partition(":")[0], told[4]) == ("retry", "dead", "done")
+
+
+def test_what_runs_at_the_end_is_cut_off_and_left_to_others() -> None:
+    """It has not failed, so nothing is written about it but that it is given back."""
+    begun = asyncio.Event()
+
+    class Long(Noted):
+        async def run(self, event: Event, job: str) -> None:
+            begun.set()
+            await asyncio.sleep(60)
+
+    async def play() -> None:
+        queue = Memory()
+        worker = worker_of(queue)
+        worker.run_event(Lease(7, 1), event("1"), [job("r/1", Long())])
+        await begun.wait()
+        await worker.shutdown()
+        worker.log.err.close()
+        assert queue.changes == [("left", 7)]
+
+    asyncio.run(play())
+
+
+def test_leases_of_what_runs_are_renewed_also_after_a_failure() -> None:
+    class Renewed(Memory):
+        renew_every = 0.001
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.renewed: list[list[int]] = []
+
+        async def extend(self, leases: Sequence[Lease]) -> None:
+            self.renewed.append([lease.key for lease in leases])
+            if len(self.renewed) == 1:
+                raise QueueFailed("disk is full")
+
+    async def play() -> None:
+        queue = Renewed()
+        worker = worker_of(queue)
+        held = asyncio.Event()
+        for number in (1, 2):
+            worker._create_task(Lease(number, 1), held.wait())  # type: ignore[arg-type]  # any run
+        await worker.start()
+        await reach(lambda: len(queue.renewed) > 1)
+        assert queue.renewed[:2] == [[1, 2]] * 2
+        held.set()
+        await reach(lambda: queue.renewed[-1] == [])
+        await worker.shutdown()
+        worker.log.err.close()
+
+    asyncio.run(play())

@@ -351,3 +351,15 @@ def test_who_was_refused_is_told(peer: tuple[str, int] | None, told: str) -> Non
         assert connection.refused_from == [told]
 
     run(work)
+
+
+def test_a_sender_that_does_not_read_is_not_read() -> None:
+    async def play() -> None:
+        connection = Connection()
+        connection.transport.reading = True
+        connection.protocol.pause_writing()
+        assert (connection.transport.reading, connection.protocol.flow.write_paused) == (False, True)
+        connection.protocol.resume_writing()
+        assert (connection.transport.reading, connection.protocol.flow.write_paused) == (True, False)
+
+    asyncio.run(play())
