@@ -118,6 +118,7 @@ def main() -> None:
         if asked.reach:
             if asked.reach.exists():
                 reach.add(asked.reach)
+                copies[0].check_names(reach.times)
             reach.save(asked.reach)
         for copy in copies:
             copy.watch(reach)

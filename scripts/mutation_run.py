@@ -11,7 +11,7 @@ import subprocess
 import venv
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -220,8 +220,7 @@ class Copy:
             if self.pytest(test) != 0:
                 print(f"left aside, it fails without a mutant: {test}", flush=True)
                 del times[test]
-        if self.pytest("--collect-only", *times) != 0:
-            raise SystemExit("tests cannot be named one by one: " + (self.home / "output").read_text(encoding="utf-8"))
+        self.check_names(times)
         reach = Reach(times)
         for path in engine.rglob("*.py"):
             name = path.relative_to(engine).as_posix()
@@ -236,6 +235,11 @@ class Copy:
             test, name, first = call.split("\t")
             reach.functions[name, int(first)].update(times.keys() & {test})
         return reach
+
+    def check_names(self, tests: Iterable[str]) -> None:
+        """A test that cannot be named, or is gone, would fail with every mutant."""
+        if self.pytest("--collect-only", *tests) != 0:
+            raise SystemExit("tests cannot be named one by one: " + (self.home / "output").read_text(encoding="utf-8"))
 
     def _rounds(self, tests: list[str], reach: Reach) -> Iterator[tuple[list[str], float]]:
         """What is run one after another, and how long each may take: a mutant that makes a loop endless dies too."""
