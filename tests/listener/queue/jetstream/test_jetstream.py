@@ -184,7 +184,10 @@ def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
         assert (used.returncode, "does not take" in used.stderr) == (2, True), used.stderr
         listed = run(tmp_path, "inbox", "list", "--queue", f"{server.url}X")
         assert (listed.returncode, "no queue EVENTSX" in listed.stderr) == (4, True), listed.stderr
-    gone = run(tmp_path, "inbox", "list", "--queue", server.url, LMS_QUEUE_CREDENTIALS="user:hunter2")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.toml").write_text('[queue.jetstream]\nconnect_timeout = "500ms"\n', encoding="utf-8")
+    given = {"LMS_QUEUE_CREDENTIALS": "user:hunter2", "LMS_DEFINITIONS": str(tmp_path / "own")}
+    gone = run(tmp_path, "inbox", "list", "--queue", server.url, **given)
     assert (gone.returncode, "hunter2" in gone.stderr, "Traceback" in gone.stderr) == (7, False, False), gone.stderr
 
 
