@@ -7,7 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.places import ROOT
@@ -37,6 +37,7 @@ def test_the_picture_has_every_package_and_only_real_imports() -> None:
     assert len(list(picture.iter(f"{SVG}path"))) == 2 * len(arrows)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(NAMES, st.sets(NAMES), min_size=1))
 def test_nothing_in_a_picture_lies_on_something_else(drawn: dict[str, set[str]]) -> None:
     names = sorted(drawn.keys() | set().union(*drawn.values()))
