@@ -24,12 +24,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
 QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n'
 
-# Others wait for the lease of a process that was killed; a busy machine must not take a living one for dead.
-SHORT_LEASE = "from callsheet.listener.queue.sqlite import queue; queue.LEASE, queue.FileQueue.renew_every = 3.0, 0.5"
+# The next process waits for the lease of one that was killed. There is never another one that could take it too early.
+SHORT_LEASE = "from callsheet.listener.queue.sqlite import queue; queue.LEASE, queue.FileQueue.renew_every = 0.5, 0.2"
 
 
-# How long a statement waits while another program holds the file's lock.
-SHORT_BUSY_WAIT = "from callsheet.listener.queue.sqlite import schema; schema.BUSY_WAIT = 0.3"
+# How long a statement waits while another program holds the file's lock, and how long until it is tried again.
+SHORT_BUSY_WAIT = (
+    "from callsheet.listener.queue.sqlite import schema; schema.BUSY_WAIT = 0.3; "
+    "from callsheet.listener.queue import worker; worker._MAX_RETRY_DELAY = 0.2"
+)
 
 
 def ids(path: Path) -> collections.Counter[str]:
