@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.published,
     pytest.mark.skipif(not document_schema.present(), reason="the published schemas are not here"),
 ]
-COUNT = 250
+COUNT = 160
 
 
 @pytest.fixture(scope="module")
