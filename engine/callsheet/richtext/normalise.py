@@ -13,7 +13,7 @@ from .adf.forms import form_of
 from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules
-from .tree import Losses, Mark, Node, merged, paragraph, spaces_out, text, trimmed
+from .tree import Losses, Mark, Node, bold, merged, paragraph, spaces_out, text, trimmed
 
 
 class Up(Node):
@@ -29,6 +29,10 @@ class Fitter:
         self.rules = rules
         self.losses = losses
         self._rows = rules.rows
+        titled = {
+            kind for kind, forms in rules.forms.items() for form in forms for f in form.fields if f.name == "title"
+        }
+        self._untitled = frozenset(kind for kind in rules.forms.keys() - titled if rules.group(kind) == "block")
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
 
     def root(self, root: Node) -> Node:
@@ -44,6 +48,8 @@ class Fitter:
         """
         rules = self.rules
         if child.kind in rules.holds.get(parent.kind, ()) and self._sayable(child):
+            if "title" in child.attrs and child.kind in self._untitled and not child.kept:
+                return self._under_title(child, parent)
             return self._settled(child, parent)
         if not raised and (wrapper := self._wrapper(child, parent)):
             return self.place(Node(wrapper, content=[child]), parent)
@@ -62,6 +68,15 @@ class Fitter:
         return (
             [node for part in plain(child, rules) for node in self.place(part, parent)] if child.kind != "text" else []
         )
+
+    def _under_title(self, child: Node, parent: Node) -> list[Node]:
+        """A block whose title the format has no attribute for: the title is its first paragraph, or one before it."""
+        title = child.attrs["title"]
+        words = [Node("paragraph", content=bold([text(title)]))] if title and isinstance(title, str) else []
+        attrs = {name: value for name, value in child.attrs.items() if name != "title"}
+        inside = "paragraph" in self.rules.holds[child.kind]
+        bare = Node(child.kind, attrs, [*words, *child.content] if inside else child.content, "", child.marks)
+        return [node for one in ([bare] if inside else [*words, bare]) for node in self.place(one, parent)]
 
     def _note(self, child: Node, parent: Node) -> None:
         if child.kind not in ("paragraph", "item", "cell", "header", "row", "text"):

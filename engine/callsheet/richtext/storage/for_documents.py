@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ..adf.forms import SPELLING
 from ..fields import as_number
+from ..plain_text import named
 from ..rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, walk
-from .forms import style_of
+from .document_nodes import FRAMED
+from .forms import BESIDE, style_of
 from .macro_extensions import Extensions
 from .sizes import divide, widen
 from .xml import Element
@@ -16,6 +19,7 @@ from .xml import Element
 if TYPE_CHECKING:
     from ...language.shape import richtext as shape
 
+TOGETHER = frozenset({"attributes", "title", BESIDE, FRAMED, SPELLING})
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
@@ -31,6 +35,7 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
         url = str(node.attrs.get("url", ""))
         if node.kind == "image" and not ADDRESS.match(url):
             losses.add(f"the image {url!r} is attached: a document names its media file, which is not known here")
+        _tell(node, rules, losses)
         attributes = node.attrs.get("attributes")
         if isinstance(attributes, dict):
             node.marks = (*node.marks, *_styled(attributes.get("style"), node.kind, rules, styles))
@@ -40,6 +45,15 @@ def for_documents(root: Node, rules: Rules, losses: Losses) -> Node:
                 widen(node, form["columns"])
     extension = rules.of("macro").get("extension")
     return Extensions(extension, rules, losses).within(root) if extension else root
+
+
+def _tell(node: Node, rules: Rules, losses: Losses) -> None:
+    """Notes what a document has no attribute for. What several attributes say together is seen in its place."""
+    forms = rules.forms.get(node.kind, ())
+    known = {name for form in forms for field in form.fields for name in (field.name, field.outer)}
+    for name in node.attrs if forms else ():
+        if name not in known and name not in TOGETHER and not any(form.address for form in forms):
+            losses.add(f"{named(node)}: {name} cannot be said in a document")
 
 
 def _count(node: Node, rules: Rules) -> None:
