@@ -16,7 +16,7 @@ from ..defaults import Defaults
 from ..normalise import fit
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, text, walk
+from ..tree import Attrs, Losses, Mark, Node, bold, text, walk
 from .blocks import BlockReader
 from .escape import target
 from .set_off import indented, quoted
@@ -200,7 +200,9 @@ class BlockWriter:
         fence = "`" * (longest + 1)
         language = str(node.attrs.get("language", ""))
         head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")
-        return f"{head}\n{words}\n{fence}" if words else f"{head}\n{fence}"
+        title = "" if self.lossless else str(node.attrs.get("title") or "")
+        above = self.spans.write(bold([text(" ".join(title.split()))])) + "\n\n" if title.strip() else ""
+        return above + (f"{head}\n{words}\n{fence}" if words else f"{head}\n{fence}")
 
     def _expand(self, node: Node) -> str:
         title = node.attrs.get("title")
