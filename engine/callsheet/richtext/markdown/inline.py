@@ -109,10 +109,9 @@ class InlineReader:
             raise lossless_markers.DamagedError(source)
         return found
 
-    def shown(self, node: Node) -> list[str]:
-        """The words that stand between the tags of a carried node, piece by piece."""
-        words = html.escape(says(node, self.rules)).replace("\n", " ")
-        return [token.content for token in self.parser.inline(words)]
+    def shown(self, node: Node) -> str:
+        """The letters and signs that stand between the tags of a carried node."""
+        return "".join(says(node, self.rules).split())
 
     def linked(self, href: str, label: str, before: str) -> tuple[Node, int] | None:
         """A node written as a link, and how many characters before the link belong to it."""
@@ -283,7 +282,7 @@ class _Run:
     def _placed(self, index: int, node: Node, *, ours: bool) -> int:
         """A node in the place of its tag. Words that stand for a carried one and were changed win over it."""
         end = self.pairs.get(index, index)
-        inner = [token.content for token in self.tokens[index + 1 : end]]
+        inner = "".join("".join(token.content.split()) for token in self.tokens[index + 1 : end])
         if node.kind == "inlinereference":
             end = index
         elif ours and inner != self.reader.shown(node):

@@ -6,7 +6,6 @@ where it does not say the same: first with signs, then with HTML tags, and in lo
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Any
 from urllib.parse import quote
@@ -191,7 +190,7 @@ class SpanWriter:
         if level == CARRY_LEVEL:
             return lossless_markers.span(
                 lossless_markers.flat(Node(node.kind, node.attrs, node.content, node.text, node.marks)),
-                html.escape(says(node, self.rules)).replace("\n", " "),
+                escape(says(node, self.rules).replace("\n", " "), self.reader.patterns, linked=True),
             )
         return self._constructed(node) or escape(says(node, self.rules), self.reader.patterns, linked=linked)
 
