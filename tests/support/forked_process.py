@@ -56,6 +56,7 @@ class ForkedProcess:
         self.stdout: io.BufferedReader | None = os.fdopen(out[0], "rb")
         self.stderr: io.BufferedReader | None = os.fdopen(err[0], "rb")
         self.pid = int.from_bytes(here.recv(4), "big")
+        assert self.pid, "what programs are forked from has ended"
         self.returncode: int | None = None
         self._told = here
 
@@ -78,6 +79,9 @@ class ForkedProcess:
             ready = select.select(opened, [], [], max(0.0, end - time.monotonic()))[0]
             if not ready:
                 self.kill()
+                self.wait(timeout)
+                self.stdout.close()
+                self.stderr.close()
                 raise subprocess.TimeoutExpired(str(self.pid), timeout)
             for stream in ready:
                 part = os.read(stream, 1 << 16)
@@ -126,7 +130,7 @@ def _template(cache: str) -> socket.socket:
 
 
 def _serve() -> None:
-    load()
+    load(["lms webhook check"])  # no more: the definitions of another program would be compiled for nothing
     for module in _ALSO:
         with contextlib.suppress(ImportError):  # uvloop is not everywhere
             importlib.import_module(module)

@@ -92,7 +92,7 @@ _ALSO = (
 )
 
 
-def load() -> None:
+def load(lines: Sequence[str] = _LOADED_BY) -> None:
     import importlib
     import io
     import shlex
@@ -104,7 +104,7 @@ def load() -> None:
     with tempfile.TemporaryDirectory() as home:
         environ = {"CALLSHEET_HOME": home, "HOME": home, "SUITE_BASE_URL": "http://127.0.0.1", "SUITE_METHOD": "none"}
         environ |= {"CALLSHEET_CACHE": os.environ["CALLSHEET_CACHE"]}
-        for line in _LOADED_BY:
+        for line in lines:
             said = io.StringIO()
             program, *words = shlex.split(line)
             code = run(program, words, environ=environ, stdin=io.StringIO(), stdout=said, stderr=said)
