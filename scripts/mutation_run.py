@@ -102,7 +102,7 @@ class Reach:
     inside: dict[str, list[Scope]] = field(default_factory=dict)  # the functions of a module
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those named like the module first, then the quickest. What an import runs, all reach that reach a module."""
+        """Quick ones first, of them those named like the module. What an import runs, all reach that reach a module."""
         around = [scope for scope in self.inside[mutant.path] if scope.first <= mutant.line <= scope.last]
         scope = around[-1] if around else Scope(0, 10**6, 10**6)
         found: set[str] = set()
@@ -111,7 +111,11 @@ class Reach:
             found |= self.functions.get((mutant.path, scope.first), set())
         found = found or self._between(mutant.path, scope.first, scope.last)
         stem = Path(mutant.path).stem
-        return sorted(found, key=lambda test: (stem not in test.partition("::")[0], self.times[test]))
+
+        def order(test: str) -> tuple[bool, bool, float]:
+            return self.times[test] >= SLOW, stem not in test.partition("::")[0], self.times[test]
+
+        return sorted(found, key=order)
 
     def _between(self, path: str, first: int, last: int) -> set[str]:
         found: set[str] = set()
