@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -46,3 +47,18 @@ def test_a_store_that_may_ask_is_not_read(
     else:
         with pytest.raises(NotAllowed, match="may ask for a password"):
             silent.key_store_is_silent()
+
+
+@pytest.mark.parametrize(("answer", "silenced"), [(0, True), (-25308, False), (1, False)])
+def test_windows_are_switched_off_where_the_system_lets_them(
+    answer: int, silenced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+
+    def allow(asks: int) -> int:
+        given.append(asks)
+        return answer
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(SecKeychainSetUserInteractionAllowed=allow))
+    assert silent._without_windows() is silenced
+    assert given == [0]
