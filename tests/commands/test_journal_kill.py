@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from callsheet.commands.journal.folder import fresh_path, journal_folder, kept_journals, remove_old
+from callsheet.commands.journal.folder import found_journal, fresh_path, journal_folder, kept_journals, remove_old
 from callsheet.commands.journal.recorded import DONE, LEFT, UNDER_WAY, read_journal
 from callsheet.commands.journal.writer import continued, new_journal
 from callsheet.errors import CallsheetError, UsageError
@@ -276,3 +276,9 @@ def test_old_journals_make_room_and_nothing_else_is_removed(tmp_path: Path) -> N
     assert all(path.exists() for path in others)
     assert {str(path) for path in new if path.exists()} == set(sorted(map(str, new))[2:])
     assert sum(path.endswith(".jsonl") for path in kept_journals(environ, "suite")) == 502
+
+
+def test_the_last_journal_where_none_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no journal was kept yet"):
+        found_journal({"CALLSHEET_HOME": str(tmp_path)}, "suite", "last")
+    assert found_journal({"CALLSHEET_HOME": str(tmp_path)}, "suite", "a.jsonl") == "a.jsonl"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+from ...errors import UsageError
 from ...paths import state_directory
 
 ENDING = ".jsonl"
@@ -50,7 +51,11 @@ def kept_journals(environ: Mapping[str, str], program: str) -> Iterator[str]:
 
 
 def found_journal(environ: Mapping[str, str], program: str, word: str) -> str:
-    """A path, or `last` for the latest one."""
-    if word == "last" and not os.path.exists(word):
-        return next(kept_journals(environ, program), word)
-    return word
+    """A path, or `last` for the latest one; raises `UsageError` where none was kept."""
+    if word != "last" or os.path.exists(word):
+        return word
+    latest = next(kept_journals(environ, program), None)
+    if latest is None:
+        hint = "a change to many items keeps one; for a change to a few, pass --journal FILE"
+        raise UsageError("no journal was kept yet", hint=hint)
+    return latest

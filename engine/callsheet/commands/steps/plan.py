@@ -49,7 +49,7 @@ def _lines(run: Planned, each: Each, sample: Sequence[Any], total: int, bulk: in
         yield f"change: {' '.join(given)}"
     if total > 1:
         alone = f"one request each, up to {WORKERS} at a time"
-        yield f"through: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
+        yield f"sent as: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
     if "undo" not in each:
         yield "This cannot be undone."
 
