@@ -168,3 +168,10 @@ def test_a_fence_around_projects(
     method: str, path: str, body: Any, allowed: bool, catalog: Catalog, gate: Gate
 ) -> None:
     assert (gate.judge(raw(catalog, method, path, body)).decision == "allow") == allowed
+
+
+def test_what_no_operation_has_can_be_left_out(catalog: Catalog) -> None:
+    text = 'write = "deny"\n[[rule]]\noperation = "*"\nclass = "write"\ndecision = "allow"\n'
+    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
+    paths = {COMMENT: "allow", "/gateway/api/graphql": "deny", "/rest/api/3/issue/DEMO-1/undocumented": "deny"}
+    assert {path: gate.judge(raw(catalog, "POST", path, {})).decision for path in paths} == paths
