@@ -33,6 +33,16 @@ def file_of(shell: Shell, host: str) -> Path:
     return Path(next(row["file"] for row in rows if row["name"] == host and row["scope"] == "user"))
 
 
+def test_what_cannot_be_read_is_told_with_what_to_paste(shell: Shell) -> None:
+    path = file_of(shell, "cursor")
+    path.parent.mkdir(parents=True)
+    path.symlink_to("nowhere")
+    done = shell("mcp", "enable", "cursor")
+    assert (done.code, '"mcpServers"' in done.err) == (2, True)
+    assert shell("mcp", "disable", "cursor").code == 2
+    assert os.readlink(path) == "nowhere"
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_each_program_gets_the_entry_and_loses_it(shell: Shell, host: str) -> None:
     path = file_of(shell, host)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ..policy.rule import Decision
 
 
+_PASTE = "nothing was written; put this there yourself"
+
+
 class Ruled(NamedTuple):
     """A command that a guard asks about or denies; each of `words` is a text, or a list of names for the same."""
 
@@ -59,8 +62,12 @@ def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, dire
     planned: dict[str, PlannedGuard] = {}
     for file in guard["files"]:
         path = os.path.join(directory, *str(fill(file["path"], scope)).split("/"))
-        there = planned[path].file if path in planned else read(path)
-        before = planned[path].text if path in planned else there.text
+        try:
+            there = planned[path].file if path in planned else read(path)
+            before = planned[path].text if path in planned else there.text
+        except UsageError as error:
+            alone = _whole if file["format"] == "text" else _alone
+            raise UsageError(error.message, hint=f"{_PASTE}:\n{alone(file, guard, scope, ruled)}") from None
         if file["format"] == "text":
             planned[path] = PlannedGuard(there, _whole(file, guard, scope, ruled))
         else:
@@ -68,6 +75,11 @@ def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, dire
                 there, _merged(file, scope, there.path, before, _texts(file, guard, scope, ruled))
             )
     yield from planned.values()
+
+
+def _alone(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
+    """What a file of nothing else would say."""
+    return _merged(file, scope, "", "", _texts(file, guard, scope, ruled))
 
 
 def _whole(file: GuardFile, guard: GuardDefinition, scope: Mapping[str, Any], ruled: Commands) -> str:
@@ -111,7 +123,7 @@ def _unreadable(path: str, problem: str, at: Sequence[str], told: Any) -> UsageE
     for key in reversed(at):
         whole = {key: whole}
     snippet = json.dumps(whole)
-    return UsageError(f"{path}: {problem}", hint=f"nothing was written; put this there yourself: {snippet}")
+    return UsageError(f"{path}: {problem}", hint=f"{_PASTE}: {snippet}")
 
 
 def _found(tree: Any, path: Sequence[str]) -> Any:

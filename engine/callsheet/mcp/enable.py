@@ -43,16 +43,17 @@ def enable(context: Context, values: ParameterValues) -> None:
     toolbox_of(context, {**values, "max-bytes": 16384})  # a wrong set is told here, not when an agent starts it
     definition = _host(context, values["host"])
     entry = _entry(context, definition, values)
-    place = _place(context, values["host"], definition, values)
-    pasted = snippet(place.format, place.keys, entry)
+    path, keys = _path(context, definition, values), _keys(context, definition, values)
+    pasted = snippet(definition["servers"]["format"], keys, entry)
     if values["print"]:
         context.streams.out.write(pasted)
         return
     try:
+        place = HostEntry(values["host"], read(path), definition["servers"]["format"], keys)
         there = place.entry()
         text = with_entry(place.file.text, place.format, place.keys, entry) if _is_free(there) else None
     except (UsageError, Unreadable) as error:
-        message = error.message if isinstance(error, UsageError) else f"{place.file.path}: {error}"
+        message = error.message if isinstance(error, UsageError) else f"{path}: {error}"
         raise UsageError(message, hint=f"nothing was changed; put this there yourself:\n{pasted}") from None
     if text is None:
         name = place.keys[-1]
@@ -63,7 +64,8 @@ def enable(context: Context, values: ParameterValues) -> None:
 
 def disable(context: Context, values: ParameterValues) -> None:
     definition = _host(context, values["host"])
-    place = _place(context, values["host"], definition, values)
+    path, keys = _path(context, definition, values), _keys(context, definition, values)
+    place = HostEntry(values["host"], read(path), definition["servers"]["format"], keys)
     there = place.entry()
     if not _is_free(there):
         raise UsageError(f"{place.file.path}: {place.keys[-1]!r} is another server; nothing was changed")
@@ -97,8 +99,7 @@ def _files(context: Context, definition: HostDefinition, values: Mapping[str, An
 def _state(context: Context, host: str, definition: HostDefinition, path: str, values: Mapping[str, Any]) -> str:
     servers = definition["servers"]
     try:
-        keys = [*servers["at"], values["name"] or context.program]
-        there = HostEntry(host, read(path), servers["format"], keys).entry()
+        there = HostEntry(host, read(path), servers["format"], _keys(context, definition, values)).entry()
     except UsageError as error:
         return f"cannot be read: {escape_line(error.message)}"
     return "" if there is None else "enabled" if _is_ours(there) else "another server"
@@ -111,7 +112,7 @@ def _host(context: Context, name: str) -> HostDefinition:
     return definition
 
 
-def _place(context: Context, host: str, definition: HostDefinition, values: Mapping[str, Any]) -> HostEntry:
+def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> str:
     servers = definition["servers"]
     folder = values["project"]
     if folder is not None:
@@ -120,11 +121,15 @@ def _place(context: Context, host: str, definition: HostDefinition, values: Mapp
             raise UsageError(f"{definition['title']} has no file for a project", hint="leave out --project")
         if not os.path.isdir(folder):
             raise UsageError(f"--project: {folder} is not a directory")
-    else:
-        path = user_file(servers, context.environ)
-        if path is None:
-            raise UsageError(f"{definition['title']} has no file on this platform that is known")
-    return HostEntry(host, read(path), servers["format"], [*servers["at"], values["name"] or context.program])
+        return path
+    path = user_file(servers, context.environ)
+    if path is None:
+        raise UsageError(f"{definition['title']} has no file on this platform that is known")
+    return path
+
+
+def _keys(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> list[str]:
+    return [*definition["servers"]["at"], values["name"] or context.program]
 
 
 def _entry(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, Any]:
