@@ -200,7 +200,7 @@ UNSUGGESTED = frozenset({"yes", "force", "show-token", "insecure"})
 SITE_SETTINGS = ("project", "board")
 PAGING: dict[str, str] = {
     **dict.fromkeys(("limit", "max"), "integer"),
-    **dict.fromkeys(("all", "resume"), "flag"),
+    **dict.fromkeys(("all", "resume", "count"), "flag"),
     "page-token": "text",
     "out": "path",
 }

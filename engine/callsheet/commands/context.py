@@ -204,12 +204,16 @@ class Context:
             self._noted.add(text)
             self.note(text)
 
-    def note_more(self, start: object, total: int | None) -> None:
-        """Say that a list goes on, and where its next page starts; `total` items in all, where that is known."""
+    def note_more(self, start: object, total: int | None, *, is_sure: bool = True) -> None:
+        """Say that a list goes on, and where its next page starts; `total` items in all, where that is known.
+
+        Of some lists only an empty page is the end, so that nothing is sure.
+        """
         import shlex
 
         of, token = f" of {total}" if total is not None else "", shlex.quote(str(start))
-        self.note(f"there are more items{of}: --all for every one, --page-token {token} for the next page")
+        there = "there are" if is_sure else "there may be"
+        self.note(f"{there} more items{of}: --all for every one, --page-token {token} for the next page")
 
     def only_tries(self, outcome: str) -> bool:
         """Whether this is a dry run, which then says what would have come of it."""

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from .dump import Dump
 
 
+STDOUT = "-"  # where a file is named
+
+
 class Extent(NamedTuple):
     """How much of a list is wanted: one page, `most` items, or all; `size` items a page, from page `start` on.
 
-    It goes to the file `out`; with `resume` it goes on where that was cut off.
+    It goes to the file `out`; with `resume` it goes on where that was cut off. What is `counted` is wanted as a number.
     """
 
     all: bool = False
@@ -36,6 +39,7 @@ class Extent(NamedTuple):
     start: str | None = None
     out: str | None = None
     resume: bool = False
+    counted: bool = False
 
 
 def extent_of(values: Mapping[str, Any]) -> Extent:
@@ -43,10 +47,16 @@ def extent_of(values: Mapping[str, Any]) -> Extent:
     for name in ("limit", "max"):
         if values.get(name) is not None and values[name] < 1:
             raise UsageError(f"--{name} expects a number of at least 1, not {values[name]}")
-    if values.get("resume") and not values.get("out"):
+    if values.get("resume") and values.get("out") in (None, STDOUT):
         raise UsageError("--resume needs --out FILE, the file to continue")
+    if values.get("count"):
+        for name in ("limit", "max", "all", "page-token", "out"):
+            if values.get(name):
+                raise UsageError(f"--count and --{name} cannot be used together")
+        return Extent(all=True, counted=True)
     paging = (bool(values.get("all")), values.get("limit"), values.get("max"), values.get("page-token"))
-    return Extent(*paging, values.get("out"), bool(values.get("resume")))
+    out = values.get("out") if values.get("out") != STDOUT else None
+    return Extent(*paging, out, bool(values.get("resume")))
 
 
 def builder(context: Context) -> Builder:
@@ -162,7 +172,7 @@ def items(
         if not many:
             break
     if page is not None and page.next is not None and not many:
-        context.note_more(page.next, page.total)
+        context.note_more(page.next, page.total, is_sure=page.total is not None or bool(plan.next or plan.last))
 
 
 def fetching_of(context: Context, requests: Builder, request: Request, plan: PagePlan) -> Fetching | None:
@@ -197,7 +207,7 @@ def download(context: Context, request: Request, out: str | None) -> None:
     """Stream the body to a file or to standard output, but no unknown bytes to a terminal."""
     from ..client.http.download import save_to, write_to
 
-    if out is not None:
+    if out not in (None, STDOUT):
         size = save_to(context.client(), request, out)
         context.note(f"wrote {size} bytes to {out}")
         return

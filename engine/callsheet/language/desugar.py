@@ -20,6 +20,7 @@ def complete_commands(definitions: Definitions) -> None:
             _drop_rules(table)
             if _pages(definitions, table):
                 table["pages"] = True
+                table["counts"] = "count" not in _taken(table)  # else the word is its own, with a meaning of its own
                 _add_params(table, paging)
             if journal and not _taken(table) & _taken({"params": journal}) and _changes_items(definitions, table):
                 table["journal"] = definition.id

@@ -142,7 +142,8 @@ class ToolContext(Context):
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def note_more(self, start: object, total: int | None) -> None:
+    def note_more(self, start: object, total: int | None, *, is_sure: bool = True) -> None:
+        del is_sure
         self.next, self.total = str(start), total
 
     def _before(self, request: Request) -> None:

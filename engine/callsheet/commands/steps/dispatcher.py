@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ..execute import Extent, builder, fetching_of, first_page, items, print_curl
+from ..execute import STDOUT, Extent, builder, download, fetching_of, first_page, items, print_curl
 from .held_files import HeldFiles
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class StepDispatcher:
     def print(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> None:
         """As a curl command; of a list, the request for its first page."""
         plan = self.plan(operation)
+        if plan is not None and extent.counted and _tells_total(plan):
+            extent = Extent(size=1)
         print_curl(self.context, first_page(plan, request, extent) if plan else request)
 
     def plan(self, operation: str) -> PagePlan | None:
@@ -82,6 +84,17 @@ class StepDispatcher:
     def show(self, output: Output, plan: PagePlan, request: Request, extent: Extent, dump: Dump | None) -> None:
         """Print the items as their pages arrive, and say when there are more."""
         output.items(items(self.context, request, plan, extent, dump))
+
+    def count(self, plan: PagePlan, request: Request) -> int:
+        """How many items a list has: the total that its first page tells, else all are read."""
+        from ...client.pagination.pages import pages
+
+        send = self.context.client().send
+        if _tells_total(plan):
+            total = next(pages(send, plan, request, size=1)).total
+            if total is not None:
+                return total
+        return sum(len(page.items) for page in pages(send, plan, request, size=plan.largest))
 
     def answer(self, operation: str, request: Request, extent: Extent = ONE_PAGE) -> Any:
         """What an operation answers: its items where it pages, else the JSON body, else None."""
@@ -117,12 +130,18 @@ class StepDispatcher:
                 raise
         return found
 
-    def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any]:
-        """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on."""
+    def save(self, request: Request, path: str, *, named: bool) -> dict[str, Any] | None:
+        """Write the answer to a file of this name; where one that nobody `named` is there, to `name (2)` and so on.
+
+        What a person named `-` is standard output.
+        """
         from ...client.http.download import save_to
 
         if self.context.keep_file is not None:
             return self.context.keep_file(request, path)
+        if named and path == STDOUT:
+            download(self.context, request, path)
+            return None
         if not named:
             path = os.path.normpath(path)
             make_directory(os.path.dirname(path))
@@ -138,6 +157,11 @@ class StepDispatcher:
 
     def close(self) -> None:
         self._held.close()
+
+
+def _tells_total(plan: PagePlan) -> bool:
+    """Whether a page of one item may say how many there are."""
+    return bool(plan.total and plan.size)
 
 
 def make_directory(path: str) -> None:

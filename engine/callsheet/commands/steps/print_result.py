@@ -21,8 +21,11 @@ def show(output: Output, value: Any) -> None:
 
 
 def show_part(context: Context, output: Output, items: Any, extent: Extent) -> None:
-    """Where a service answers a list whole, pages are cut out of it here; they start at an index."""
+    """Where a service answers a list whole, pages are cut out of it here, and counted; they start at an index."""
     items = listed(items)
+    if extent.counted:
+        output.one(len(items))
+        return
     start = _index(extent.start)
     length = extent.most if extent.most is not None or extent.all else extent.size
     end = len(items) if length is None else start + length

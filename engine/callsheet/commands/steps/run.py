@@ -43,7 +43,8 @@ class Run(StepRun):
         super().__init__(context, StepDispatcher(context), command["step"], scope_of(context, self.params, values))
         self.changes = command["safety"] in CHANGES
         self.lookups = Lookups(context, self.dispatcher, exact=self.changes)
-        self.extent = extent_of(values) if command.get("pages") else ONE_PAGE
+        paging = values if command.get("counts") else {**values, "count": None}
+        self.extent = extent_of(paging) if command.get("pages") else ONE_PAGE
         self.named_files = frozenset(_paths(self.params, self.scope["given"]))
         self.shown = False
         self.dump: Dump | None = None
@@ -141,13 +142,17 @@ class Run(StepRun):
         if {"value", "batch", "as"} & step.keys() or {"result", "items"} & self.command.keys():
             return False
         plan = self.dispatcher.plan(step["call"])
-        if plan is not None:
+        if plan is None:
+            return False
+        if extent.counted:
+            self.output.one(self.dispatcher.count(plan, request))
+        else:
             self.dispatcher.show(self.output, plan, request, extent, self.dump)
-            self.shown = True
-        return plan is not None
+        self.shown = True
+        return True
 
     def last_extent(self) -> Extent:
-        return ONE_PAGE if "items" in self.command else self.extent
+        return ONE_PAGE if "items" in self.command and not self.extent.counted else self.extent
 
     def _show(self) -> None:
         answer = None if self.answer is HELD else self.answer

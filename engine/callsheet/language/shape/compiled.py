@@ -10,6 +10,7 @@ class CompiledCommand(CommandDefinition, total=False):
     """With `step`s also where it has a single call."""
 
     pages: bool  # it prints a list, and has the options for that
+    counts: bool  # one of them is that of the program to print only how many there are
     journal: str  # its words, where it changes each item of a list and has the options of a journal
 
 
