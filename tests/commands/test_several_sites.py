@@ -60,6 +60,14 @@ def test_what_all_sites_answer_is_one_list(sites: tuple[Server, Server, Sites]) 
     assert run("issues", "list", "--jql", "x", "--jq", "map(.key)", "-o", "json").stdout == b'[\n  "A-1",\n  "B-9"\n]\n'
 
 
+def test_numbers_are_told_beside_their_sites(sites: tuple[Server, Server, Sites]) -> None:
+    one, two, run = sites
+    for server, count in ((one, 3), (two, 12)):
+        answer = reply(json={"total": count, "isLast": True, "values": []})
+        server.exchanges.append(exchange("GET", "/rest/agile/1.0/board", answer))
+    assert run("boards", "list", "--count").stdout.decode() == "SITE  COUNT\none   3\ntwo   12\n"
+
+
 def test_a_site_that_fails_is_said_and_the_others_are_shown(sites: tuple[Server, Server, Sites]) -> None:
     one, two, run = sites
     answers(one, MANY)

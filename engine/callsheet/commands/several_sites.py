@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Run = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 _WORKERS = 8
+_COUNTED = {"site", "count"}
 _OF_ONE_SITE = ("names", "address")  # keys of columns whose values only mean something on the site they came from
 
 
@@ -59,7 +60,10 @@ def run_on_each(
         if context.option("dry-run"):
             context.streams.out.write("".join(outcome.text for outcome in outcomes))
         else:
-            output.items([item for outcome in outcomes for item in outcome.items])
+            items = [item for outcome in outcomes for item in outcome.items]
+            if items and all(item.keys() == _COUNTED for item in items):
+                output = context.output(None)
+            output.items(items)
     if failed:
         raise _failure(failed, len(outcomes))
 
@@ -111,8 +115,10 @@ def _written(stream: Any) -> str:
 
 
 def _named(item: Any, site: str) -> Any:
-    """The item with its site in front."""
-    return {"site": site, **{key: item[key] for key in item if key != "site"}} if isinstance(item, dict) else item
+    """The item with its site in front; a number alone is how many there are."""
+    if not isinstance(item, dict):
+        return {"site": site, "count": item}
+    return {"site": site, **{key: item[key] for key in item if key != "site"}}
 
 
 def _with_site(view: ViewDefinition | None) -> ViewDefinition | None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -264,3 +267,27 @@ def test_raw_bodies(tmp_path: Path) -> None:
     assert build("any", b'{"a": 1}').body == Json({"a": 1})
     assert build("any", b"\x00").body == Raw(b"\x00", "application/octet-stream")
     assert problem("image", files=[str(picture)] * 2).message == "image takes one body of type image/*: one --file"
+
+
+def test_bodies_are_checked_without_a_package_of_grammars(tmp_path: Path) -> None:
+    """jsonschema imports it wherever it is installed, which takes longer than most commands."""
+    (tmp_path / "rfc3987_syntax.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    code = """
+import sys
+from callsheet.client.request.schema import check_json
+from callsheet.errors import UsageError
+
+class Catalog:
+    def get(self, kind, id):
+        return {"type": "object"}
+
+catalog = Catalog()
+check_json({}, "any", catalog, "op", "suite")
+try:
+    check_json([], "any", catalog, "op", "suite")
+except UsageError as error:
+    print(error.message, "rfc3987_syntax" in sys.modules)
+"""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
+    assert done.stdout == "op: body: expected an object, not [] False\n"
