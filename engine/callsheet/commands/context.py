@@ -205,10 +205,7 @@ class Context:
             self.note(text)
 
     def note_more(self, start: object, total: int | None, *, is_sure: bool = True) -> None:
-        """Say that a list goes on, and where its next page starts; `total` items in all, where that is known.
-
-        Of some lists only an empty page is the end, so that nothing is sure.
-        """
+        """Say that a list goes on, if that is sure, and where its next page starts; `total` where that is known."""
         import shlex
 
         of, token = f" of {total}" if total is not None else "", shlex.quote(str(start))
