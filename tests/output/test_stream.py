@@ -93,6 +93,14 @@ def on_terminal(form: str, items: list[Any], **options: Any) -> str:
 VIEW: Any = {"columns": [{"name": "A", "value": "a", "max": 6}, {"name": "B", "value": "b"}]}
 
 
+def test_an_empty_list_is_told_on_a_terminal_and_is_a_header_in_a_pipe() -> None:
+    assert on_terminal("table", [], view=VIEW) == "no results\n"
+    assert on_terminal("csv", [], view=VIEW).split() == ["A,B"]
+    piped = io.StringIO()
+    Output("table", stream=piped, view=VIEW).items([])
+    assert piped.getvalue() == "A  B\n"
+
+
 def test_a_terminal_gets_a_bold_header_and_cut_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setenv("TERM", "xterm")

@@ -166,7 +166,7 @@ def _layout(
     columns: Columns, view: ViewDefinition | None, context: FormatContext, stream: Stream, *, headers: bool
 ) -> Layout:
     ids = [expression for expression in (view.get("id") if view else None, context.id) if expression]
-    return Layout(columns, context, ids, stream.width, stream.styles, headers)
+    return Layout(columns, context, ids, stream.width, stream.styles, headers, stream.terminal)
 
 
 def _is_part(result: Any, value: Any) -> bool:

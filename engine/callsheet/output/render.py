@@ -30,6 +30,7 @@ class Layout(NamedTuple):
     width: int | None
     styles: bool
     headers: bool = True
+    terminal: bool = False
 
 
 class Renderer(NamedTuple):
@@ -103,6 +104,10 @@ def csv_one(value: Any, layout: Layout) -> Iterator[str]:
 def table_items(items: Iterable[Any], layout: Layout) -> Iterator[str]:
     from .table import table
 
+    if layout.terminal:
+        items, none = _looked_at(items)
+        if none:  # a header alone looks as if rows were missing
+            return iter(["no results\n"])
     columns, items = _columns(items, layout, _TABLE_COLUMNS)
     if not columns:
         return iter(())
@@ -159,6 +164,13 @@ def _columns(items: Iterable[Any], layout: Layout, limit: int) -> tuple[list[Col
     rest = iter(items)
     sample = list(islice(rest, _SAMPLE))
     return layout.columns.resolve(sample, limit), chain(sample, rest)
+
+
+def _looked_at(items: Iterable[Any]) -> tuple[Iterable[Any], bool]:
+    """The items as they were, and whether there are none."""
+    rest = iter(items)
+    first = list(islice(rest, 1))
+    return chain(first, rest), not first
 
 
 def _leaves(value: dict[str, Any], layout: Layout) -> Iterator[str]:
