@@ -29,7 +29,7 @@ WRONG = [
     (["issues", "get", "A-1", "--yse"], "no such option --yse"),
     (["issues", "get", "A-1", "--yes-please"], "no such option --yes-please"),
     (["issues", "comments", "A-1", "--to", "x"], "no such option --to"),
-    (["requests", "list", "--status", "open"], "unknown value 'open', did you mean 'OPEN_REQUESTS'?"),
+    (["requests", "list", "--status", "opne"], "unknown value 'opne', did you mean 'open'?"),
     (["boards", "list", "--type", "scrum,kanbn"], "unknown value 'kanbn', did you mean 'kanban'?"),
 ]
 
