@@ -10,7 +10,7 @@ from .entities import BRIEF, Entities, Entity
 from .lists import FIND, HEADERS, Asked, Lists, seen_by_views
 from .moments import parsed
 from .refusal import RefusedError, refused
-from .rendering import compiled, expression, holds, without_null
+from .rendering import compiled, expression, holds, looks_at_item, without_null
 from .search import Searcher
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class Actions:
             found = [self._one_found(search, each, scope) for each in names or []]
             return [each for each in found if each is not None]
         where = search.get("where", "`true`")
+        if not looks_at_item(where):  # the same for all: a view that was not asked for reads no table
+            return list(self.entities.state.items(search["entity"])) if holds(where, scope) else []
         return [item for item in self.entities.state.items(search["entity"]) if holds(where, {**scope, "item": item})]
 
     def _one_found(self, search: EntitySearch, given: Any, scope: Scope) -> Item | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..language.compiled_jmespath import compile_fast
-from ..language.scopes import names_in
+from ..language.scopes import names_in, roots
 from ..language.template import TemplateError, compile_template, is_true, split_template, to_text
 
 Render = Callable[[Mapping[str, Any]], Any]
@@ -63,6 +63,12 @@ def expression(text: str) -> Render:
 
 def holds(text: str, scope: Mapping[str, Any]) -> bool:
     return is_true(expression(text)(scope))
+
+
+@lru_cache(maxsize=1000)
+def looks_at_item(text: str) -> bool:
+    """Whether an expression can be different for each item."""
+    return "item" in roots(text)
 
 
 def names_used(template: Any) -> frozenset[str]:
