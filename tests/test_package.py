@@ -15,6 +15,7 @@ from support.places import ROOT
 
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
 BUILD_HOOK = "scripts/build_hook.py"
+METADATA_HOOK = "scripts/metadata_hook.py"
 # Put into every source distribution by the build itself.
 ALWAYS = {"pyproject.toml", "README.md", "LICENSE", ".gitignore", "PKG-INFO"}
 
@@ -46,7 +47,11 @@ def test_what_it_includes_exists() -> None:
 
 @pytest.fixture(scope="module")
 def hook() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_hook", ROOT / BUILD_HOOK)
+    return loaded(BUILD_HOOK)
+
+
+def loaded(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -111,3 +116,18 @@ def test_every_page_that_another_page_links_to_is_included() -> None:
     """CONTRIBUTING is linked from the README, and the pages link each other."""
     included = {*BUILD["sdist"]["include"], *ALWAYS}
     assert [page.name for page in ROOT.glob("*.md") if page.name not in included] == []
+
+
+@pytest.mark.parametrize("repository", [None, "owner/name"])
+def test_addresses_are_those_of_the_repository_that_a_release_is_made_in(
+    repository: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    if repository:
+        monkeypatch.setenv("GITHUB_REPOSITORY", repository)
+    metadata: dict[str, dict[str, str]] = {}
+    hook = loaded(METADATA_HOOK)
+    hook.ProjectUrls.update(None, metadata)
+    assert metadata["urls"].get("Homepage") == (repository and f"https://github.com/{repository}")
+    paths = [url.removeprefix("https://github.com/owner/name/blob/main/") for url in metadata["urls"].values()]
+    assert all((ROOT / path).is_file() for path in paths if ":" not in path)

@@ -43,7 +43,7 @@ def parsed(text: str, *, past: bool = False) -> datetime:
         moment = datetime.fromisoformat(text.strip())
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError):
-        hint = "expected 2026-01-31, 2026-01-31T09:30, now, today, tomorrow, friday, +3d or -2h"
+        hint = "expected 2026-01-31, 2026-01-31T09:30, now, today, yesterday, tomorrow, friday, +3d or -2h"
         raise UsageError(f"{text!r} is not a valid time", hint=hint) from None
 
 
