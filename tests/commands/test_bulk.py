@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callsheet.language import layers, programs
 from support.cases import Done, run_program
-from support.places import DEFINITIONS
+from support.own_program import own_program
 from support.server import Exchange, exchange, reply, serve
 
 SHOP = """
@@ -96,13 +94,7 @@ name   = "item"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A program of its own, compiled once."""
-    root = tmp_path_factory.mktemp("shop")
-    shutil.copytree(DEFINITIONS / "common", root / "shipped" / "common")
-    (root / "shipped" / "demo").mkdir()
-    (root / "shipped" / "demo" / "shop.toml").write_text(SHOP, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (layers, programs):
-            patch.setattr(module, "shipped_definitions", lambda: (str(root / "shipped"), False))
+    with own_program(tmp_path_factory.mktemp("shop"), SHOP) as root:
         yield root
 
 
