@@ -14,6 +14,7 @@ from typing import NamedTuple
 class Run(NamedTuple):
     seconds: float
     peak_mib: float
+    processor: float  # seconds
 
 
 def once(command: Sequence[str], environ: Mapping[str, str]) -> Run:
@@ -27,7 +28,8 @@ def once(command: Sequence[str], environ: Mapping[str, str]) -> Run:
         error = process.stderr.read().decode() if process.stderr else ""
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}\n{error}")
-    return Run(seconds, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024))
+    peak = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+    return Run(seconds, peak, usage.ru_utime + usage.ru_stime)
 
 
 def in_turn(

@@ -32,6 +32,7 @@ class Asked(NamedTuple):
     me: Item | None
     now: str
     path: str
+    query: list[tuple[str, str]]
 
 
 class Lists:
@@ -55,7 +56,7 @@ class Lists:
         if not paginator or not paging:
             told = {"items": shown, "total": total, "count": len(shown), "start": 0, "size": total, "last": True}
         else:
-            told = facts(paginator, place, shown, total, asked.path, asked.params)
+            told = facts(paginator, place, shown, total, asked.path, asked.query)
         envelope = (
             listing.get("envelope")
             or (paging and self._envelope(asked.definition["product"], paging["using"]))
@@ -80,7 +81,7 @@ class Lists:
         found = list(items)
         if "sort" in listing:
             key = expression(listing["sort"])
-            found.sort(key=lambda item: sortable(key({"item": item})))
+            found.sort(key=lambda item: sortable(key({**scope, "item": item})))
         if "descending" in listing and holds(listing["descending"], scope):
             found.reverse()
         return found[place.start : place.start + place.size], len(found)

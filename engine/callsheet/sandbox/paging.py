@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -68,7 +68,12 @@ def _position(text: Any) -> int:
 
 
 def facts(
-    paginator: PaginatorDefinition, asked: Window, items: list[Any], total: int, path: str, params: Mapping[str, Any]
+    paginator: PaginatorDefinition,
+    asked: Window,
+    items: list[Any],
+    total: int,
+    path: str,
+    query: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
     """What the table that a page stands in may tell of it."""
     after = asked.start + len(items)
@@ -78,12 +83,9 @@ def facts(
     if next_token:
         place: Any = next_token if paginator["kind"] == "link" else after
         place = after // asked.size + 1 if _numbers_links(paginator) else place
-        kept = {**params, paginator.get("send", "cursor"): place}
-        link = (
-            path
-            + "?"
-            + "&".join(f"{quote(str(name))}={quote(str(value))}" for name, value in kept.items() if value is not None)
-        )
+        send = paginator.get("send", "cursor")
+        pairs = [*(pair for pair in query if pair[0] != send), (send, str(place))]
+        link = path + "?" + "&".join(f"{quote(name)}={quote(value)}" for name, value in pairs)
     return {
         "items": items,
         "start": asked.start,

@@ -126,7 +126,8 @@ class SandboxSite:
 
     def _asked(self, request: SandboxRequest, match: RouteMatch, path: str, query: str) -> Asked:
         params: dict[str, Any] = dict(match.values)
-        for name, value in parse_qsl(query, keep_blank_values=True):
+        pairs = parse_qsl(query, keep_blank_values=True)
+        for name, value in pairs:
             params[name] = value if name not in params else [*_list(params[name]), value]
         media = request.headers.get("content-type", "")
         files, form = uploaded(media, request.body)
@@ -139,6 +140,7 @@ class SandboxSite:
             me=self._person(request, match.definition["product"]),
             now=datetime.now().astimezone().isoformat(timespec=_MILLISECONDS),
             path=path,
+            query=pairs,
         )
 
     def _person(self, request: SandboxRequest, product: str) -> Item | None:

@@ -65,6 +65,33 @@ body  = { ids = "{ids}", fields = "{given.fields}" }
 items = "items"
 count = { call = "count", args = { query = "{given.query}" }, value = "count" }
 
+[operation.chain]
+product = "p"
+http = "GET /v1/chain"
+params = [
+  { name = "sort" },
+  { name = "fields", type = "array" },
+  { name = "token" },
+  { name = "size", type = "integer" },
+]
+
+[operation.chain.paginate]
+using = "token"
+items = "items"
+
+[operation.chain.paginate.fetch]
+list  = { fields = ["id"], size = 10 }
+id    = "id"
+call  = "readAll"
+size  = 3
+body  = { ids = "{ids}", fields = "{given.fields}" }
+items = "items"
+
+[operation.chain.paginate.fetch.both_ends]
+when      = "not_null(given.sort, 'id') != 'text'"
+forwards  = { sort = "{given.sort || 'id'}" }
+backwards = { sort = "{given.sort == '-id' && 'id' || '-id'}" }
+
 [operation.readAll]
 product = "p"
 http = "POST /v1/read"
@@ -89,6 +116,7 @@ class Site:
     """A list of ids that `happens` may change before each request is answered."""
 
     ids: list[int]
+    order: str = "id"  # of a chain that is not asked to sort
     happens: Any = lambda site: None
     asked: list[Request] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -109,6 +137,8 @@ class Site:
             assert isinstance(request.body, Json)
             wanted = [int(id) for id in request.body.value["ids"]]
             return {"items": [{"id": id, "text": "x"} for id in sorted(set(wanted) & set(self.ids), reverse=True)]}
+        if request.operation == "chain":
+            return self.part(query.get("sort") or self.order, query.get("token"), int(query["size"]), query["fields"])
         start, size = int(query.get("token", query.get("start", 0))), int(query.get("size", 2))
         found = [
             {"id": id} if query.get("fields") == "id" else {"id": id, "text": "x"} for id in self.ids[start:][:size]
@@ -116,14 +146,22 @@ class Site:
         more = start + size < len(self.ids)
         return {"items": found, "last": not more, **({"next": str(start + size)} if more else {})}
 
+    def part(self, sort: str, behind: str | None, size: int, fields: str) -> Any:
+        """A page whose mark is its last id, so that what is added or deleted moves no other item."""
+        falls, ids = sort.startswith("-"), sorted(self.ids, reverse=sort.startswith("-"))
+        found = [id for id in ids if behind is None or (id < int(behind) if falls else id > int(behind))]
+        items = [{"id": id} if fields == "id" else {"id": id, "text": "x"} for id in found[:size]]
+        return {"items": items, **({"next": str(items[-1]["id"])} if len(found) > size else {})}
+
     def read(self, operation: str = "search", may_send: Any = lambda _: True, **options: Any) -> list[int]:
         definitions: Any = Definitions(TEXT)
         builder = Builder(definitions, FakeSite(), "demo")
         call = builder.call(operation)
         plan = plan_of(definitions, call)
         assert plan is not None
-        given = {"fields": ["text"], "query": options.pop("query", "q")} if operation == "search" else {}
-        request = builder.build(operation, given)
+        named = {name: options.pop(name) for name in ("query", "sort") if name in options}
+        given = {"fields": ["text"], **({"query": "q"} if operation == "search" else {}), **named}
+        request = builder.build(operation, given if operation != "rows" else {})
         fetching = plan.fetch and Fetching(
             builder, call, request, plan.fetch, note=self.notes.append, may_send=may_send
         )
@@ -181,7 +219,9 @@ def test_an_answer_of_another_shape_is_said_with_its_operation() -> None:
         site.read()
 
 
-@given(st.integers(0, 60), st.randoms(use_true_random=False), st.sampled_from(["search", "rows"]), st.booleans())
+@given(
+    st.integers(0, 60), st.randoms(use_true_random=False), st.sampled_from(["search", "rows", "chain"]), st.booleans()
+)
 @settings(deadline=None, max_examples=60)
 def test_nothing_comes_twice_and_what_stays_keeps_its_order(
     length: int, chance: random.Random, operation: str, grows: bool
@@ -202,8 +242,54 @@ def test_nothing_comes_twice_and_what_stays_keeps_its_order(
     assert len(found) == len(set(found))
     stayed = [id for id in before if id in site.ids]
     assert [id for id in found if id in stayed] == [id for id in stayed if id in found]
-    if grows:
+    if grows or operation == "chain":
         assert set(stayed) <= set(found)
+
+
+def longest_chain(site: Site) -> int:
+    """How many pages of ids came one after another: of two orders, those of the longer one."""
+    sorts = [dict(each.query).get("sort", "") for each in site.asked if dict(each.query).get("fields") == "id"]
+    return max(sorts.count(sort) for sort in set(sorts))
+
+
+@pytest.mark.parametrize("length", [5, 10, 14, 15, 24, 25, 34, 44, 45, 200])
+@pytest.mark.parametrize(("given", "falls"), [({}, False), ({"sort": "id"}, False), ({"sort": "-id"}, True)])
+def test_a_chain_is_read_from_both_ends(length: int, given: Any, falls: bool) -> None:
+    site = Site(random.Random(5).sample(range(1000), length))
+    assert site.read("chain", **given) == sorted(site.ids, reverse=falls)
+    assert longest_chain(site) <= length // 20 + 1
+    assert len({str(each.body) for each in site.asked if each.operation == "readAll"}) == -(-(length - 4) // 3)
+
+
+@pytest.mark.parametrize(
+    ("order", "options"),
+    [("-id", {}), ("id", {"most": 150}), ("id", {"sort": "text"})],
+    ids=["the list proves to have another order", "no more is wanted", "the order may change meanwhile"],
+)
+def test_a_chain_is_read_from_one_end_where(order: str, options: dict[str, Any]) -> None:
+    site = Site(list(range(200)), order=order)
+    assert site.read("chain", **options) == sorted(site.ids, reverse=order == "-id")[: options.get("most")]
+    assert longest_chain(site) >= 15
+
+
+@pytest.mark.parametrize("is_mixed", [False, True])
+def test_a_service_that_does_not_sort_as_asked_still_gives_the_whole_list(is_mixed: bool) -> None:
+    """Where the opposite order is not given, the two ends do not meet as they should."""
+    site = Site(list(range(100)))
+    answer = site.answer
+
+    def odd(request: Request) -> Any:
+        query = dict(request.query)
+        if request.operation != "chain" or query.get("sort") != "-id":
+            return answer(request)
+        if is_mixed:
+            start = int(query.get("token", 0))
+            ids = random.Random(3).sample(range(100), 100)[start : start + 10]
+            return {"items": [{"id": id} for id in ids], **({"next": str(start + 10)} if start < 90 else {})}
+        return answer(request.with_query({"sort": "id"}))
+
+    site.answer = odd  # type: ignore[method-assign]
+    assert site.read("chain") == site.ids
 
 
 def test_pages_by_offset_without_a_total_come_several_at_once_and_few_too_many() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...errors import CallsheetError, UsageError
 from ...language.template import evaluate, fill, to_text
 from ..request.model import Json, Request
 from .ahead import in_order
+from .both_ends import BothEnds
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class Fetching:
         self, send: Callable[[Request], Reply], plan: PagePlan, seen: Iterable[Any], most: int | None
     ) -> Iterator[Page]:
         """The items whose ids are not among the `seen`, in the order of the list, at most so many."""
-        ids = self._ids(send, plan, {to_text(id) for id in seen}, most)
+        ids = self._fresh(send, plan, [to_text(id) for id in seen], most)
         ids = islice(ids, most)  # what is new meanwhile must not make it more
         groups = iter(lambda: list(islice(ids, self._definition["size"])), [])
         missing = 0
@@ -108,15 +110,38 @@ class Fetching:
         # What a person gave was checked for the list itself; checking thousands of ids again takes longer than sending.
         return self._requests.build(definition["call"], arguments, body, strict=False)
 
-    def _ids(self, send: Callable[[Request], Reply], plan: PagePlan, seen: set[str], most: int | None) -> Iterator[str]:
-        wanted = most if most is None else most + len(seen)
+    def _fresh(
+        self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
+    ) -> Iterator[str]:
+        """The ids of the list that are not `known`, each once."""
+        seen = set(known)
+        for id in self._ids(send, plan, known, most):
+            if id not in seen:
+                seen.add(id)
+                yield id
+
+    def _ids(
+        self, send: Callable[[Request], Reply], plan: PagePlan, known: list[str], most: int | None
+    ) -> Iterator[str]:
+        if most is None and self._has_two_ends():
+            ends = BothEnds(send, *self._walks(plan), self.id_of)
+            if ends.begin(known):
+                yield from ends.ids()
+                return
+        wanted = most if most is None else most + len(known)
         walk = Walk(plan, self._request_for_ids(), size=None, most=wanted, start=None)
         while walk.request is not None:
-            for item in walk.add_page(send(walk.request)).items:
-                id = self.id_of(item)
-                if id not in seen:
-                    seen.add(id)
-                    yield id
+            yield from map(self.id_of, walk.add_page(send(walk.request)).items)
+
+    def _has_two_ends(self) -> bool:
+        ends = self._definition.get("both_ends")
+        return ends is not None and ("when" not in ends or bool(evaluate(ends["when"], self._scope)))
+
+    def _walks(self, plan: PagePlan) -> tuple[Walk, Walk]:
+        ends = self._definition["both_ends"]
+        requests = [self._request_for_ids(ends["forwards"]), self._request_for_ids(ends["backwards"])]
+        forwards, backwards = (Walk(plan, request, size=None, most=None, start=None) for request in requests)
+        return forwards, backwards
 
     def _read(self, send: Callable[[Request], Reply], job: _Job) -> tuple[Page, int]:
         """The items of these ids in their order, and how many of them there no longer are."""
@@ -128,8 +153,9 @@ class Fetching:
         found = [by_id[id] for id in job.ids if id in by_id]
         return Page(found, reply, None, None), len(job.ids) - len(found)
 
-    def _request_for_ids(self) -> Request:
-        replaced = self._definition["list"]
+    def _request_for_ids(self, order: Mapping[str, Any] = MappingProxyType({})) -> Request:
+        """For the first page of ids; `order` are arguments that say how they are sorted."""
+        replaced = {**self._definition["list"], **order}
         wanted, body = fill(replaced, self._scope) or {}, self._request.body
         if isinstance(body, Json):
             kept = {key: value for key, value in body.value.items() if key not in replaced}

@@ -18,7 +18,7 @@ from .problem import Finding, Findings
 
 if TYPE_CHECKING:
     from ..shape.compiled import CompiledOperation
-    from ..shape.paging import PagedOperation
+    from ..shape.paging import Count, Fetch, PagedOperation
     from ..shape.rest import OperationDefinition, OperationParam
 
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
@@ -134,21 +134,29 @@ def fetch_findings(definitions: Definitions, definition: Definition, operations:
     if not fetch:
         return
     at: Path = ("paginate", "fetch")
-    for name in fetch["list"]:
-        if not _takes(definitions, table, name):
-            names = [param["name"] for param in table.get("params", ())]
-            yield Finding((*at, "list", name), f"this does not take it{did_you_mean(name, names)}")
-    for call, place in ((fetch, at), *(((fetch["count"], (*at, "count")),) if "count" in fetch else ())):
+    lists: list[tuple[Path, Mapping[str, Any]]] = [(("list",), fetch["list"])]
+    if "both_ends" in fetch:
+        lists.append((("both_ends", "forwards"), fetch["both_ends"]["forwards"]))
+        lists.append((("both_ends", "backwards"), fetch["both_ends"]["backwards"]))
+    for place, given in lists:
+        for name in given:
+            if not _takes(definitions, table, name):
+                names = [param["name"] for param in table.get("params", ())]
+                yield Finding((*at, *place, name), f"this does not take it{did_you_mean(name, names)}")
+    calls: list[tuple[Fetch | Count, Path]] = [(fetch, at)]
+    if "count" in fetch:
+        calls.append((fetch["count"], (*at, "count")))
+    for call, where in calls:
         id = operations.get(call["call"], call["call"])
         called = definitions.get(("operation", id))
         if called is None:
             continue
         about = (("operation", id),)
         if class_of_operation(called.table) != "read":
-            yield Finding((*place, "call"), f"a list is only read: {id} may change something", about)
+            yield Finding((*where, "call"), f"a list is only read: {id} may change something", about)
         names = [param["name"] for param in called.table.get("params", ())]
         for name in [name for name in call.get("args", {}) if name not in names]:
-            yield Finding((*place, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
+            yield Finding((*where, "args", name), f"{id} does not take it{did_you_mean(name, names)}", about)
 
 
 def _needs(kind: str) -> tuple[str, ...]:

@@ -55,6 +55,25 @@ class Count(Shape, total=False):
     value: Required[Annotated[Expression, Field(description="The number in its answer.")]]
 
 
+class Ends(Shape, total=False):
+    """How a list of ids is read from both ends at once, which halves a chain of pages that name the next one.
+
+    Both orders must never change while a list is read, as that of ids.
+    """
+
+    when: Annotated[Expression, seeing(*_FETCHED), Field(description="Only where this is true of the arguments.")]
+    forwards: Required[
+        Annotated[
+            dict[str, Value],
+            seeing(*_FETCHED),
+            Field(description="Arguments that sort. Where the list proves to have another order, it is read as usual."),
+        ]
+    ]
+    backwards: Required[
+        Annotated[dict[str, Value], seeing(*_FETCHED), Field(description="Arguments that sort the other way round.")]
+    ]
+
+
 class Fetch(Shape, total=False):
     """A long list in two parts: the ids of its items in long pages, then the items themselves, several calls at once.
 
@@ -76,6 +95,7 @@ class Fetch(Shape, total=False):
     body: Annotated[Value, seeing(*_OF_A_LIST), Field(description="Its body; it sees `ids` too.")]
     items: Required[Annotated[Expression, Field(description="The items in its answer, in any order.")]]
     count: Annotated[Count, Field(description="How many items there are, for the progress bar.")]
+    both_ends: Annotated[Ends, Field(description="How the ids are read from both ends of the list at once.")]
 
 
 class Paging(Shape, total=False):
