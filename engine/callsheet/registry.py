@@ -82,6 +82,9 @@ BUILTINS: dict[str, str] = {
 # Those that agents may run as tools: nothing else of a program's own is offered to them, whatever definitions say.
 FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search"})
 
+# Those that read their files again at SIGHUP, by which any other command ends.
+SERVING: frozenset[str] = frozenset({"listen", "work"})
+
 # What can be done with an event: each is a class made from its table in a route.
 HANDLERS: dict[str, str] = {
     "append": ".listener.handlers.append:Append",

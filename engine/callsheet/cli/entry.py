@@ -18,6 +18,9 @@ def main() -> None:
 def start(program: str | None) -> None:
     """Run a program with the arguments of this process, and end the process with its exit code."""
     try:
+        from .signals import hold_hangup
+
+        hold_hangup()
         from .main import main as run_and_exit
 
         run_and_exit(program)

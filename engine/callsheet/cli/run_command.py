@@ -11,6 +11,7 @@ from ..language.deployment import variants
 from ..language.safety import CHANGES
 from ..patterns import pattern
 from .options import argument_name
+from .signals import release_hangup
 
 if TYPE_CHECKING:
     from ..language.shape.commands import Param
@@ -33,6 +34,8 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
             raise context.broken
         context.told = True
     _check_output(context, command)
+    if command.get("builtin") not in registry.SERVING:
+        release_hangup()
     if "," in str(context.option("site") or ""):
         from ..commands.several_sites import run_on_each, sites_of
 

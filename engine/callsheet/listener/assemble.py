@@ -15,6 +15,7 @@ from .dispatch.dedup import Deduplicator
 from .dispatch.grants import Grants, LocalGrants
 from .dispatch.runner import Runner
 from .dispatch.synchronous import SynchronousDispatcher
+from .ending import cancel_all
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
 from .routing.overdue import OverdueRuns
@@ -184,7 +185,8 @@ class Assembly:
     def is_ready(self) -> bool:
         kept = self.inbox is None or self.inbox.problem is None
         kept = kept and not (self.worker is not None and self.worker.cannot_save)
-        return kept and not self.app.draining and not self.overdue.stuck()
+        started = self.team is None or self.team.has_started()
+        return kept and started and not self.app.draining and not self.overdue.stuck()
 
     def _start_metrics(self) -> None:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
@@ -269,9 +271,7 @@ class Assembly:
     async def _shutdown(self) -> None:
         if self.team is not None:
             self.team.channel.close()
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await cancel_all(self.tasks)
         if self.worker is not None:
             await self.worker.shutdown()
         for route_set in (*self.retired, self.route_set):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.keysets import jwk, key_server, private_key, token
-from support.listening import SECRET, Listener, event, listening, run, until
+from support.listening import SECRET, Listener, environment, event, listening, run, started, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ports are not shared there")
 ROUTES = '[route.all]\ndo = [{ handler = "append", file = "got", input = "raw" }]\n'
@@ -64,6 +64,45 @@ def test_what_failed_runs_again_wherever_the_next_delivery_arrives_and_what_succ
         (tmp_path / "works").touch()
         assert [listener.send(event("1")).status for _ in range(8)] == [200] * 8
         assert ids(tmp_path / "got") == Counter({"1": 1})
+
+
+def test_it_is_ready_when_all_workers_are_up_and_again_those_that_are_started_again(tmp_path: Path) -> None:
+    """An event whose owner has not started would be refused."""
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, time\ndef handle(event): pass\n"
+        "try: open('first', 'x').close()\n"
+        "except FileExistsError:\n    while not pathlib.Path('go').exists(): time.sleep(0.01)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "routes.toml").write_text(
+        '[route.r]\ndo = [{ handler = "python", call = "slow:handle" }]\n', encoding="utf-8"
+    )
+    words = ["listen", "--addr", "127.0.0.1:0", "--routes", "routes.toml", "--workers", "2"]
+    listener = Listener(started(words, tmp_path, environment(tmp_path, **WITH_SECRET)), tmp_path)
+    try:
+        listener.port = int(listener.logged("listening on").rpartition(":")[2].partition("/")[0])
+        until(lambda: answers(listener, "/health") == 200)
+        assert {answers(listener, "/ready") for _ in range(5)} == {503}
+        assert "ready" not in listener.err
+        (tmp_path / "go").touch()
+        listener.logged("ready: 2 workers")
+        assert {answers(listener, "/ready") for _ in range(5)} == {200}
+        os.kill(workers(listener)[0], signal.SIGKILL)
+        listener.logged("ended with signal 9")
+        (tmp_path / "go").unlink()
+        assert {answers(listener, "/ready") for _ in range(5)} == {200}
+        (tmp_path / "go").touch()
+        assert listener.stop() == 0
+    finally:
+        listener.process.kill()
+        listener.finish()
+
+
+def answers(listener: Listener, path: str) -> int | None:
+    try:
+        return listener.request("GET", path).status
+    except OSError:  # nobody listens yet, or not any more
+        return None
 
 
 def test_a_worker_that_is_killed_is_started_again_and_the_others_go_on(tmp_path: Path) -> None:

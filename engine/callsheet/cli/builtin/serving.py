@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
 from ...errors import UsageError
+from ..signals import begin_serving, end_at_once
 
 if TYPE_CHECKING:
     from ...listener.assemble import Assembly
@@ -63,6 +64,7 @@ def in_processes(
         address = take_address(environ) if part is None else passed_address(part.sockets)
     elif has_passed(environ):
         context.say(f"warning: sockets were passed that nothing serves; --addr {PASSED} serves them")
+    begin_serving()
     if part is None and count > 1:
         _supervise(context, address, count, notifier)
     else:
@@ -184,4 +186,7 @@ def serve(
             part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))
         await server.serve(assembly.services(), ready)
 
-    run(serving())
+    try:
+        run(serving())
+    finally:
+        end_at_once()

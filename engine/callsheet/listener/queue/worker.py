@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..dispatch.verdict import failure
+from ..ending import cancel_all
 from ..verify.event import Event
 from ..verify.payload import parse_payload
 from ..verify.rejection import Rejected
@@ -222,10 +223,7 @@ class Worker:
         self.stop_fetching()
         self._shutting_down = True
         leases = list(self._runs.values())
-        tasks = (*self._loops, *self._runs)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all((*self._loops, *self._runs))
         with contextlib.suppress(QueueFailed):
             for change in self._unsaved:
                 await change()

@@ -16,6 +16,7 @@ from uvicorn import Config, Server
 from uvicorn.server import ServerState
 
 from ...errors import CallsheetError
+from ..ending import bounded, cancel_all
 from .bind import BACKLOG
 from .protocol import LimitedProtocol, Limits
 from .tls_acceptor import TlsAcceptor
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SWEEP_INTERVAL = 0.5
 POLL_INTERVAL = 0.05
 CANCEL_TIMEOUT = 1.0
+SHUTDOWN_TIMEOUT = 15.0  # longer than what has a bound of its own takes
 # New objects before the collector looks at them, and how often it looks at older ones.
 _COLLECTOR = (5000, 20, 20)
 # The loop takes all that wait at once. With fewer descriptors to spare than this, not many may wait.
@@ -99,7 +101,8 @@ class Listener:
             await self._drain(services)
         finally:
             ticker.cancel()
-            await services.shutdown()
+            if not await bounded(services.shutdown(), SHUTDOWN_TIMEOUT):
+                services.report("what runs beside the server did not end in time, and is left")
             await self._close()
 
     async def _start_accepting(self, listening: socket.socket) -> Acceptor:
@@ -165,9 +168,7 @@ class Listener:
             async with asyncio.timeout(0 if self.force_exit.is_set() else 1):
                 while self.state.tasks:  # noqa: ASYNC110 - uvicorn's set tells nobody
                     await asyncio.sleep(POLL_INTERVAL)
-        for task in list(self.state.tasks):
-            task.cancel()
-        await asyncio.gather(*self.state.tasks, return_exceptions=True)
+        await cancel_all(self.state.tasks)
         for connection in list(self.state.connections):
             connection.transport.abort()
 

@@ -39,6 +39,10 @@ class WorkerAssignment(NamedTuple):
         """A file that is locked while lines are written, so that no line of one worker breaks one of another."""
         return os.path.join(self.directory, "log")
 
+    @property
+    def starting(self) -> str:
+        return starting_file(self.directory)
+
     def signal_ready(self) -> None:
         """A supervisor that does not wait for it has closed its end."""
         with contextlib.suppress(OSError):
@@ -73,6 +77,11 @@ def pop_assignment(environ: MutableMapping[str, str]) -> WorkerAssignment | None
     number, workers, directory, sockets, bindings, ready, alive, announces = json.loads(text)
     bound = tuple((family, host, port) for family, host, port in bindings)
     return WorkerAssignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
+
+
+def starting_file(directory: str) -> str:
+    """A file that is there until each worker has served for the first time."""
+    return os.path.join(directory, "starting")
 
 
 def can_have_workers() -> bool:

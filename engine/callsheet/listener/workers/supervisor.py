@@ -23,7 +23,7 @@ from types import FrameType
 
 from ...errors import CallsheetError
 from ..server.bind import supports_reuse_port
-from .assignment import VARIABLE, WorkerAssignment
+from .assignment import VARIABLE, WorkerAssignment, starting_file
 
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
 MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause
@@ -60,6 +60,7 @@ class Supervisor:
         self._ready = ready
         self._shared = shared
         self._directory = tempfile.mkdtemp(prefix="listener-")
+        open(starting_file(self._directory), "x").close()
         self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()
         self._stopping = False
@@ -69,6 +70,7 @@ class Supervisor:
         """Returns the exit code: that of the first worker where it could not start, else 0."""
         try:
             with self._signal_handlers():
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # one that came earlier comes now
                 code = self._start_first()
                 return self._supervise() if code is None or self._stopping else code
         finally:
@@ -97,6 +99,7 @@ class Supervisor:
         for ready in ready_pipes:
             os.read(ready, 1)
             os.close(ready)
+        os.remove(starting_file(self._directory))
         if not self._stopping:
             self._ready()
             self._note(f"ready: {len(self._workers)} workers")
@@ -192,6 +195,7 @@ class Supervisor:
     def _forward(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGHUP:
             self._stopping = True
+            number = signal.SIGTERM  # which ends a worker quietly too that still starts
         for worker in self._workers:
             if worker.process is not None:
                 with contextlib.suppress(OSError):

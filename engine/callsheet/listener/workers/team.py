@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ class Team:
         self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
         self._grants: OwnedGrants | None = None
+        self._has_started = False
 
     def grants(self, local: LocalGrants) -> OwnedGrants:
         self._grants = OwnedGrants(local, self.channel, self.assignment.workers)
@@ -33,6 +35,12 @@ class Team:
     def idle(self) -> bool:
         """Whether no other worker runs an event that this one has to know the end of."""
         return self._grants is None or not self._grants.lends
+
+    def has_started(self) -> bool:
+        """Whether all workers have served by now. Until then events would be refused whose owner is not there yet."""
+        if not self._has_started:
+            self._has_started = not os.path.exists(self.assignment.starting)
+        return self._has_started
 
     async def start(self) -> None:
         await self.channel.start(self._handle_message, self._on_disconnected)

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple, TypeVar
 from ....durations import seconds
 from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ....installation import how_to_add
+from ...ending import bounded
 from ..port import QueueFailed, TooLarge
 from .address import QueueAddress
 
 T = TypeVar("T")
 RECONNECT_DELAY = 0.25
+_CLOSE_TIMEOUT = 2.0
 _REFUSED = "uthorization"  # whichever way a message or a class writes it
 
 
@@ -113,6 +115,6 @@ async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
 
 
 async def disconnect(connection: Any) -> None:
-    """Also where it is lost already."""
+    """Also where it is lost already, or the library waits for something that does not come."""
     with contextlib.suppress(Exception):
-        await connection.close()
+        await bounded(connection.close(), _CLOSE_TIMEOUT)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...ending import cancel_all
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import envelope
 from .connection import QueueAccess, checked, connect, disconnect
@@ -174,8 +175,7 @@ class JetStreamQueue:
 
     async def close(self) -> None:
         if self._depth_task is not None:
-            self._depth_task.cancel()
-            await asyncio.gather(self._depth_task, return_exceptions=True)
+            await cancel_all([self._depth_task])
         if self._connection is not None:
             await disconnect(self._connection)
 

@@ -84,7 +84,8 @@ class FileQueue:
         if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._work_available.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await self._work_available.wait()
         return events
 
     async def extend(self, leases: Sequence[Lease]) -> None:
