@@ -186,6 +186,8 @@ class Message(NamedTuple):
 
 
 LEAST = 12  # letters without which a message cannot be looked up
+DEEPEST = 3  # names that stand for names
+Texts = dict[str, ast.expr]
 
 
 def messages() -> str:
@@ -195,14 +197,14 @@ def messages() -> str:
     """
     found: dict[int, set[Message]] = defaultdict(set)
     for path in sorted((ROOT / "engine").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES and node.args:
-                text = _words(node.args[0])
-                hint = next((_words(each.value) for each in node.keywords if each.arg == "hint"), "")
-                if sum(map(str.isalpha, text)) >= LEAST:
-                    found[CLASSES[node.func.id].exit_code].add(Message(text, hint))
+        for error, call, texts in _errors(ast.parse(path.read_text(encoding="utf-8"))):
+            text = _words(call.args[0], texts)
+            hint = next((_words(each.value, texts) for each in call.keywords if each.arg == "hint"), "")
+            if sum(map(str.isalpha, text)) >= LEAST:
+                found[error.exit_code].add(Message(text, hint))
     for path in sorted((ROOT / "definitions").rglob("*.toml")):
-        for step in _failures(tomllib.loads(path.read_text(encoding="utf-8"))):
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        for step in _failures({kind: each for kind, each in tables.items() if kind != "palette"}):
             code = next((each.exit_code for each in CLASSES.values() if each.code == step.get("code", "usage")), 2)
             found[code].add(Message(re.sub(r"\{[^{}]*\}", "…", step["fail"]), step.get("hint", "")))
     sections = [
@@ -210,6 +212,33 @@ def messages() -> str:
         for code in sorted(found)
     ]
     return "\n\n".join(["# Error messages", f"{WRITTEN} `…` stands for a name, a value or a place.", *sections]) + "\n"
+
+
+def _errors(module: ast.Module) -> Iterator[tuple[type[errors.CallsheetError], ast.Call, Texts]]:
+    """The errors that are made, each with the texts that names stand for in its place."""
+    shared = _assigned(module.body)
+    in_functions: set[ast.AST] = set()
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = [*ast.walk(function)]
+            in_functions.update(inside)
+            yield from _made(inside, shared | _assigned(inside))
+    yield from _made([each for each in ast.walk(module) if each not in in_functions], shared)
+
+
+def _made(nodes: Sequence[ast.AST], texts: Texts) -> Iterator[tuple[type[errors.CallsheetError], ast.Call, Texts]]:
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES and node.args:
+            yield CLASSES[node.func.id], node, texts
+
+
+def _assigned(nodes: Sequence[ast.AST]) -> Texts:
+    """Name → the text it is assigned, where that is done once."""
+    found: dict[str, list[ast.expr]] = defaultdict(list)
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id].append(node.value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 
 def _failures(value: Any) -> Iterator[dict[str, Any]]:
@@ -232,16 +261,21 @@ def _escaped(text: str) -> str:
     return re.sub(r"([<>*_\[\]{}\\])", r"\\\1", text)
 
 
-def _words(node: ast.expr) -> str:
+def _words(node: ast.expr, texts: Texts, depth: int = 0) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value) if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        parts = [each.value if isinstance(each, ast.Constant) else "…" for each in node.values]
-        return re.sub("…+", "…", "".join(map(str, parts))).replace("\n", " ")
+        parts = [_words(each, texts, depth) or "…" for each in node.values]
+        return re.sub("…(?: ?…)+", "…", "".join(parts)).replace("\n", " ")
+    if isinstance(node, ast.FormattedValue):
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        return _words(node.value, texts, depth) if isinstance(texts.get(name), ast.Constant | ast.JoinedStr) else ""
+    if isinstance(node, ast.Name):
+        return _words(texts[node.id], texts, depth + 1) if node.id in texts and depth < DEEPEST else ""
     if isinstance(node, ast.BinOp):
-        return _words(node.left) + _words(node.right)
+        return _words(node.left, texts, depth) + _words(node.right, texts, depth)
     if isinstance(node, ast.IfExp):
-        return _words(node.body) or _words(node.orelse)
+        return _words(node.body, texts, depth) or _words(node.orelse, texts, depth)
     return ""
 
 

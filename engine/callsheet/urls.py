@@ -54,7 +54,7 @@ def base_url_problem(text: str) -> str | None:
     if parts.query or parts.fragment:
         return f"{shown} has a query or fragment"
     if parts.scheme == "http" and not is_loopback(parts.hostname):
-        return f"{shown} would send the credential in the clear; http is only for this machine"
+        return f"{shown} would send the credential unencrypted; http is only for this machine"
     return None
 
 

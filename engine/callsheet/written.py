@@ -147,4 +147,4 @@ def _unwritable(path: str, error: OSError | ValueError) -> UsageError:
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
-    return "no file can have this name"
+    return "not a valid file name"

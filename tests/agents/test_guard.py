@@ -55,10 +55,10 @@ def test_a_guard_is_written_once_and_fits(host: str, tmp_path: Path, variables: 
         if name.endswith(".json"):
             assert json.loads(text)
     assert guard(tmp_path, variables, host, "--check")[0] == 0
-    assert "everything is there" in guard(tmp_path, variables, host, "--write")[1]
+    assert "everything is in place" in guard(tmp_path, variables, host, "--write")[1]
     assert files(tmp_path) == written
     code, told = guard(tmp_path, variables, host, "--check", "--all-writes")
-    assert (code, "does not fit" in told) == (1, True)
+    assert (code, "out of date" in told) == (1, True)
     assert guard(tmp_path, variables, host, "--write", "--all-writes")[0] == 0
     again = {name: text for name, text in files(tmp_path).items() if not name.endswith(".bak")}
     assert again.keys() == written.keys()
@@ -109,10 +109,10 @@ def test_a_host_that_asks_no_hook_has_a_rule(tmp_path: Path, variables: dict[str
     found = parse(text)["agent"]["tool_permissions"]
     rule = {"pattern": r"\bsuite\b"}
     assert found == {"default": "allow", "tools": {"terminal": {"always_confirm": [rule]}}}
-    assert "everything is there" in guard(tmp_path, variables, "zed", "--write")[1]
+    assert "everything is in place" in guard(tmp_path, variables, "zed", "--write")[1]
     assert (guard(tmp_path, variables, "zed", "--check")[0], path.read_text()) == (0, text)
     done = run_program("suite", ["agent", "hook", "--host", "zed"], variables, stdin="{}")
-    assert (done.exit, "zed asks no hook" in done.stderr) == (2, True)
+    assert (done.exit, "zed does not use hooks" in done.stderr) == (2, True)
 
 
 def test_rules_of_ones_own_stay(tmp_path: Path, variables: dict[str, str]) -> None:

@@ -64,7 +64,7 @@ def test_another_product_is_named(shell: Shell, site: FakeSite) -> None:
     site.hidden = True
     done = shell("init", "--base-url", site.url, *BASIC, stdin=TOKEN)
     assert done.code == 1
-    assert "answers, but not like Jira or Confluence: wrong product or wrong path" in done.err
+    assert "answers, but is not Jira or Confluence: wrong product or wrong path" in done.err
     assert nothing_saved(shell)
 
 
@@ -264,7 +264,7 @@ def test_a_profiles_file_that_cannot_be_written_leaves_no_credential(shell: Shel
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--name", "my site"), "--name: 'my site': a site's name holds"),
+        (("--name", "my site"), "--name: 'my site': a site's name may contain"),
         (("--method", "basc"), "--method: unknown method 'basc', did you mean 'basic'? (one of: basic, "),
         (("--deployment", "server"), "--deployment: unknown deployment 'server' (one of: cloud, datacenter)"),
         (("--service", "jria"), "--service: unknown service 'jria', did you mean 'jira'?"),

@@ -92,10 +92,10 @@ def test_a_program_of_ones_own_never_sees_the_sites_of_another(shop: Machine) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["new", "shop"], "there is a program 'shop' already"),
+        (["new", "shop"], "program 'shop' already exists"),
         (["new", "suite"], "'suite' is the name of a built-in program"),
         (["new", "client"], "'client' is the name of a built-in program"),
-        (["new", "../x"], "'../x' cannot be the name of a program"),
+        (["new", "../x"], "'../x' is not a valid program name"),
         (["new", "nul"], "Windows keeps it for a device"),
         (["new", "x", "--from", "nowhere.yaml"], "cannot read nowhere.yaml"),
         (["new", "x", "--from", "https://x.example/a.json"], "expected a file or -"),
@@ -161,7 +161,7 @@ def test_a_program_is_shared_removed_and_installed_again(machine: Machine) -> No
     assert "shop pets-co list" in (target / "README.md").read_text(encoding="utf-8")
     assert machine("share", "shop", "--to", str(target)) == 2
     assert machine("install", str(target)) == 2
-    assert "there is a program 'shop' already" in machine.err
+    assert "program 'shop' already exists" in machine.err
     (machine.home / "programs" / "shop").mkdir(parents=True)
     assert machine("remove", "shop", "--yes") == 0
     assert not [path for path in machine.files() if "shop" in path and not path.startswith("shared/")]
@@ -212,7 +212,7 @@ def test_what_an_installed_program_could_run_is_shown_before(machine: Machine) -
             {"a": PROGRAM.replace("program.evil", "program.suite").replace("EVIL", "SUITE")},
             "the name of a built-in program",
         ),
-        ({"a": PROGRAM.replace("evil", "evil-" * 20 + "x")}, "cannot be the name of a program"),
+        ({"a": PROGRAM.replace("evil", "evil-" * 20 + "x")}, "is not a valid program name"),
         ({"a": PROGRAM + "x = "}, "not TOML"),
         ({"a": HARMLESS, "b": '[view.x]\nid = "id"\ncolums = []\n'}, 'theirs/b.toml:3: view "x": colums: unknown key'),
         ({"a": PROGRAM}, "title: holds the control character"),
@@ -236,7 +236,7 @@ def test_only_files_are_installed(machine: Machine) -> None:
     assert machine("remove", "evil", "--yes") == 0
     (directory / "link.toml").symlink_to("/etc/passwd")
     assert machine("install", str(directory), "--yes") == 2
-    assert "a link" in machine.err
+    assert "a symbolic link" in machine.err
     assert not (machine.home / "definitions" / "evil").exists()
 
 

@@ -122,7 +122,7 @@ def test_each_item_is_written_down_before_and_after(desk: Desk) -> None:
 def test_a_journal_never_replaces_a_file(desk: Desk) -> None:
     path = relabelled(desk)
     done = desk.run("issues", "edit", "DEMO-1", "--summary", "New", "--journal", path)
-    assert (done.exit, "is there already" in done.stderr) == (2, True)
+    assert (done.exit, "already exists" in done.stderr) == (2, True)
 
 
 def test_what_is_not_done_is_done_when_it_is_resumed(desk: Desk) -> None:
@@ -163,7 +163,7 @@ def test_another_site_is_refused(desk: Desk, words: list[str]) -> None:
     path = relabelled(desk)
     desk.environ["SUITE_BASE_URL"] = "http://127.0.0.1:9"
     done = desk.run(*words, path)
-    assert (done.exit, f"is of {desk.url}, and this site is http://127.0.0.1:9" in done.stderr) == (2, True)
+    assert (done.exit, f"was made on {desk.url}, and this command uses http://127.0.0.1:9" in done.stderr) == (2, True)
 
 
 def created(desk: Desk, count: int) -> list[str]:

@@ -139,7 +139,7 @@ def test_what_data_center_does_not_have_fails_here(catalog: Catalog, id: str, re
 
 
 def test_account_ids_are_no_parameter_there(catalog: Catalog) -> None:
-    with pytest.raises(UsageError, match='getUser does not document "accountId"'):
+    with pytest.raises(UsageError, match='getUser has no parameter "accountId"'):
         Builder(catalog, FakeSite(deployment="datacenter"), "suite").build("getUser", {"accountId": "x"})
 
 

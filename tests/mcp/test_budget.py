@@ -66,7 +66,7 @@ def test_old_rests_are_forgotten_and_no_handle_is_like_another() -> None:
     assert len(set(handles)) == 100
     assert rests.take(str(handles[-1])) == ("text 99", None)
     for unknown in (str(handles[0]), "", "0" * 12):
-        with pytest.raises(UsageError, match="nothing is kept"):
+        with pytest.raises(UsageError, match="unknown or expired handle"):
             rests.take(unknown)
 
 

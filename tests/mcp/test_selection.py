@@ -171,7 +171,7 @@ def test_sets_are_chosen(
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ("issuse", "no set of tools and no command is called 'issuse', did you mean 'issues'?"),
+        ("issuse", "unknown tool set or command 'issuse', did you mean 'issues'?"),
         ("issues.gte", "did you mean 'issues.get'?"),
         ("auth.login", "cannot be a tool"),
         ("", "no tool is left"),

@@ -174,7 +174,7 @@ def test_a_dry_run_sends_nothing_and_shows_no_credential(make: Make, tracker: Tr
         ("op_call", {"id": "getIssue"}, 'getIssue requires "issueIdOrKey"'),
         ("op_call", {"id": "getIssu"}, "did you mean getIssue"),
         ("op_call", {"id": "createIssue", "data": "{"}, "createIssue takes a JSON body"),
-        ("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1", "x": "1"}}, 'does not document "x"'),
+        ("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1", "x": "1"}}, 'has no parameter "x"'),
     ],
 )
 def test_wrong_arguments_are_told_before_anything_is_sent(
@@ -263,7 +263,7 @@ def test_things_are_read_by_their_addresses(make: Make) -> None:
 @pytest.mark.parametrize(
     ("uri", "said"),
     [
-        ("suite://issues/DEMO-1/attachments/32", "not text but image/png"),
+        ("suite://issues/DEMO-1/attachments/32", "not text, it is image/png"),
         ("suite://issues/DEMO-404", "no such issue"),
         ("suite://issues/..%2F..%2Fmyself", "is not a valid issue"),
         ("suite://issue/DEMO-1", "unknown address"),

@@ -46,8 +46,8 @@ BROKEN = [
     (document(paths={"/x": {"$ref": "#/paths/~1x"}}), "d: /x: #/paths/~1x refers to itself"),
     (document(paths=get(parameters=[{"$ref": "#/components/parameters/p"}])), "cannot be resolved: no 'components'"),
     (document(paths=get(requestBody={"$ref": "#/components/b"})), "cannot be resolved: no 'components'"),
-    (document(paths=get(parameters=7)), "d: GET /x: not as OpenAPI has it ("),
-    (document(paths=get(responses=[1])), "d: GET /x: not as OpenAPI has it ("),
+    (document(paths=get(parameters=7)), "d: GET /x: not valid OpenAPI ("),
+    (document(paths=get(responses=[1])), "d: GET /x: not valid OpenAPI ("),
 ]
 
 

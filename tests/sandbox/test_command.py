@@ -75,7 +75,7 @@ def test_a_site_is_started_used_kept_and_stopped(suite: Person, tmp_path: Path) 
         (["--deployment", "cluod"], "cloud"),
         (["--webhooks", "nowhere"], "--webhooks"),
         (["--state", "no-such-folder/site.sqlite"], "the folder does not exist"),
-        (["--state", ""], "has no name"),
+        (["--state", ""], "the name of the state file is empty"),
         (["--product", "jria"], "did you mean 'jira'?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What an authorisation server answers: none of it is printed as a secret, and nothing of it ends in a traceback."""
+"""What an authorization server answers: none of it is printed as a secret, and nothing of it ends in a traceback."""
 
 from __future__ import annotations
 

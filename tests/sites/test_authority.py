@@ -1,4 +1,4 @@
-"""The messages of OAuth 2.0: what is sent to an authorisation server, and what its answers mean."""
+"""The messages of OAuth 2.0: what is sent to an authorization server, and what its answers mean."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_rotated_token_replaces_the_old_one() -> None:
     ("query", "problem"),
     [
         ("code=c&state=other", "the answer does not belong to this sign-in"),
-        ("state={state}", "the answer contains no authorisation code"),
+        ("state={state}", "the answer contains no authorization code"),
         ("error=access_denied&state={state}", "the sign-in was refused: access_denied"),
         ("error=x_y&error_description=Not+now&state={state}", "the sign-in was refused: x_y: Not now"),
     ],
@@ -179,7 +179,7 @@ def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
     assert isinstance(caught.value, NotAllowed) is not allowed
     assert caught.value.hint == hint
     assert caught.value.status == 400
-    assert caught.value.message.startswith(f"the authorisation server answered 400: {error}: Because ")
+    assert caught.value.message.startswith(f"the authorization server answered 400: {error}: Because ")
     assert "s3cret-app" not in caught.value.message
 
 
@@ -190,7 +190,7 @@ def test_what_a_refusal_means(error: str, allowed: bool, hint: str) -> None:
 def test_tokens_that_are_none(body: str) -> None:
     with pytest.raises(CallsheetError) as caught:
         authority(Web(body, 200)).renew(KEPT, [])
-    assert caught.value.message.startswith("the authorisation server answered 200")
+    assert caught.value.message.startswith("the authorization server answered 200")
     assert caught.value.hint in (LATER, AGAIN)
 
 

@@ -1,4 +1,4 @@
-"""What an authorisation server gives out for a sign-in on another device (RFC 8628, section 3.2)."""
+"""What an authorization server gives out for a sign-in on another device (RFC 8628, section 3.2)."""
 
 from __future__ import annotations
 

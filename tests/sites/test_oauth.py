@@ -1,4 +1,4 @@
-"""Signing in with OAuth 2.0, against an authorisation server that checks everything and rotates refresh tokens."""
+"""Signing in with OAuth 2.0, against an authorization server that checks everything and rotates refresh tokens."""
 
 from __future__ import annotations
 

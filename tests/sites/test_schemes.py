@@ -50,7 +50,7 @@ def test_a_key_stands_where_its_definition_says(auth: dict[str, Any], headers: A
 @pytest.mark.parametrize("text", ['a"', "a,b", "a;b", "a\\b"])
 def test_a_cookie_takes_less_than_a_header(text: str) -> None:
     assert present("key", text, auth={"header": "X"}).headers == {"X": text}
-    with pytest.raises(NotAllowed, match="the place holds characters that no cookie has"):
+    with pytest.raises(NotAllowed, match="the place contains characters that are not allowed in a cookie"):
         present("key", text, auth={"cookie": "c"})
 
 

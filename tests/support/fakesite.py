@@ -1,4 +1,4 @@
-"""A site that speaks every way of signing in, its vendor's gateway, and an OAuth 2.0 authorisation server.
+"""A site that speaks every way of signing in, its vendor's gateway, and an OAuth 2.0 authorization server.
 
 All of it answers at one address; `overlay` is the definitions that point a program there instead of at the vendor.
 Whatever a test wants to be different is an attribute, set back by `reset`.
@@ -84,7 +84,7 @@ class FakeSite(Server):
         return OVERLAY.format(url=self.url)
 
     def belongs(self, part: str, request: Received) -> bool:
-        """The authorisation server is told the application's secret, the code and the refresh token in a form."""
+        """The authorization server is told the application's secret, the code and the refresh token in a form."""
         return super().belongs(part, request) or (part, request.path) == ("body", "/oauth/token")
 
     def answer(self, request: Received) -> Scripted:

@@ -63,7 +63,7 @@ def search_operations(catalog: Catalog, text: str, product: str | None = None) -
     product = _known(catalog, "product", product)
     asked = [word.lower() for word in tokens.split(text)]
     if not asked:
-        raise UsageError("nothing to search for", hint="give a word of an operation's name, title, path or tag")
+        raise UsageError("nothing to search for", hint="pass a word from an operation's name, title, path or tag")
     synonyms = catalog.get("program", catalog.program).get("synonyms", {})
     corrected = dict(_corrections(catalog, [word for word in asked if word not in synonyms]))
     terms = [_with_synonyms(corrected.get(word, word), synonyms) for word in asked]

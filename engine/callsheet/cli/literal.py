@@ -48,7 +48,9 @@ class LiteralValues:
             if param is None:
                 raise UsageError(f"{command} has no parameter {name!r}{did_you_mean(name, known)}")
             if name not in self.typed and (str(param.name).startswith(SHARED) or isinstance(param.type, click.Path)):
-                raise UsageError(f"{command}: {name} cannot be set from the outside", hint="write it out whole")
+                raise UsageError(
+                    f"{command}: {name} cannot be set by a tool call or an event", hint="write it out whole"
+                )
             found[str(param.name)] = _words(param, value)
         return found
 

@@ -43,7 +43,7 @@ def read_file(path: str) -> bytes:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError:
-        raise UsageError(f"cannot read {path!r}: no file can have this name") from None
+        raise UsageError(f"cannot read {path!r}: not a valid file name") from None
 
 
 def read_all(stream: TextIO) -> bytes:

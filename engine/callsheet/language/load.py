@@ -88,13 +88,13 @@ def _present(definitions: Definitions, file: SourceFile, kind: str, id: str, tab
         return id, table
     now = present_id(definitions, kind, id)
     if now != id:
-        definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}" is called "{now}" now')
+        definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}" is now called "{now}"')
         file.tables[kind][now] = table  # where faults of it are looked for
         file.written[kind, now] = id
     found = renamed_keys(definitions, kind, table) if file.language < NEWEST else []
     for path, word in found:
         at = place_in(file, kind, id, *path)
-        definitions.notes.append(f'{at}: {kind} "{id}": {path[-1]!r} is called {word!r} now')
+        definitions.notes.append(f'{at}: {kind} "{id}": {path[-1]!r} is now called {word!r}')
     return now, with_new_keys(table, found)
 
 

@@ -106,6 +106,6 @@ class Rests:
         with self._lock:
             text = self._texts.get(handle)
         if text is None:
-            raise UsageError(f"nothing is kept under {handle!r}", hint="call the tool again that gave this handle")
+            raise UsageError(f"unknown or expired handle {handle!r}", hint="call the tool again that gave this handle")
         part, rest = cut_text(text, self.budget)
         return part, self.put(rest)

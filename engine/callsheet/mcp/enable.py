@@ -108,7 +108,7 @@ def _state(context: Context, host: str, definition: HostDefinition, path: str, v
 def _host(context: Context, name: str) -> HostDefinition:
     definition = context.catalog.get("host", name)
     if "servers" not in definition:
-        raise UsageError(f"nothing is known about servers of {definition['title']}")
+        raise UsageError(f"the configuration file of {definition['title']} is not known")
     return definition
 
 
@@ -118,13 +118,13 @@ def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any
     if folder is not None:
         path = project_file(servers, folder, context.environ)
         if path is None:
-            raise UsageError(f"{definition['title']} has no file for a project", hint="leave out --project")
+            raise UsageError(f"{definition['title']} has no configuration file per project", hint="leave out --project")
         if not os.path.isdir(folder):
             raise UsageError(f"--project: {folder} is not a directory")
         return path
     path = user_file(servers, context.environ)
     if path is None:
-        raise UsageError(f"{definition['title']} has no file on this platform that is known")
+        raise UsageError(f"the configuration file of {definition['title']} on this platform is not known")
     return path
 
 

@@ -122,7 +122,7 @@ def _text_of_file(context: ToolContext, request: Request) -> tuple[str, str]:
     try:
         text = bytes(content).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise CallsheetError(f"the file is not text but {media or 'something else'}") from None
+        raise CallsheetError(f"the file is not text, it is {media or 'of an unknown type'}") from None
     if "\0" in text:
-        raise CallsheetError(f"the file is not text but {media or 'something else'}")
+        raise CallsheetError(f"the file is not text, it is {media or 'of an unknown type'}")
     return text, media if _TEXTS.match(media) or is_json(media) else "text/plain"

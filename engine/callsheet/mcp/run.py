@@ -172,7 +172,9 @@ class ToolContext(Context):
         if not self.will_confirm(question) or question in self._agreed_to:
             return
         if self._changes:
-            raise CallsheetError(f"{question} Nobody can be asked after a part was done")
+            raise CallsheetError(
+                f"{question} Not confirmed: part of the command has already run, so no question can be asked now"
+            )
         raise ConsentNeeded(question)
 
     def close(self) -> None:

@@ -94,9 +94,9 @@ class ToolSelection:
         if found is not None:
             return [found]
         if self._catalog.find("command", words) is not None:
-            raise UsageError(f"{words!r} cannot be a tool: it reads or changes something of this machine")
+            raise UsageError(f"{words!r} cannot be a tool: it reads or changes settings or files of this machine")
         known = [*sets, *(command.replace(" ", ".") for command in self.commands), ALL]
-        raise UsageError(f"no set of tools and no command is called {name!r}{did_you_mean(name, known)}")
+        raise UsageError(f"unknown tool set or command {name!r}{did_you_mean(name, known)}")
 
     def _offered(self, commands: list[str]) -> list[str]:
         return [command for command in commands if command in self.commands]

@@ -132,4 +132,4 @@ def _worded(where: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DefinitionError(f"{where}: not as OpenAPI has it ({error})") from error
+        raise DefinitionError(f"{where}: not valid OpenAPI ({error})") from error

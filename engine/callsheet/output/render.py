@@ -195,4 +195,4 @@ def _id(item: Any, layout: Layout) -> str:
         if isinstance(found, str | int | float) and not isinstance(found, bool):
             return one_line(plain(found, layout.context))
     wanted = f": nothing at {' or '.join(layout.ids)}" if layout.ids else ""
-    raise CallsheetError(f"an item has no id{wanted}", hint="-o json shows the items whole")
+    raise CallsheetError(f"an item has no id{wanted}", hint="-o json shows whole items")

@@ -43,7 +43,7 @@ def own_directory(program: str, environ: Mapping[str, str]) -> str:
     """Where the definitions of a person's own program are; raises `UsageError` where there is no such program."""
     own = [each.program for each in installed(environ) if each.kind == OWN]
     if is_shipped(program):
-        raise UsageError(f"{program} is built in, not a program of your own")
+        raise UsageError(f"{program} is built in; this works with programs of your own only")
     if program not in own:
         known = f" (there are: {', '.join(own)})" if own else ""
         raise UsageError(f"no program {program!r} of your own{did_you_mean(program, own)}{known}")
@@ -56,7 +56,7 @@ def refuse_existing(program: str, environ: Mapping[str, str]) -> None:
         raise UsageError(f"{program!r} is the name of a built-in program", hint="choose another name")
     if os.path.lexists(own_definitions(environ, program)):
         hint = f"remove it first: {{program}} remove {program}"
-        raise UsageError(f"there is a program {program!r} already", hint=hint)
+        raise UsageError(f"program {program!r} already exists", hint=hint)
 
 
 def put(program: str, files: Mapping[str, str], environ: Mapping[str, str]) -> str:

@@ -16,11 +16,11 @@ def check_name(name: str) -> None:
     """Raise `UsageError` for what cannot be the name of a command on every system."""
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         raise UsageError(
-            f"{name!r} cannot be the name of a program",
+            f"{name!r} is not a valid program name",
             hint="lower-case letters, digits and single hyphens, a letter first",
         )
     if name in _DEVICES:
-        raise UsageError(f"{name!r} cannot be the name of a program: Windows keeps it for a device")
+        raise UsageError(f"{name!r} is not a valid program name: Windows keeps it for a device")
 
 
 def prefix_of(name: str) -> str:

@@ -61,7 +61,7 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
         for name in sorted(name for name in (*names, *folders) if not name.startswith(".")):
             path = os.path.join(folder, name)
             if os.path.islink(path):
-                raise UsageError(f"{path}: a link; a program that is installed consists of files alone")
+                raise UsageError(f"{path} is a symbolic link; only regular files can be installed")
         for name in sorted(name for name in names if name.endswith(SUFFIX) and not name.startswith(".")):
             text = _text(os.path.join(folder, name))
             count, total = count + 1, total + len(text)
@@ -69,7 +69,7 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
                 raise UsageError(f"{directory}: more than {_MOST_FILES} files or {_LARGEST_OF_ALL >> 20} MiB")
             relative = os.path.relpath(os.path.join(folder, name), directory).replace(os.sep, "/")
             if not all(_PART.fullmatch(part) for part in relative.split("/")):
-                raise UsageError(f"{relative!r}: names of files hold letters, digits, '.', '_' and '-' only")
+                raise UsageError(f"{relative!r}: file names may contain only letters, digits, '.', '_' and '-'")
             yield relative, text
 
 

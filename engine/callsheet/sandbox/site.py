@@ -20,7 +20,7 @@ from .refusal import RefusedError
 from .rendering import compiled, without_null
 from .routes import RouteMatch, Routes
 from .seed import seed
-from .state import State
+from .state import State, StateError
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -95,6 +95,8 @@ class SandboxSite:
                 answer = self.actions.run(self._asked(request, match, path, query))
         except RefusedError as refusal:
             return self.refused(refusal, product)
+        except StateError as error:
+            return self.refused(RefusedError(500, self.state.told(error)), product)
         except Exception as error:  # noqa: BLE001 - whatever a stranger sends is answered, and nothing of it is kept
             message = f"the sandbox could not do this: {type(error).__name__}: {error}"
             return self.refused(RefusedError(500, message), product)

@@ -30,7 +30,16 @@ CREATE TABLE IF NOT EXISTS file (id TEXT PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _MARK = 0x53414E44  # in the header of the file: it belongs to a sandbox
+_COLUMNS = {
+    "item": "entity, id, owner, data, position",
+    "name": "entity, name, id",
+    "counter": "name, value",
+    "file": "id, content",
+    "meta": "name, value",
+}
 _BATCH = 200
+_ANOTHER = "restore a copy of it, or name another file"
+StateError = sqlite3.Error  # the file cannot be read or written any more
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -38,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 def refuse_other_file(path: str) -> None:
     """Raises `UsageError` for what is there already and is not the file of a sandbox; nothing in it is changed."""
     if not path:
-        raise UsageError("the site's file has no name", hint="name a file that does not exist yet")
+        raise UsageError("the name of the state file is empty", hint="name a file that does not exist yet")
     if not os.path.lexists(path):
         if not os.path.isdir(os.path.dirname(path) or "."):
             raise UsageError(f"{path}: the folder does not exist")
@@ -51,9 +60,26 @@ def refuse_other_file(path: str) -> None:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
             mark = connection.execute("PRAGMA application_id").fetchone()[0]
     except sqlite3.Error as error:
-        raise UsageError(f"{problem}: {error}", hint=hint) from None
+        raise UsageError(f"{problem}, or it is damaged: {error}", hint=hint) from None
     if mark != _MARK:
         raise UsageError(problem, hint=hint)
+
+
+def _refuse_damaged_file(connection: sqlite3.Connection, path: str) -> None:
+    """Raises `UsageError` where a request would fail half-way through what the file holds."""
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        for table, columns in _COLUMNS.items():
+            connection.execute(f"SELECT {columns} FROM {table} LIMIT 1")  # noqa: S608  names of ours
+        for entity, id, data in connection.execute("SELECT entity, id, data FROM item"):
+            try:
+                _decode(data)
+            except (msgspec.DecodeError, TypeError) as error:
+                raise sqlite3.DataError(f"{entity} {id}: {error}") from None
+    except sqlite3.Error as error:
+        raise UsageError(f"{path} is damaged: {' '.join(str(error).split())}", hint=_ANOTHER) from None
 
 
 class State:
@@ -63,8 +89,12 @@ class State:
         if path:
             refuse_other_file(path)
         self.changes = 0  # how often something was put, deleted or taken back
+        self._path = path
+        is_new = not path or not os.path.exists(path)
         try:
             self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+            if not is_new:
+                _refuse_damaged_file(self._connection, str(path))
             self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
             self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
         except sqlite3.Error as error:
@@ -73,13 +103,22 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
+    def told(self, error: StateError) -> str:
+        """What a request is answered where the file failed."""
+        return f"the sandbox cannot use its state file {self._path}: {error}; stop it, then {_ANOTHER}"
+
     def __enter__(self) -> None:
         """A request's changes happen together or not at all."""
         self._connection.execute("BEGIN")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
         self.changes += kind is not None
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:  # some failures of the file have ended it already
+                self._connection.execute("ROLLBACK")
 
     def put(self, entity: str, item: Item, names: Iterable[str] = ()) -> None:
         """Add an item, or put it in the place of the one with its id."""

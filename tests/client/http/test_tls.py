@@ -111,7 +111,7 @@ def test_a_client_certificate_is_not_shown_where_a_redirect_leads(authority: Aut
 
 @pytest.mark.parametrize("own", [True, False])
 def test_sign_in_shows_the_client_certificate_to_the_site_alone(authority: Authority, own: bool) -> None:
-    """Not to an authorisation server elsewhere, say."""
+    """Not to an authorization server elsewhere, say."""
     way = FakeSite(ca_bundle=str(authority.bundle), client_cert=str(authority.certificate("robin")))
     with serve([exchange("GET", "/x", reply(json={}), repeat=None)], context=picky(authority)) as server:
         web = UnauthenticatedClient(way, {}, home=server.url if own else "https://site.example")

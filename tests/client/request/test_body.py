@@ -226,7 +226,7 @@ def test_text_bodies() -> None:
 def test_form_bodies() -> None:
     assert build("form", {"name": "x", "tags": ["a", "b"]}).body == Form((("name", "x"), ("tags", "a"), ("tags", "b")))
     assert build("form", args={"name": "x"}).body == Form((("name", "x"),))
-    assert problem("form", {"nam": "x"}).message == "form does not document the part \"nam\", did you mean 'name'?"
+    assert problem("form", {"nam": "x"}).message == "form has no part \"nam\", did you mean 'name'?"
     assert problem("form", b"[]").message == "form takes its fields as a JSON object"
 
 

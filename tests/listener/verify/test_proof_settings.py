@@ -49,9 +49,9 @@ def test_an_address_that_is_none_is_refused_and_never_taken_for_no_key_set(url: 
 
 def test_a_key_set_or_secret_without_a_use_is_refused(tmp_path: Path) -> None:
     assert settings(tmp_path, PLAIN).key_set("s", None, frozenset({"live"})) == (None, None)
-    with pytest.raises(UsageError, match="source 's' has no signed tokens"):
+    with pytest.raises(UsageError, match="source 's' does not use signed tokens"):
         settings(tmp_path, PLAIN).key_set("s", "https://own.example/keys", frozenset())
-    with pytest.raises(UsageError, match="source 's' has no shared secret"):
+    with pytest.raises(UsageError, match="source 's' does not use a shared secret"):
         settings(tmp_path, PLAIN).source("s", (["secret"], [], []), None, "")
     assert not settings(tmp_path, PLAIN).source("s", ([], [], []), None, "").is_verified
 

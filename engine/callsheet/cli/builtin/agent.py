@@ -83,7 +83,7 @@ def hook(context: Context, values: ParameterValues) -> None:
     try:
         guard = _guard_of(context, values["host"])
         if "payload" not in guard:
-            raise UsageError(f"{values['host']} asks no hook")
+            raise UsageError(f"{values['host']} does not use hooks")
         said = answer(guard, context.read_input(), lambda line: _ruling(context, line, values))
     except (NotUnderstood, Refused):
         raise
@@ -132,7 +132,7 @@ def guard(context: Context, values: ParameterValues) -> None:
             each.file.replace(each.text)
             context.note(f"wrote {path}")
     if values.get("write") and all(each.fits for each in planned):
-        context.note("everything is there already")
+        context.note("everything is in place already")
     if note := definition.get("note"):
         context.note(note)
 
@@ -140,8 +140,8 @@ def guard(context: Context, values: ParameterValues) -> None:
 def _check(context: Context, outdated: list[str], host: str) -> None:
     if outdated:
         hint = f"{context.program} agent guard --host {host} --write"
-        raise CallsheetError("the guard that is installed does not fit", details=outdated, hint=hint)
-    context.note("the guard that is installed fits")
+        raise CallsheetError("the installed guard is out of date", details=outdated, hint=hint)
+    context.note("the installed guard is up to date")
 
 
 def _ruled(context: Context, *, all_writes: bool) -> Iterator[Ruled]:
@@ -189,7 +189,7 @@ def skill(context: Context, values: ParameterValues) -> None:
     path = os.path.join(os.path.abspath(values["dir"]), context.program, "SKILL.md")
     there = read(path)
     if there.content is not None and not values.get("force"):
-        raise NotAllowed(f"{path} is there already", hint="--force replaces it")
+        raise NotAllowed(f"{path} already exists", hint="--force replaces it")
     if not context.only_tries(f"{path} would be written"):
         there.replace(text)
         context.note(f"wrote {path}")

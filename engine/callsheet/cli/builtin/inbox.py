@@ -59,7 +59,7 @@ def dead(context: Context, values: ParameterValues) -> None:
 def _list(context: Context, values: ParameterValues, state: str | None) -> None:
     format = renderer(context.output_format)
     if values.get("follow") and not (format.streams or format.for_readers):
-        raise UsageError(f"--follow never ends, so -o {context.output_format} cannot: use -o ndjson")
+        raise UsageError(f"--follow cannot be used with -o {context.output_format}: use -o ndjson")
     with _opened(context, values) as inbox:
         if values.get("follow"):
             _follow(context, inbox, values, state)

@@ -28,7 +28,7 @@ def share(context: Context, values: ParameterValues) -> None:
     shared = read_shared(directory)
     target = os.path.abspath(values["to"] or program)
     if os.path.lexists(target) and not (os.path.isdir(target) and not os.listdir(target)):
-        raise UsageError(f"{target} is there already", hint="name another directory with --to")
+        raise UsageError(f"{target} already exists", hint="name another directory with --to")
     definitions, below = _checked(context, shared)
     commands = _commands(definitions, below)
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}

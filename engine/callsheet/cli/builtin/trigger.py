@@ -113,7 +113,7 @@ def _maker(
         yield lambda id: plain(definition, *payload(id), secret, url)
         return
     if "jwt" not in definition:
-        raise UsageError(f"source {values['source']!r} has no signed tokens", hint="sign with --secret")
+        raise UsageError(f"source {values['source']!r} does not use signed tokens", hint="sign with --secret")
     signer = TokenSigner(private_key(path))
     with served(keys_address, signer.key_set, KEYS_OPTION) as address:
         context.note(f"key set at {address}")

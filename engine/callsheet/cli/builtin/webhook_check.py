@@ -75,7 +75,7 @@ def _check_queue(context: Context, values: ParameterValues) -> list[str]:
     if found.losses:
         for text in warnings:
             context.say(f"warning: {text}")
-        raise CallsheetError("the queue loses events", details=[one_line(text) for text in found.losses])
+        raise CallsheetError("the queue can lose events", details=[one_line(text) for text in found.losses])
     return warnings
 
 

@@ -84,10 +84,10 @@ def words_of(context: Context, asked: Mapping[str, Any]) -> Words:
     site = context.site()
     table = suggested(context.catalog, asked["lookup"], site.deployment)
     if table is None:
-        raise UsageError("this lookup lists nothing")
+        raise UsageError("this lookup has nothing to list")
     dispatcher = StepDispatcher(context)
     if dispatcher.safety(table["call"]) != "read":
-        raise UsageError("only what reads completes a word")
+        raise UsageError("completion only uses operations that read")
     if site.place(dispatcher.builder.call(table["call"]).service) == "key store":
         key_store_is_silent()
     lookups = Lookups(context, dispatcher, exact=False)

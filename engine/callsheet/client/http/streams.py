@@ -72,7 +72,7 @@ class Backend(httpcore.SyncBackend):
         if self._local and is_loopback(host) and not is_loopback(address):
             stream.close()
             raise NetworkError(
-                f"{host} leads to {address}, not to this machine, and http would send the credential in the clear",
+                f"{host} leads to {address}, not to this machine, and http would send the credential unencrypted",
                 hint="nothing was sent; use https",
             )
         return TimedStream(stream)

@@ -106,7 +106,7 @@ def _refuse_unknown(
     if not guess:
         guess = f"; it takes {', '.join(known)}" if known else "; it takes no parameters"
     names = ", ".join(f'"{name}"' for name in unknown)
-    raise UsageError(f"{call.id} does not document {names}{guess}", hint=hint)
+    raise UsageError(f"{call.id} has no parameter {names}{guess}", hint=hint)
 
 
 def _pairs(call: Call, param: OperationParam, value: Any, hint: str, *, strict: bool) -> list[tuple[str, str]]:
@@ -135,8 +135,8 @@ def _add(
 def _path_segment(call: Call, name: str, text: str) -> str:
     """A value fills one path segment and never changes which path it is."""
     if text in {"", ".", ".."}:
-        shown = repr(text) if text else "nothing"
-        raise UsageError(f'{call.id}: "{name}": expected a value for the path, not {shown}')
+        problem = f"{text!r} is not allowed in a path" if text else "it must not be empty"
+        raise UsageError(f'{call.id}: "{name}": {problem}')
     return text if isinstance(text, Placeholder) else encoded(text)
 
 

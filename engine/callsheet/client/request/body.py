@@ -113,7 +113,7 @@ class BodyBuilder:
         values = {**values, **fields}
         for name in values:
             if self.strict and name not in self.parts:
-                raise self._error(f'does not document the part "{name}"{did_you_mean(name, self.parts)}')
+                raise self._error(f'has no part "{name}"{did_you_mean(name, self.parts)}')
         return values
 
     def _named_files(self, files: Sequence[FileToSend]) -> list[tuple[str, str, str]]:

@@ -60,7 +60,7 @@ def _password_files(context: Context) -> list[str]:
 def definitions(context: Context) -> Iterator[Row]:
     if context.broken is not None:
         yield failed("definitions", context.broken)._replace(
-            remedy=context.broken.hint or "mend the file, or move it away"
+            remedy=context.broken.hint or "fix the file, or move it away"
         )
         return
     files = sum(len(files_of(layer)) for layer in context.layers)

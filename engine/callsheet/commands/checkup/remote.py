@@ -118,7 +118,7 @@ def _facts(context: Context, asker: Asker, open_products: set[str]) -> Iterator[
 
 
 def scopes(context: Context) -> Iterator[Row]:
-    """What the token may do, where the authorisation server tells."""
+    """What the token may do, where the authorization server tells."""
     from ...sites.credentials.oauth import Authority
 
     site = context.site()

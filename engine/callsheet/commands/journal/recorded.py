@@ -124,7 +124,7 @@ def read_journal(path: str) -> Recorded:
     try:
         file = open_regular(path)
     except (OSError, ValueError) as error:
-        reason = error.strerror or str(error) if isinstance(error, OSError) else "no file can have this name"
+        reason = error.strerror or str(error) if isinstance(error, OSError) else "not a valid file name"
         raise UsageError(f"cannot read {path}: {reason.lower()}") from None
     try:
         return Recorded(path, file)

@@ -88,9 +88,7 @@ def new_journal(path: str) -> Iterator[Journal]:
     try:
         descriptor = os.open(path, flags, PRIVATE)
     except FileExistsError:
-        raise UsageError(
-            f"{path} is there already", hint="name a new file, or continue this one with --resume"
-        ) from None
+        raise UsageError(f"{path} already exists", hint="name a new file, or continue this one with --resume") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write {path}: {_reason(error)}") from None
     with _held(path, descriptor) as journal:
@@ -152,9 +150,9 @@ def _worded(path: str) -> Iterator[None]:
     except OSError as error:
         raise CallsheetError(
             f"cannot write the journal {path}: {_reason(error)}",
-            hint="nothing more was begun; when it can be written again, go on with --resume",
+            hint="no further item was changed; once the file can be written, continue with --resume",
         ) from None
 
 
 def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else "no file can have this name"
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else "not a valid file name"

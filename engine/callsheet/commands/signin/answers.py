@@ -128,7 +128,7 @@ class Answers:
     def site_name(self, name: str) -> str:
         """`name` where a site may be called so; raises `UsageError`."""
         if not re.fullmatch(SITE_NAME, name):
-            raise UsageError(f"--name: {name!r}: a site's name holds letters, digits, '.', '_' and '-' only")
+            raise UsageError(f"--name: {name!r}: a site's name may contain only letters, digits, '.', '_' and '-'")
         return name
 
     def word(self, option: str, kind: str, word: str) -> str:

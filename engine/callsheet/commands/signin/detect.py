@@ -86,8 +86,8 @@ class Detector:
         titles = " or ".join(each["title"] for each in self._catalog.all("service").values())
         known = ", ".join(self._catalog.ids("deployment"))
         return CallsheetError(
-            f"{address} answers, but not like {titles}: wrong product or wrong path",
-            hint=f"check the address; where it hides from strangers, say what it is with --deployment ({known})",
+            f"{address} answers, but is not {titles}: wrong product or wrong path",
+            hint=f"check the address; if it answers only after signing in, pass --deployment ({known})",
         )
 
 

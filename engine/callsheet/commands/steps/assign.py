@@ -25,7 +25,9 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
     for word in words:
         name, is_json, text = _split(word, option)
         if is_json and lookups.context.is_foreign(word):
-            raise UsageError(f"{option}: {name}:= takes JSON, which cannot be set from the outside")
+            raise UsageError(
+                f"{option}: {name}:= takes JSON, and text from a tool call or an event cannot be used there"
+            )
         match = lookups.find(assignment["lookup"], name, scope)
         if is_json:
             value = _parsed(text, option, name)

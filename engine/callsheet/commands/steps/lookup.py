@@ -208,7 +208,7 @@ def _id(expression: str, lookup: LookupDefinition, word: str, item: Any) -> Any:
     if expression == "@":
         return found
     if isinstance(found, bool) or not isinstance(found, str | int):
-        raise CallsheetError(f'the answer to "{word}" holds no {expression} that a {lookup["title"]} can be named by')
+        raise CallsheetError(f'the answer for "{word}" has no {expression} to identify the {lookup["title"]} by')
     return found
 
 

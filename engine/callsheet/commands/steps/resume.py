@@ -48,7 +48,10 @@ def step_of(run: Recording, found: Recorded) -> StepDefinition:
         raise UsageError(f"{found.path}: the definition of `{found.words}` has changed since")
     here = address_of(run, steps[place])
     if here != found.head["site"]:
-        raise UsageError(f"{found.path} is of {found.head['site']}, and this site is {here}", hint="--site chooses one")
+        raise UsageError(
+            f"{found.path} was made on {found.head['site']}, and this command uses {here}",
+            hint="choose the site with --site",
+        )
     return steps[place]
 
 

@@ -28,4 +28,4 @@ def run_steps(context: Context, command: CompiledCommand, values: ParameterValue
         else:
             Run(context, here, values).run()
     except TemplateError as error:
-        raise CallsheetError(f"an expression of this command does not fit the answer: {error}") from None
+        raise CallsheetError(f"an expression in the definition of this command failed on the answer: {error}") from None

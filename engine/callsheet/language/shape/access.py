@@ -79,7 +79,7 @@ class DeploymentDefinition(Shape, total=False):
 
 
 class Consent(Shape, total=False):
-    """An OAuth 2.0 authorisation server."""
+    """An OAuth 2.0 authorization server."""
 
     grant: Annotated[
         Literal["authorization_code", "client_credentials", "device_code"],
@@ -92,10 +92,10 @@ class Consent(Shape, total=False):
     device: Annotated[str, Field(description="device_code: URL that gives out codes.")]
     client: Annotated[
         Literal["body", "header"],
-        Field(description="Where id and secret of the app are sent: in the form (default), or as Basic authorisation."),
+        Field(description="Where id and secret of the app are sent: in the form (default), or as Basic authorization."),
     ]
     token: Required[Annotated[str, Field(description="URL where codes and refresh tokens are exchanged.")]]
-    params: Annotated[dict[str, str], Field(description="Further parameters of the authorisation request.")]
+    params: Annotated[dict[str, str], Field(description="Further parameters of the authorization request.")]
     scopes: Annotated[list[str], Field(description="Asked for unless a site says otherwise.")]
     renew: Annotated[list[str], Field(description="Scopes always asked for, so that access can be renewed.")]
     host: Annotated[str, Field(description="Loopback address of the redirect URL; default: 127.0.0.1.")]

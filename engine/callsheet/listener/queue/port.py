@@ -73,7 +73,7 @@ class QueueEnvironment(NamedTuple):
 class Guarantees(NamedTuple):
     """What a queue's settings mean, in words; `losses` are events that are lost although their senders were told 200.
 
-    `window` is for how long a repeated delivery is recognised, in seconds.
+    `window` is for how long a repeated delivery is recognized, in seconds.
     """
 
     facts: list[str]

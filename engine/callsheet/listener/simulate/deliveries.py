@@ -90,7 +90,7 @@ def plain(
     elif "public_key" in definition:
         more = signed_privately(definition["public_key"], secret, body, headers, time.time(), SignedRequest(url))
     else:
-        raise UsageError("this source has no shared secret or public key, so there is no use for one")
+        raise UsageError("this source does not use a shared secret or public key: leave out the secret")
     return Delivery(own | more, body, "signature", id_of(definition, payload, headers), url)
 
 

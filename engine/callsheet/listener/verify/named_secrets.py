@@ -51,5 +51,5 @@ class NamedSecrets:
 def _account(name: str) -> str:
     """No site is called so: there is no colon in the names of sites."""
     if not re.fullmatch(SITE_NAME, name):
-        raise UsageError(f"{name!r}: a secret's name holds letters, digits, '.', '_' and '-' only")
+        raise UsageError(f"{name!r}: a secret's name may contain only letters, digits, '.', '_' and '-'")
     return f"webhook:{name}"

@@ -42,7 +42,7 @@ class ProofSettings:
         definition = self._catalog.get("source", name)
         shared = described(definition)
         if shared is None and any(given):
-            raise UsageError(f"source {name!r} has no shared secret or public key, so there is no use for one")
+            raise UsageError(f"source {name!r} does not use a shared secret or public key: leave out the secret")
         secrets = self._secrets(given, shared.get("env")) if shared is not None else []
         challenges = [self._challenge(each) for each in definition.get("challenge", ())]
         try:
@@ -68,7 +68,7 @@ class ProofSettings:
         jwt = self._catalog.get("source", name).get("jwt")
         if jwt is None:
             if chosen is not None:
-                raise UsageError(f"source {name!r} has no signed tokens, so there is no use for a key set")
+                raise UsageError(f"source {name!r} does not use signed tokens: leave out the key set")
             return None, None
         # An empty address is a wrong one: taken for none, nothing would be verified.
         url = chosen if chosen is not None else jwt.get("vendor") if jwt.get("switch") in switches else None

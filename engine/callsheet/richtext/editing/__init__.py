@@ -84,13 +84,14 @@ class Editing:
             content = merged(old, mine, [part.said() for part in self.root.parts or ()])
             refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
         except BothChangedError as error:
-            raise Conflict("both sides changed the same part", details=self._both(error)) from None
+            hint = "read the newest version, and make your changes there"
+            raise Conflict("cannot merge: both changed the same part", details=self._both(error), hint=hint) from None
         except UsageError as error:
             raise Conflict(f"the text refers to something that no longer exists: {error.message}") from None
         return self._with(content)
 
     def _both(self, error: BothChangedError) -> list[str]:
-        sides = (("here", error.mine), ("there", error.theirs))
+        sides = (("yours", error.mine), ("theirs", error.theirs))
         return [f"{side}: {line}" for side, nodes in sides for line in self.sayable.write(nodes).strip().splitlines()]
 
     def _read(self, text: str, *, literal: bool, beside: Beside | None) -> list[Node]:

@@ -43,7 +43,7 @@ def device_code(reply: Reply) -> DeviceCode:
     if not reply.ok:
         shown = Redactor().url(reply.text[:300]).strip()
         raise NotAllowed(
-            f"the authorisation server refused to give out a code ({reply.status}): {shown}",
+            f"the authorization server refused to give out a code ({reply.status}): {shown}",
             hint="check the client id; the app must be allowed to use device codes",
             status=reply.status,
         )
@@ -52,7 +52,7 @@ def device_code(reply: Reply) -> DeviceCode:
     texts = [table.get(name) for name in ("user_code", "device_code")]
     address = table.get("verification_uri") or table.get("verification_url")  # the second is Google's
     if not isinstance(address, str) or not address.startswith(("https://", "http://")) or not all(texts):
-        raise CallsheetError("the authorisation server answered, but not with a code as it should be")
+        raise CallsheetError("the authorization server answered without a valid device code")
     pause, life = _seconds(table.get("interval"), _USUAL_PAUSE), _seconds(table.get("expires_in"), _LONGEST_LIFE)
     return DeviceCode(address, str(texts[0]), str(texts[1]), min(pause, _LONGEST_PAUSE), min(life, _LONGEST_LIFE))
 

@@ -1,4 +1,4 @@
-"""OAuth 2.0: authorisation code with PKCE, client credentials, device code, and renewal.
+"""OAuth 2.0: authorization code with PKCE, client credentials, device code, and renewal.
 
 Sources: RFC 6749 (sections 4.1, 4.4 and 6), RFC 7636 (PKCE, S256), RFC 8252 (programs of a person's own machine). The
 messages are oauthlib's, the transport is this program's.
@@ -34,7 +34,7 @@ _SECRET = "client_secret"  # noqa: S105 - the name of a field
 
 
 class Authority:
-    """An authorisation server, as the `oauth` table of an auth definition describes it, and one app there."""
+    """An authorization server, as the `oauth` table of an auth definition describes it, and one app there."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Authority:
             raise _token_error(reply.status, error, redactor) from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise CallsheetError(
-                f"the authorisation server answered {reply.status}without valid tokens",
+                f"the authorization server answered {reply.status}without valid tokens",
                 hint="try again later",
                 status=reply.status,
             ) from None
@@ -169,7 +169,7 @@ class Authority:
             raise NotAllowed(f"the list of sites was refused with status {reply.status}", status=reply.status)
         listed = reply.json()
         if not isinstance(listed, list):
-            raise CallsheetError("the authorisation server's list of sites is not a list", status=reply.status)
+            raise CallsheetError("the authorization server's list of sites is not a list", status=reply.status)
         consent = self._consent
         named = {"url": consent.get("site_url"), "id": consent.get("site_id"), "scopes": consent.get("site_scopes")}
         return [
@@ -213,7 +213,7 @@ class PendingSignIn:
         except MismatchingStateError:
             raise NotAllowed("the answer does not belong to this sign-in (its state differs)", hint=_AGAIN) from None
         except MissingCodeError:
-            raise NotAllowed("the answer contains no authorisation code", hint=_AGAIN) from None
+            raise NotAllowed("the answer contains no authorization code", hint=_AGAIN) from None
         except OAuth2Error as error:
             raise NotAllowed(f"the sign-in was refused: {_describe_error(error)}", hint=_AGAIN) from None
         return self._authority.redeem(answer["code"], self._redirect, self._verifier)
@@ -237,7 +237,7 @@ def _secrets_in(reply: Reply) -> list[str]:
 
 def _token_error(status: int, error: Any, redactor: Redactor) -> CallsheetError:
     """What the token endpoint's error means for the person."""
-    text = redactor.url(f"the authorisation server answered {status}: {_describe_error(error)}")
+    text = redactor.url(f"the authorization server answered {status}: {_describe_error(error)}")
     if error.error in ("invalid_client", "unauthorized_client", "access_denied"):
         return NotAllowed(text, hint="check the app's client id and client secret", status=status)
     if error.error in ("invalid_grant", "invalid_request", "invalid_scope"):

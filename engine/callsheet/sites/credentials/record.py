@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class CredentialRecord(TypedDict, total=False):
-    """Either a `token` that a person gave, or what an authorisation server granted."""
+    """Either a `token` that a person gave, or what an authorization server granted."""
 
     token: str
     access_token: str
@@ -15,5 +15,5 @@ class CredentialRecord(TypedDict, total=False):
     grant: str  # of an app that was granted access itself: it is asked again, there is no refresh token
     client_secret: str
     origin: str  # the host that it was given for
-    hosts: list[str]  # further hosts that see it: the gateway's, the authorisation server's
+    hosts: list[str]  # further hosts that see it: the gateway's, the authorization server's
     secret: str  # of no site: one of `secret set`

@@ -66,7 +66,7 @@ class Scheme(NamedTuple):
     present: Present
     takes_user: bool = False
     takes_secret: bool = True
-    by_consent: bool = False  # the secret is what an authorisation server grants
+    by_consent: bool = False  # the secret is what an authorization server grants
 
 
 def scheme(name: str) -> Scheme:
@@ -115,7 +115,7 @@ def key(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> 
         return Credential({}, (text,), query=((auth["query"], text),))
     if "cookie" in auth:
         if any(character in text for character in '",;\\'):
-            raise NotAllowed(f"{found.place} holds characters that no cookie has")
+            raise NotAllowed(f"{found.place} contains characters that are not allowed in a cookie")
         return Credential({"Cookie": f"{auth['cookie']}={text}"}, (text,))
     return Credential({auth["header"]: auth.get("prefix", "") + text}, (text,))
 

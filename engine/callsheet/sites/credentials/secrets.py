@@ -72,7 +72,7 @@ class Secrets:
     def find(self, service: str, hosts: Iterable[str], renew: Callable[[CredentialRecord], CredentialRecord]) -> Secret:
         """A service's secret; raises `NotAllowed` when there is none.
 
-        `hosts` are the origins that will see it: the service's own or its gateway's, and the authorisation server's.
+        `hosts` are the origins that will see it: the service's own or its gateway's, and the authorization server's.
         `renew` asks for a new access token in exchange for a record whose token has ended.
         """
         access = access_to(self._settings, service)

@@ -121,7 +121,7 @@ SEED = "SU" + "A" * 56
         ("", "contains no credentials"),
         (" \n", "contains no credentials"),
         ("\ufeffuser:hunter2", "byte-order mark"),
-        ("hunter2\nhunter3\n", "more than one line"),
+        ("hunter2\nhunter3\n", "several lines"),
         ("-----BEGIN NATS USER JWT-----\nhunter2\n------END NATS USER JWT------\n", "not the seed"),
         (f"SA{'A' * 56}", "not of a user"),
     ],

@@ -59,7 +59,7 @@ def _read(text: str, where: str, path: str | None) -> dict[str, Any]:
             raise UsageError(f"{where}: that is the seed of an account or operator, not of a user")
         return _signing({"nkeys_seed": path} if path else {"nkeys_seed_str": words})
     if len(words.splitlines()) > 1:
-        raise UsageError(f"{where}: more than one line, and no .creds file")
+        raise UsageError(f"{where}: several lines, but not a .creds file")
     user, colon, password = words.partition(":")
     return {"user": user, "password": password} if colon else {"token": words}
 

@@ -65,7 +65,7 @@ def _describe(info: Any) -> Iterator[str]:
     full = "senders get 503 when it is full" if config.discard == "new" else "then it throws events away"
     yield f"it holds {' or '.join(limits) or 'as much as the disk'}; {full}"
     yield f"{config.num_replicas or 1} replica{'s'[: (config.num_replicas or 1) != 1]}, kept in {config.storage}"
-    yield f"a repeated delivery is recognised for {(config.duplicate_window or 0):g} s"
+    yield f"a repeated delivery is recognized for {(config.duplicate_window or 0):g} s"
     yield f"{info.state.messages} events are in it"
 
 
