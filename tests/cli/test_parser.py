@@ -39,6 +39,11 @@ ELSEWHERE = [
         "`suite issues new` or `suite issues edit` takes --project, --type and --summary",
     ),
     (["page", "create", "--space", "A", "--yes", "--body", "x"], "`suite page new` takes --space and --body"),
+    (
+        ["issue", "create", "-tBug", "-sx", "-p", "A"],
+        "`suite issue new` or `suite issue edit` takes -t, -s and -p",
+    ),
+    (["issue", "create", "-t", "Bug", "--order", "-1"], "see suite issue create --help"),
     (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
     (["issues", "transition", "A-1", "--status", "Done"], "see suite issues transition --help"),
     (["issues", "list", "--plain"], "see suite issues list --help"),
@@ -47,13 +52,25 @@ ELSEWHERE = [
 ]
 
 
+FURTHER_DOWN = [
+    (["me"], "did you mean `suite users me`?"),
+    (["comment", "A-1", "x"], "did you mean `suite issues comment`, `suite requests comment`?"),
+    (["view"], "see suite --help"),  # many groups have one
+]
+
+
 @pytest.mark.parametrize(
-    ("argv", "hint"), ELSEWHERE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+    ("argv", "hint"), ELSEWHERE + FURTHER_DOWN, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
 )
 def test_an_option_of_another_command_names_it(argv: list[str], hint: str, tmp_path: Path) -> None:
     done = run_program("suite", argv, environment(tmp_path / "home", "http://localhost:9"))
     assert (done.exit, done.stdout) == (2, b"")
     assert f"hint: {hint}\n" in done.stderr
+
+
+def test_a_short_name_of_the_program_is_suggested(tmp_path: Path) -> None:
+    done = run_program("lms", ["listn"], environment(tmp_path / "home", "http://localhost:9"))
+    assert (done.exit, "did you mean `lms listen`?" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("argv", "told"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")

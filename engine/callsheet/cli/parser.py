@@ -17,6 +17,7 @@ from .options import SHARED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_OPTION = pattern(r"--\w|-[a-zA-Z]")
 _FLAG = pattern(r"(--[\w-]+)=(.*)", re.DOTALL)
 _MOST_COMMANDS = 3  # that a hint names
 _ALIKE = 0.75  # another option that is less alike does something else
@@ -50,7 +51,7 @@ def _beside(ctx: click.Context, args: Sequence[str]) -> str:
         return ""
     shared = {name for param in group.params for name in param.opts}
     own = args[: args.index("--")] if "--" in args else args
-    typed = [name for word in own if (name := word.partition("=")[0])[:2] == "--" and name not in shared]
+    typed = [name for name in map(_option_name, own) if name and name not in shared]
     changing = command.definition["safety"] in CHANGES
     found = [name for name, options in group.options(changing=changing) if {*typed} <= options]
     if not typed or not 0 < len(found) <= _MOST_COMMANDS:
@@ -58,6 +59,13 @@ def _beside(ctx: click.Context, args: Sequence[str]) -> str:
     path = ctx.command_path.rpartition(" ")[0]
     told = " and ".join(filter(None, [", ".join(typed[:-1]), typed[-1]]))
     return f"{' or '.join(f'`{path} {name}`' for name in found)} takes {told}"
+
+
+def _option_name(word: str) -> str:
+    """`--name` or `-n`, without a value that stands in the same word; nothing for another word."""
+    if not _OPTION.match(word):
+        return ""
+    return word.partition("=")[0] if word.startswith("--") else word[:2]
 
 
 def _plain_flags(args: list[str], flags: set[str]) -> list[str]:

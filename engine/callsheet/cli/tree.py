@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
 HELP = {"help_option_names": ["-h", "--help"]}
+_MOST_NAMED = 3  # commands that a hint names
 
 
 class WithHelp(click.Command):
@@ -234,19 +235,30 @@ class DefinedGroup(WithHelp, click.Group):
         names = {name: name for name in self.children}
         for child in self.children.values():
             names.update(dict.fromkeys(child.aliases, child.name))
-        near = list({names[name]: name for name in reversed(closest(word, names, 3))}.values())[::-1]
+        if not self.path:
+            names.update({name: name for name in self.context.definition.get("aliases", {})})
+        near = list({names[name]: name for name in reversed(closest(word, names, _MOST_NAMED))}.values())[::-1]
+        near = self._in_groups(word) or near
         path = ctx.command_path
         hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
         return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
 
+    def _in_groups(self, word: str) -> list[str]:
+        """Commands of that name one level further down, as `GROUP NAME`; none where many groups have one."""
+        groups = [child.name for child in self.children.values() if child.kind == "group" and not child.hidden]
+        below = {name: self.context.catalog.children(f"{self.path} {name}".strip()) for name in groups}
+        found = [f"{name} {word}" for name, found in below.items() if any(word in (c.name, *c.aliases) for c in found)]
+        return found if len(found) <= _MOST_NAMED else []
+
     def options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:
-        """The commands of the group that change something, or do not, with the long names of their options."""
+        """The commands of the group that change something, or do not, with the names of their options."""
         for child in self.children.values():
             if child.kind == "command" and not child.hidden:
                 definition = self.context.catalog.get("command", f"{self.path} {child.name}")
                 params = definition.get("params", []) if (definition["safety"] in CHANGES) == changing else []
                 options = [each for each in params if each.get("kind") != "argument"]
-                yield child.name, {f"--{name}" for each in options for name in (each["name"], *each.get("aliases", []))}
+                long = {f"--{name}" for each in options for name in (each["name"], *each.get("aliases", []))}
+                yield child.name, long | {f"-{each['short']}" for each in options if "short" in each}
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """At the top the program's aliases and a person's too."""
