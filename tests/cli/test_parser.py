@@ -26,6 +26,8 @@ WRONG = [
     (["issues", "edit", "A-1", "--jql", "x", "-s", "x"], "keys and --jql cannot be used together"),
     (["issues", "list", "--mine=maybe"], "--mine takes true or false, not 'maybe'"),
     (["issues", "get", "A-1", "--feilds", "x"], "no such option --feilds, did you mean '--fields'?"),
+    (["issues", "list", "--mine", "--max", "ten"], "--max: 'ten' is not a valid integer"),
+    (["--timeout", "soon", "issues", "list"], "--timeout: 'soon' is not a duration"),
     (["issues", "get", "A-1", "--yse"], "no such option --yse"),
     (["issues", "get", "A-1", "--yes-please"], "no such option --yes-please"),
     (["issues", "comments", "A-1", "--to", "x"], "no such option --to"),

@@ -17,6 +17,11 @@ def test_what_is_not_a_time_is_refused_with_examples(text: str) -> None:
     assert "2026-01-31T09:30" in (caught.value.hint or "")
 
 
+def test_a_misspelt_day_names_the_one_that_was_meant() -> None:
+    with pytest.raises(UsageError, match="'frday' is not a valid time, did you mean 'friday'"):
+        parsed("frday")
+
+
 @pytest.mark.parametrize(("word", "days"), [("today", 0), ("tomorrow", 1), ("yesterday", -1), (" Today ", 0)])
 def test_days_by_name_begin_at_midnight_here(word: str, days: int) -> None:
     found = parsed(word)

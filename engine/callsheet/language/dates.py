@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -44,7 +44,8 @@ def parsed(text: str, *, past: bool = False) -> datetime:
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError):
         hint = "expected 2026-01-31, 2026-01-31T09:30, now, today, yesterday, tomorrow, friday, +3d or -2h"
-        raise UsageError(f"{text!r} is not a valid time", hint=hint) from None
+        near = did_you_mean(word, [*_DAYS, "now", *_WEEKDAYS])
+        raise UsageError(f"{text!r} is not a valid time{near}", hint=hint) from None
 
 
 def _until(word: str, now: datetime, *, past: bool) -> int | None:

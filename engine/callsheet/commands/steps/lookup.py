@@ -12,7 +12,7 @@ from ...language.template import evaluate, fill, to_text
 from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import StepDispatcher
-from .matching import Candidates, contains, matches
+from .matching import Candidates, contains, expressions, matches, texts
 from .print_result import listed
 from .unknown import Unknown
 
@@ -247,7 +247,13 @@ def _plural(title: str) -> str:
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
     listed = [_label(lookup, item) for item in sorted(candidates, key=lambda item: not contains(lookup, word, item))]
-    names = [to_text(evaluate(lookup.get("label", "@"), item)) for item in candidates]
+    names = [
+        text
+        for read in [lookup.get("label", "@"), *expressions(lookup)]
+        for item in candidates
+        for text in texts(read, item)
+    ]
+    names = [name for name in names if not name.isdecimal()]  # a number is an id, and not nearly another one
     message = f'no {lookup["title"]} matches "{word}"{did_you_mean(word, names)}'
     return NoMatch(message, details=[f"available: {_joined(listed)}"] if listed else (), hint=lookup.get("hint"))
 

@@ -119,8 +119,9 @@ def _types(keys: KeyPath) -> set[str]:
     shape = _shape(keys)
     found = TypeAdapter(shape).json_schema()["properties"].get(keys[-1]) if shape else None
     if found is None:
-        near = did_you_mean(keys[-1], keys_at(keys[:-1]))
-        raise UsageError(f"{'.'.join(keys)}: no such key{near}", hint="see profiles.example.toml")
+        known = keys_at(keys[:-1])
+        hint = f"keys: {', '.join(known)}" if known else "name a key in full: sites.NAME.KEY"
+        raise UsageError(f"{'.'.join(keys)}: no such key{did_you_mean(keys[-1], known)}", hint=hint)
     if keys[-1] in _OF_TABLES:
         raise UsageError(f"{'.'.join(keys)}: that is a table; set one of its keys")
     return {str(each.get("type")) for each in found.get("anyOf", [found])}
