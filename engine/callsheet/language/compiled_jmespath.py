@@ -113,6 +113,8 @@ def _or(_: Ast, parts: list[Any]) -> Evaluate:
 
     def either(value: Any) -> Any:
         found = first(value)
+        if found is None:  # what is not there is the usual case
+            return second(value)
         return found if found or is_true(found) else second(value)
 
     return either

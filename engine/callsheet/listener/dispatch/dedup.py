@@ -37,13 +37,18 @@ class Deduplicator:
         self._expire(now)
         return key in self._done
 
-    def mark_done(self, key: str, now: float) -> None:
-        if key not in self._done:
-            self._done.add(key)
-            self._order.append((now, key))
-        self._attempts.pop(key, None)
+    def mark_done(self, key: str, now: float) -> bool:
+        """Whether it was not done before."""
+        self._expire(now)
+        if self._attempts:
+            self._attempts.pop(key, None)
+        if key in self._done:
+            return False
+        self._done.add(key)
+        self._order.append((now, key))
         if len(self._order) > self.size:
             self._done.discard(self._order.popleft()[1])
+        return True
 
     def _expire(self, now: float) -> None:
         order, oldest = self._order, now - self.window

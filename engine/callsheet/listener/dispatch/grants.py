@@ -29,8 +29,8 @@ class Grants(Protocol):
         """As far as is known without waiting."""
         ...
 
-    def mark_done(self, key: str) -> None:
-        """Of an event that there is nothing to do with."""
+    def mark_done(self, key: str) -> bool:
+        """Of an event that there is nothing to do with: whether it was not done before, as far as is known."""
         ...
 
     async def acquire(self, key: str) -> Grant | DispatchVerdict:
@@ -51,8 +51,8 @@ class LocalGrants:
     def is_done(self, key: str) -> bool:
         return self._dedup.is_done(key, monotonic())
 
-    def mark_done(self, key: str) -> None:
-        self._dedup.mark_done(key, monotonic())
+    def mark_done(self, key: str) -> bool:
+        return self._dedup.mark_done(key, monotonic())
 
     def try_acquire(self, key: str) -> Grant | DispatchVerdict | asyncio.Future[DispatchVerdict | None]:
         """While another delivery of it is under way, the future has its verdict, or nothing where all succeeded.

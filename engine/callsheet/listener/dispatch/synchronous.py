@@ -21,12 +21,9 @@ class SynchronousDispatcher:
 
     def try_immediately(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict | None:
         """The verdict where nothing has to be waited for."""
-        if self.grants.is_done(event.key):
-            return DUPLICATE
         if not jobs:
-            self.grants.mark_done(event.key)
-            return ACCEPTED
-        return None
+            return ACCEPTED if self.grants.mark_done(event.key) else DUPLICATE
+        return DUPLICATE if self.grants.is_done(event.key) else None
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import unquote
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from . import responses
 from .deferred import DeferredResponse
+from .request_target import path_and_query
 from .upgrade import without_upgrade
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.now = self.loop.time
         self.phase = HEADERS
-        self.phase_start = self.now()
+        self.phase_start = self.read_at = self.now()
         self.phase_bytes = 0  # bytes of this phase: of the headers so far, or of the body
         self.framed_bytes = 0  # bytes that came after the headers, of which `phase_bytes` are the body
         self.trailers = 0
@@ -77,6 +77,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.is_single_message = True  # whether all of that piece may belong to one message
         self.buffered_body: bytes | bytearray | None = None
         self.active_cycle: RequestResponseCycle | None = None
+        self.last_url: tuple[bytes, str, bytes] = (b"", "", b"")  # with its path and its query
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
@@ -91,6 +92,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.phase == CLOSING:
             return
         self.chunk_size, self.is_single_message = len(data), True
+        self.read_at = self.now()
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
@@ -99,7 +101,8 @@ class LimitedProtocol(HttpToolsProtocol):
             if self.phase != CLOSING:
                 self._refuse(400, "not_http", _BAD)
         else:
-            self._check_sizes(len(data))
+            if self.phase <= BODY:
+                self._check_sizes(len(data))
 
     def _check_sizes(self, size: int) -> None:
         """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
@@ -129,16 +132,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self.data_received(head + rest)
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
+        """As uvicorn does it, but for its scope: only a request that goes its way needs one."""
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
         if self.phase != CLOSING:
-            self._enter_phase(HEADERS)
+            self._enter_phase(HEADERS, self.read_at)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.phase == HEADERS:  # as uvicorn does it, without another call for each header
-            name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
-            self.headers.append((name, value))
+        if self.phase == HEADERS:
+            self.headers.append((name.lower(), value))
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
         if self.trailers > self.limits.max_header and self.phase != CLOSING:
@@ -150,19 +153,29 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.chunk_size > self.limits.max_header and self._header_size() > self.limits.max_header:
             self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
             return
-        self._enter_phase(BODY)
+        self._enter_phase(BODY, self.read_at)
         self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
         for name, value in self.headers:
             if name == b"content-length" and _exceeds(value, self.limits.max_body):
                 self._refuse(413, "body_too_large", _TOO_LARGE)
                 return
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
         cycle = self.cycle
         free = (cycle is None or cycle.response_complete) and not self.expect_100_continue
         if free and self.parser.get_method() == b"POST" and self.parser.should_keep_alive():
             self.buffered_body = b""
         else:
             self.buffered_body = None
+            self._make_scope()
             super().on_headers_complete()
+
+    def _make_scope(self) -> None:
+        """Uvicorn's, which it makes at the beginning of a message."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers  # the scope holds that list
 
     def on_body(self, body: bytes) -> None:
         if self.phase == CLOSING:
@@ -188,24 +201,22 @@ class LimitedProtocol(HttpToolsProtocol):
             self._respond(body if type(body) is bytes else bytes(body))
             return
         super().on_message_complete()
-        self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING)
+        self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING, self.read_at)
 
     def _respond(self, body: bytes) -> None:
         """The short way for a whole POST: what needs no waiting is one call and one write."""
-        url = parse_url(self.url)
-        path = url.path.decode("ascii")
-        scope: dict[str, Any] = self.scope  # type: ignore[assignment]  # its type has no other keys
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["query_string"] = url.query or b""
+        if self.url != self.last_url[0]:  # most senders ask for one again and again
+            self.last_url = (self.url, *path_and_query(self.url))
+        _, path, query = self.last_url
+        scope = {"method": "POST", "path": path, "query_string": query, "headers": self.headers, "client": self.client}
         response = self.limits.try_immediately(scope, body)
         if response is not None:
             self.write_response(response)
-            self._enter_phase(IDLE)
+            self._enter_phase(IDLE, self.read_at)
             return
-        scope["method"] = "POST"
         deferred = DeferredResponse(self)
         self.cycle = self.active_cycle = cast("RequestResponseCycle", deferred)
-        self._enter_phase(RESPONDING)
+        self._enter_phase(RESPONDING, self.read_at)
         task = self.loop.create_task(deferred.run(self.limits.respond(scope, body)))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -222,7 +233,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         if self.phase == RESPONDING and not self._is_responding:
-            self._enter_phase(IDLE)
+            self._enter_phase(IDLE, self.now())
 
     def pause_writing(self) -> None:
         """Who does not read answers gets no more of them."""
@@ -248,9 +259,9 @@ class LimitedProtocol(HttpToolsProtocol):
         del msg
         self._refuse(400, "not_http", _BAD)
 
-    def _enter_phase(self, phase: int) -> None:
+    def _enter_phase(self, phase: int, start: float) -> None:
         self.phase = phase
-        self.phase_start = self.now()
+        self.phase_start = start
         self.phase_bytes = 0
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -261,7 +272,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Answer at once, then swallow for a moment what is still coming: closing right away would lose the answer."""
         self.limits.on_refused(status, word, self.client[0] if self.client else "unix")
         earlier, own = self._unfinished_cycles()
-        self._enter_phase(CLOSING)
+        self._enter_phase(CLOSING, self.now())
         self.pipeline.clear()
         if earlier is not None:  # the answer it waits for comes first, and is the last
             earlier.keep_alive = False

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...jsontext import dump
@@ -45,7 +46,7 @@ class Log:
         if self.out is not None and not detail:
             return
         line = (
-            f"{self.now()} {status} {outcome} source={event.source.name} type={field(event.type)} "
+            f"{self.now()} {status} {outcome} source={event.source.name} type={_type_field(event.type)} "
             f"id={field(event.id)} client={client} duration_ms={duration * 1000:.1f}"
         )
         self.err.write(f"{line} reason={field(detail)}" if detail else line)
@@ -74,3 +75,7 @@ def field(value: Any) -> str:
     if _PLAIN.match(text):
         return text
     return escape_line(json.dumps(text[:_MAX_FIELD], ensure_ascii=False))
+
+
+# The types of events are few.
+_type_field = lru_cache(maxsize=1024)(field)

@@ -59,13 +59,10 @@ class Event:
         self.text = text
         self.attempt = 1
         self._payload = payload
-        self.type, self.id = source.identify(self._fast_scope(payload))
+        self.type, self.id = source.identify(
+            self._outer_scope(payload) if source.needs_headers else {"payload": payload}
+        )
         self.key = self._key()
-
-    def _fast_scope(self, payload: dict[str, Any]) -> dict[str, Any]:
-        if self.source.needs_headers:
-            return self._outer_scope(payload)
-        return {"payload": payload}
 
     def _key(self) -> str:
         """What tells this event from all others: its id, else its content.

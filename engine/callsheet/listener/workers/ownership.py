@@ -52,8 +52,8 @@ class OwnedGrants:
     def is_done(self, key: str) -> bool:
         return self._local.is_done(key)
 
-    def mark_done(self, key: str) -> None:
-        self._local.mark_done(key)
+    def mark_done(self, key: str) -> bool:
+        return self._local.mark_done(key)
 
     async def acquire(self, key: str) -> Grant | DispatchVerdict:
         owner = self.owner(key)
