@@ -201,6 +201,37 @@ def test_python_functions_plain_and_async_and_failing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+ODD_FUNCTIONS = """
+import asyncio
+async def own(event): open(event["id"], "a").close()
+def wrapped(event): return own(event)
+class Callable:
+    async def __call__(self, event): await own(event)
+instance = Callable()
+def generates(event): return (open("never", "w") for _ in "1")
+class Unspeakable(Exception):
+    def __str__(self): raise SystemExit
+def unspeakable(event): raise Unspeakable
+def hangs(event): return asyncio.sleep(60)
+"""
+
+
+def test_what_a_function_returns_is_awaited_and_nothing_counts_that_has_not_run(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(ODD_FUNCTIONS, encoding="utf-8")
+    names = ("wrapped", "instance", "generates", "unspeakable", "hangs")
+    route = "[route.{0}]\nwhen = \"id == '{0}'\"\ndo = [{{ handler = 'python', call = 'odd:{0}', timeout = '2s' }}]\n"
+    routes = "".join(route.format(name) for name in names)
+    with listening(tmp_path, routes=routes) as listener:
+        assert [listener.post(event(name)).status for name in names] == [200, 200, 500, 500, 500]
+        assert sorted(path.name for path in tmp_path.iterdir() if path.name in (*names, "never")) == [
+            "instance", "wrapped"]  # fmt: skip
+        listener.logged("generates/1: it returned a generator, of which nothing has run")
+        listener.logged("unspeakable/1: Unspeakable")
+        assert "no result after" in listener.logged("hangs/1: ")
+        assert listener.stop() == 0
+        assert "never awaited" not in listener.err
+
+
 def test_forwarding_keeps_the_bytes_and_the_proof(tmp_path: Path) -> None:
     body = b'{"id":"f1" , "event_type":"grade_change","body":{"score":1.10}}\n'
     kept = {HEADER: signature(body), "content-type": "application/json", "x-own": "f1"}
@@ -297,6 +328,7 @@ BROKEN_ROUTES = {
     "do = [{ handler = 'exec', run = ['x'], url = 'y' }]": "url: not a key of handler 'exec'",
     "do = [{ handler = 'python', call = 'nothing_like_it:f' }]": "No module named 'nothing_like_it'",
     "do = [{ handler = 'python', call = 'json:nope' }]": "has no 'nope'",
+    "do = [{ handler = 'python', call = 'difflib:context_diff' }]": "is a generator",
     "do = [{ handler = 'append', file = 'x', timeout = '5 parsecs' }]": "timeout",
     "on = ['grade_chnage']\ndo = [{ handler = 'append', file = 'x' }]": "did you mean 'grade_change'?",
     "when = 'body.['\ndo = [{ handler = 'append', file = 'x' }]": "not an expression",

@@ -42,6 +42,12 @@ def hang(record):
     note(record, [os.getpid(), child.pid])
     time.sleep(60)
 
+def wrapped(record):
+    return slowly(record)
+
+def later(record):
+    return (note(record, text) for text in "ab")
+
 def raises(record):
     raise ValueError("not today")
 
@@ -104,8 +110,10 @@ def test_one_process_serves_many_events_exactly_and_sees_no_secret(tmp_path: Pat
     assert not is_running(process)
 
 
-def test_an_async_function_keeps_its_loop(tmp_path: Path) -> None:
-    assert len(set(made(tmp_path, "slowly")(3))) == 1
+@pytest.mark.parametrize("name", ["slowly", "wrapped"])
+def test_an_async_function_keeps_its_loop(name: str, tmp_path: Path) -> None:
+    noted = made(tmp_path, name)(3)
+    assert (len(noted), len(set(noted))) == (3, 1)
 
 
 def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
@@ -119,6 +127,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> Non
     ("name", "said"),
     [
         ("raises", "ValueError: not today"),
+        ("later", "it returned a generator"),
         ("leaves", "SystemExit"),
         ("dies", "its process ended with exit code 7"),
         ("forged", "SystemExit"),

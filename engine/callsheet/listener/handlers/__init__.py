@@ -24,7 +24,7 @@ def failure_of(error: BaseException) -> HandlerFailed:
         return error
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - an exception whose text cannot be had
+    except BaseException:  # noqa: BLE001 - an exception whose text cannot be had, and which raises what it likes
         text = ""
     return HandlerFailed(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 

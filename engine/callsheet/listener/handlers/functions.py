@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...errors import UsageError
-from . import failure_of
+from . import HandlerFailed, failure_of
 
 Function = Callable[[dict[str, Any]], Any]
 
@@ -30,5 +31,21 @@ def find(call: str, folder: str) -> Function:
         raise UsageError(f"handler {call!r}: importing it failed: {failure_of(error)}") from None
     if not callable(found):
         raise UsageError(f"handler {call!r} is not a function")
+    if inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
+        raise UsageError(f"handler {call!r} is a generator: to call it runs nothing", hint="it must not use `yield`")
     function: Function = found
     return function
+
+
+def awaitable_of(result: Any) -> Awaitable[Any] | None:
+    """What is still to be awaited of what a function returned, as a wrapper of an `async` one does. None: it has run.
+
+    Raises `HandlerFailed` for a generator, of which nothing has run.
+    """
+    if result is None:
+        return None
+    if inspect.isawaitable(result):
+        return result
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise HandlerFailed("it returned a generator, of which nothing has run")
+    return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from . import HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .done_within import done_within
-from .functions import find
+from .functions import awaitable_of, find
 from .limits import ConcurrencyLimit
 from .python_process import PythonProcesses
 from .threads import ThreadPool
@@ -46,14 +47,14 @@ class Python(Base):
         if self.processes is not None:
             await self.processes.run(event.record_text.encode(), self.timeout)
         elif self.is_async:
-            await self._run_async(dict(event.record))
-        else:
             record = dict(event.record)
-            await self.pool.run(lambda: self.function(record), self.timeout, f"{job} {event.key}")
+            await self._run_async(lambda: self.function(record), self.timeout)
+        else:
+            await self._run_plain(dict(event.record), f"{job} {event.key}")
 
     @property
     def overdue(self) -> int:
-        return self.pool.overdue + (len(self.running) - self._in_time if self.is_async else 0)
+        return self.pool.overdue + len(self.running) - self._in_time
 
     @property
     def is_stuck(self) -> bool:
@@ -63,16 +64,24 @@ class Python(Base):
         if self.processes is not None:
             self.processes.close()
 
-    async def _run_async(self, record: dict[str, Any]) -> None:
+    async def _run_plain(self, record: dict[str, Any], name: str) -> None:
+        """It may turn out to be an `async` function in a wrapper: then the loop runs it in the time that is left."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.timeout
+        rest = awaitable_of(await self.pool.run(lambda: self.function(record), self.timeout, name))
+        if rest is not None:
+            await self._run_async(lambda: rest, max(0.0, end - loop.time()))
+
+    async def _run_async(self, call: Callable[[], Awaitable[Any]], time_limit: float) -> None:
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
         if len(self.running) >= self.pool.max_running:
             raise HandlerFailed(f"{len(self.running)} earlier runs have not ended yet")
-        task = asyncio.create_task(self._call(record))
+        task = asyncio.create_task(_outcome(call))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
         self._in_time += 1
         try:
-            in_time = await done_within(task, self.timeout)
+            in_time = await done_within(task, time_limit)
         finally:
             self._in_time -= 1
             task.cancel()
@@ -81,10 +90,11 @@ class Python(Base):
         if (error := task.result()) is not None:
             raise failure_of(error)
 
-    async def _call(self, record: dict[str, Any]) -> BaseException | None:
-        """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
-        try:
-            await self.function(record)
-        except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
-            return error
-        return None
+
+async def _outcome(call: Callable[[], Awaitable[Any]]) -> BaseException | None:
+    """What was raised, returned: `SystemExit` and its like must not end the loop that this task runs in."""
+    try:
+        await call()
+    except BaseException as error:  # noqa: BLE001 - whatever a person's function raises is a failed run
+        return error
+    return None

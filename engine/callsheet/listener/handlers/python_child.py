@@ -11,14 +11,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from ...errors import UsageError
 from ...jsontext import parse
 from . import failure_of
-from .functions import find
+from .functions import awaitable_of, find
 
 LONGEST_REASON = 2000
 # Seconds that a run may go on after the listener has ended, however it ended.
@@ -61,9 +61,13 @@ def _lines(events: BinaryIO) -> Iterator[bytes]:
 def _failure(function: Callable[[dict[str, Any]], Any], record: dict[str, Any], runner: asyncio.Runner) -> str | None:
     """Why it failed, whatever it raised; nothing where it did not."""
     try:
-        result = function(record)
-        if asyncio.iscoroutine(result):
-            runner.run(result)
+        rest = awaitable_of(function(record))
+        if rest is not None:
+            runner.run(_finish(rest))
     except BaseException as error:  # noqa: BLE001 - a person's function must not end the process that serves the next event
         return str(failure_of(error))[:LONGEST_REASON]
     return None
+
+
+async def _finish(rest: Awaitable[Any]) -> None:
+    await rest
