@@ -239,6 +239,7 @@ class Assembly:
             seconds(definition["idle_timeout"]),
             self._on_refused,
             self.app.try_immediately,
+            self.app.begin,
             self.app.respond,
         )
 

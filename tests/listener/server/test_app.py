@@ -35,10 +35,16 @@ class Handled:
     def __init__(self, at_once: DispatchVerdict | None = None, later: DispatchVerdict | Exception = ACCEPTED) -> None:
         self.at_once, self.later = at_once, later
         self.asked: list[tuple[str, Any, list[Any]]] = []
+        self.pending: asyncio.Future[DispatchVerdict] | None = None
 
     def try_immediately(self, event: Any, jobs: list[Any]) -> DispatchVerdict | None:
         self.asked.append(("at once", event.id, [job.id for job in jobs]))
         return self.at_once
+
+    def begin(self, event: Any, jobs: list[Any]) -> asyncio.Future[DispatchVerdict] | None:
+        if self.pending is not None:
+            self.asked.append(("begun", event.id, [job.id for job in jobs]))
+        return self.pending
 
     async def handle(self, event: Any, jobs: list[Any]) -> DispatchVerdict:
         self.asked.append(("later", event.id, [job.id for job in jobs]))
@@ -216,6 +222,43 @@ def test_a_whole_request_may_be_answered_at_once() -> None:
     assert later.app.try_immediately(scope, json.dumps(PAID).encode()) is None
     assert later.app.try_immediately(scope, b"") is None, "it is read once"
     assert later.metrics.received == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "logged"),
+    [
+        (DUPLICATE, 200, "200 duplicate source=lms type=paid id=7 client=unix ms"),
+        (DispatchVerdict(503, "inbox_failed", "full"), 503, "503 inbox_failed"),
+        (OSError("no"), 500, "500 internal"),
+        (None, 500, "500 internal"),
+    ],
+)
+def test_what_needs_no_task_is_answered_when_it_is_decided(end: Any, status: int, logged: str) -> None:
+    dispatcher = Handled(None)
+    here = Here(dispatcher)
+    scope: Any = {"path": PATH, "headers": [], "query_string": b"", "client": None}
+
+    async def work() -> list[responses.Response]:
+        pending = dispatcher.pending = asyncio.get_running_loop().create_future()
+        delivered: list[responses.Response] = []
+        assert not here.app.begin(dict(scope), b"{}", delivered.append), "nothing was read yet"
+        assert here.app.try_immediately(scope, json.dumps(PAID).encode()) is None
+        assert here.app.begin(scope, b"", delivered.append)
+        await asyncio.sleep(0)
+        assert (delivered, here.app.busy) == ([], 1)
+        if end is None:
+            pending.cancel()
+        elif isinstance(end, Exception):
+            pending.set_exception(end)
+        else:
+            pending.set_result(end)
+        await asyncio.sleep(0)
+        return delivered
+
+    assert [each[0]["status"] for each in asyncio.run(work())] == [status]
+    assert [kind for kind, _, _ in dispatcher.asked] == ["at once", "begun"]
+    assert (here.app.busy, len(here.err)) == (0, 1)
+    assert logged in here.said()[0]
 
 
 @pytest.mark.parametrize("found", [True, False])

@@ -62,6 +62,8 @@ class Connection:
         self.refused_from: list[str] = []
         self.fails: Exception | None = None
         self.released = asyncio.Event()
+        self.without_task = False
+        self.begun: list[Callable[[], None]] = []
         self.transport = Transport()
 
         def see(scope: dict[str, Any], body: bytes) -> responses.Response:
@@ -77,6 +79,11 @@ class Connection:
             if self.fails is not None:
                 raise self.fails
             return see(scope, body)
+
+        def begin(scope: dict[str, Any], body: bytes, deliver: Callable[[responses.Response], None]) -> bool:
+            if self.without_task:
+                self.begun.append(lambda: deliver(see(scope, body)))
+            return self.without_task
 
         async def app(scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Any) -> None:
             body = b""
@@ -95,7 +102,7 @@ class Connection:
         state.default_headers = [(b"date", b"now")]
         limits = Limits(
             MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0,
-            self.refuse, immediately, later,
+            self.refuse, immediately, begin, later,
         )  # fmt: skip
         made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()})
         self.protocol: LimitedProtocol = made(config, state, {})
@@ -241,6 +248,25 @@ def test_an_answer_that_has_to_be_waited_for_comes_once_and_before_the_next() ->
         await settled()
         assert connection.answers == [(200, b"<slow>"), (200, b"<next>")]
         assert connection.protocol.phase == IDLE
+
+    run(work)
+
+
+def test_an_answer_that_is_waited_for_without_a_task_comes_once_and_before_the_next() -> None:
+    async def work() -> None:
+        connection = Connection(waits=lambda body: body == b"slow")
+        connection.without_task = True
+        connection.protocol.data_received(post(b"slow") + post(b"next"))
+        await settled()
+        assert (connection.answers, connection.protocol.phase) == ([], RESPONDING)
+        assert connection.protocol.server_state.tasks == set()
+        connection.begun.pop()()
+        await settled()
+        assert connection.answers == [(200, b"<slow>"), (200, b"<next>")]
+        connection.protocol.data_received(post(b"slow"))
+        connection.protocol.connection_lost(None)
+        connection.begun.pop()()
+        assert len(connection.answers) == 2, "who left is not answered"
 
     run(work)
 

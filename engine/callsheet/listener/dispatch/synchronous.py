@@ -25,6 +25,10 @@ class SynchronousDispatcher:
             return ACCEPTED if self.grants.mark_done(event.key) else DUPLICATE
         return DUPLICATE if self.grants.is_done(event.key) else None
 
+    def begin(self, event: Event, jobs: Sequence[Job]) -> None:
+        """Nothing: handlers need a task."""
+        del event, jobs
+
     async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""
         grant = await self.grants.acquire(event.key)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..deadlines import Deadlines
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
 from .threads import ThreadPool
@@ -40,6 +41,7 @@ class Append(Base):
         super().__init__(table, context)
         self.path = os.path.join(context.folder, table["file"])
         self._pool = ThreadPool(1)
+        self._deadlines = Deadlines(self.timeout, self._expire)
         self._waiting: list[_Line] = []
         self._is_writing = False
 
@@ -47,23 +49,18 @@ class Append(Base):
         del job
         text = self.input_of(event)
         loop = asyncio.get_running_loop()
-        line = _Line(
-            text if text.endswith(b"\n") else text + b"\n", time.monotonic() + self.timeout, loop.create_future()
-        )
-        self._waiting.append(line)
+        written: asyncio.Future[None] = loop.create_future()
+        line = text if text.endswith(b"\n") else text + b"\n"
+        self._waiting.append(_Line(line, time.monotonic() + self.timeout, written))
         if not self._is_writing:
             self._is_writing = True
             loop.call_soon(self._write_waiting)
-        timer = loop.call_later(self.timeout, self._expire, line)
-        try:
-            await line.written
-        finally:
-            timer.cancel()
+        self._deadlines.add(written)
+        await written
 
-    def _expire(self, line: _Line) -> None:
-        """It will be tried again, so it is not written any more."""
-        if not line.written.done():
-            line.written.set_exception(HandlerFailed(f"no result after {self.timeout:g} s"))
+    def _expire(self, written: asyncio.Future[None]) -> None:
+        """The line will be tried again, so it is not written any more."""
+        written.set_exception(HandlerFailed(f"no result after {self.timeout:g} s"))
 
     def _write_waiting(self) -> None:
         lines, self._waiting = self._waiting, []

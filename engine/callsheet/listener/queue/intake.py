@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..deadlines import Deadlines
 from ..dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict
 from .port import PutResult, Queue, QueueFailed, TooLarge
 
@@ -22,8 +23,8 @@ class Intake:
     def __init__(self, queue: Queue, worker: Worker | None, timeout: float) -> None:
         self.queue = queue
         self.worker = worker
-        self.timeout = timeout
         self._pending = 0
+        self._deadlines = Deadlines(timeout, self._on_timeout)
 
     def try_immediately(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict | None:
         """Nothing: the queue is always waited for."""
@@ -31,21 +32,21 @@ class Intake:
         return None
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
+        return await self.begin(event, jobs)
+
+    def begin(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict]:
         """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
+        verdict: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
         run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
         try:
             put = self.queue.put(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
         except QueueFailed as failed:
-            return _refusal(failed)
-        loop = asyncio.get_running_loop()
-        verdict: asyncio.Future[DispatchVerdict] = loop.create_future()
+            verdict.set_result(_refusal(failed))
+            return verdict
         self._pending += run_here
         put.add_done_callback(partial(self._on_put, event, jobs if run_here else None, verdict))
-        timer = loop.call_later(self.timeout, self._on_timeout, verdict)
-        try:
-            return await verdict
-        finally:
-            timer.cancel()
+        self._deadlines.add(verdict)
+        return verdict
 
     def _on_put(
         self,
@@ -69,8 +70,8 @@ class Intake:
             verdict.set_exception(error)
 
     def _on_timeout(self, verdict: asyncio.Future[DispatchVerdict]) -> None:
-        if not verdict.done():
-            verdict.set_result(DispatchVerdict(503, "inbox_failed", f"not kept within {self.timeout:g} s"))
+        detail = f"not kept within {self._deadlines.time_limit:g} s"
+        verdict.set_result(DispatchVerdict(503, "inbox_failed", detail))
 
 
 def _refusal(failed: QueueFailed) -> DispatchVerdict:

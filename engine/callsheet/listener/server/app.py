@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import partial
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +36,10 @@ class Dispatcher(Protocol):
     """What is done with a genuine, wanted event."""
 
     def try_immediately(self, event: Event, jobs: list[Job]) -> DispatchVerdict | None: ...
+
+    def begin(self, event: Event, jobs: list[Job]) -> asyncio.Future[DispatchVerdict] | None:
+        """The same as `handle` without a task, where it needs none."""
+        ...
 
     async def handle(self, event: Event, jobs: list[Job]) -> DispatchVerdict: ...
 
@@ -93,6 +99,34 @@ class App:
         """The answer to a whole POST where it needs no waiting. Else `respond` has it, asked with the same scope."""
         source = self.sources.get(scope["path"])
         return None if source is None or self.draining else self.respond_immediately(scope, data, source)
+
+    def begin(self, scope: Scope, data: bytes, deliver: Callable[[Response], None]) -> bool:
+        """Whether `deliver` is going to get the answer that `try_immediately` did not have. Else `respond` has it."""
+        del data
+        started, event, jobs = scope.get("delivery", _NOTHING_READ)
+        if event is None or isinstance(event, UnknownKey):
+            return False
+        pending = self.dispatcher.begin(event, jobs)
+        if pending is None:
+            return False
+        self.busy += 1
+        pending.add_done_callback(partial(self._on_decided, scope, event, started, deliver))
+        return True
+
+    def _on_decided(
+        self,
+        scope: Scope,
+        event: Event,
+        started: float,
+        deliver: Callable[[Response], None],
+        pending: asyncio.Future[DispatchVerdict],
+    ) -> None:
+        self.busy -= 1
+        error = asyncio.CancelledError() if pending.cancelled() else pending.exception()
+        if error is None:
+            deliver(self._respond(scope, event, pending.result(), started))
+        else:
+            deliver(self._refuse(scope, _internal_error(error)))
 
     def respond_immediately(self, scope: Scope, data: bytes, source: Source) -> Response | None:
         """Prove and read a delivery, once; what was found stays in the scope for `_finish`."""
@@ -184,10 +218,11 @@ class App:
         return BY_STATUS[refused.status]
 
 
-def _internal_error(error: Exception) -> Rejected:
+def _internal_error(error: BaseException) -> Rejected:
     return Rejected(500, "internal", f"{type(error).__name__}: {error}")
 
 
+_NOTHING_READ: tuple[float, None, list[Job]] = (0.0, None, [])
 _FILTERED = DispatchVerdict(200, "filtered")
 _UNKNOWN = DispatchVerdict(200, "unknown_type")
 

@@ -45,9 +45,9 @@ class DeferredResponse:
         except BaseException:  # noqa: BLE001 - whatever it is, and when the server ends: the sender gets an answer
             self.keep_alive = False
             found = BY_STATUS[500]
-        self._deliver(found)
+        self.deliver(found)
 
-    def _deliver(self, response: Response) -> None:
+    def deliver(self, response: Response) -> None:
         self.response_started = self.response_complete = True
         exchange = self._exchange
         if not self.disconnected:

@@ -43,6 +43,7 @@ class Limits(NamedTuple):
     idle_timeout: float
     on_refused: Callable[[int, str, str], None]
     try_immediately: Callable[[dict[str, Any], bytes], responses.Response | None]
+    begin: Callable[[dict[str, Any], bytes, Callable[[responses.Response], None]], bool]
     respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
 
 
@@ -217,6 +218,8 @@ class LimitedProtocol(HttpToolsProtocol):
         deferred = DeferredResponse(self)
         self.cycle = self.active_cycle = cast("RequestResponseCycle", deferred)
         self._enter_phase(RESPONDING, self.read_at)
+        if self.limits.begin(scope, body, deferred.deliver):
+            return
         task = self.loop.create_task(deferred.run(self.limits.respond(scope, body)))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
@@ -158,6 +159,26 @@ def test_what_succeeded_is_known_and_what_was_lost_cannot_be_changed(play: Play)
         assert again.succeeded == {"r/1"}
         assert await queue.complete(again.lease) is True
         assert await queue.fetch(1) == []
+
+    play(scene)
+
+
+def test_what_succeeded_is_forgotten_when_its_event_is_handled(play: Play, tmp_path: Path) -> None:
+    def noted() -> list[int]:
+        with contextlib.closing(sqlite3.connect(tmp_path / "in.db")) as other:
+            return [key for (key,) in other.execute("SELECT key FROM succeeded ORDER BY key")]
+
+    async def scene(queue: FileQueue) -> None:
+        leases: list[Any] = [(await queue.put(event(id), has_jobs=True, run_here=True)).lease for id in "abc"]
+        for lease in leases[:2]:
+            await queue.record_success(lease, "r/1")
+        await queue.retry(leases[1], 0.0, "x")
+        assert noted() == [1, 2]
+        (again,) = await queue.fetch(1)
+        for lease in (leases[0], again.lease, leases[2]):
+            assert await queue.complete(lease) is True
+        await asyncio.sleep(0)
+        assert (noted(), queue._with_successes) == ([], set())
 
     play(scene)
 

@@ -29,6 +29,24 @@ CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWI
 """
 
 
+V2 = f"""{V1}
+DROP INDEX event_owner;
+CREATE INDEX event_state ON event (state);
+CREATE TABLE tally (state TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO tally VALUES ('waiting', 0), ('running', 0), ('done', 0), ('dead', 0);
+CREATE TRIGGER event_added AFTER INSERT ON event BEGIN
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER event_moved AFTER UPDATE OF state ON event WHEN old.state <> new.state BEGIN
+  UPDATE tally SET events = events - 1 WHERE state = old.state;
+  UPDATE tally SET events = events + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER event_removed AFTER DELETE ON event BEGIN
+  UPDATE tally SET events = events - 1 WHERE state = old.state;
+END;
+"""
+
+
 def insert(connection: sqlite3.Connection, number: int, state: str = "done") -> None:
     connection.execute(
         "INSERT INTO event (identity, source, type, id, received, headers, query, data, state, attempts, due, finished)"
@@ -101,22 +119,30 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     assert (done.returncode, "no event '9'" in done.stderr) == (4, True), done.stderr
 
 
-def test_an_inbox_of_the_first_version_is_read_as_it_is_and_upgraded_by_a_listener(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "script"), [(1, V1), (2, V2)])
+def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_listener(
+    tmp_path: Path, version: int, script: str
+) -> None:
     path = tmp_path / "old"
     with contextlib.closing(sqlite3.connect(path)) as old:
-        old.executescript(V1)
+        old.executescript(script)
         insert(old, 1)
         insert(old, 2, "waiting")
-        old.execute("PRAGMA user_version = 1")
+        insert(old, 3, "running")
+        old.execute(f"PRAGMA user_version = {version}")
         old.commit()
     before = path.read_bytes()
     reading = inspection.FileInspection(str(path), write=False)
-    assert [row["id"] for row in reading.list_events(None, 9)] == ["2", "1"]
+    assert [row["id"] for row in reading.list_events(None, 9)] == ["3", "2", "1"]
+    assert [row["id"] for row in reading.list_events("waiting", 9)] == ["2"]
     assert [row["key"] for row in reading.find("2")] == [2]
     reading.close()
     assert path.read_bytes() == before
     with contextlib.closing(schema.open_inbox(str(path))) as connection:
-        assert inspection.counts(connection) == {"waiting": 1, "running": 0, "done": 1, "dead": 0}
+        assert inspection.counts(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
+        made = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    with contextlib.closing(schema.open_inbox(str(tmp_path / "new"))) as connection:
+        assert made == {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
 def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:

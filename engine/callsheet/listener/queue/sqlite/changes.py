@@ -95,12 +95,15 @@ def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job
     return is_held is not None
 
 
-def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
+def complete(
+    connection: sqlite3.Connection, lease: Lease, owner: str, now: float, *, has_successes: bool = True
+) -> bool:
+    """`has_successes`: jobs of it may have been noted one by one."""
     changed = connection.execute(
         f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}",  # noqa: S608 - a constant
         (now, lease.key, owner, lease.attempts),
     ).rowcount
-    if changed:
+    if changed and has_successes:
         connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
     return bool(changed)
 
@@ -120,7 +123,8 @@ def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float) -
     connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
     connection.execute("DELETE FROM owner WHERE alive_until < ?", (now,))
     rescheduled = connection.execute(
-        "UPDATE event SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
+        "UPDATE event INDEXED BY event_running"
+        " SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"
         " error = 'the process that handled it ended'"
         " WHERE state = 'running' AND owner NOT IN (SELECT id FROM owner)",
         (holder.max_attempts, now),
@@ -131,7 +135,9 @@ def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float) -
 def release(connection: sqlite3.Connection, owner: str, now: float) -> None:
     """Give back at once what this process still holds."""
     connection.execute(
-        "UPDATE event SET state = 'waiting', owner = NULL, due = ? WHERE state = 'running' AND owner = ?", (now, owner)
+        "UPDATE event INDEXED BY event_running SET state = 'waiting', owner = NULL, due = ?"
+        " WHERE state = 'running' AND owner = ?",
+        (now, owner),
     )
     connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
@@ -150,7 +156,7 @@ def replay(connection: sqlite3.Connection, keys: Iterable[int], now: float) -> N
 
 _PURGED = {
     "done": "SELECT key FROM event INDEXED BY event_finished WHERE state = 'done' AND finished < ? LIMIT ?",
-    "dead": "SELECT key FROM event WHERE state = 'dead' AND received < ? LIMIT ?",
+    "dead": "SELECT key FROM event INDEXED BY event_dead WHERE state = 'dead' AND received < ? LIMIT ?",
 }
 
 

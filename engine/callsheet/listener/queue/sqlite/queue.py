@@ -45,6 +45,7 @@ class FileQueue:
         self._heartbeats = 0
         self._writer: InboxWriter | None = None
         self._work_available = asyncio.Event()
+        self._with_successes: set[int] = set()  # events held here of which single jobs were noted
 
     async def open(self) -> None:
         self._writer = InboxWriter(self._connection)
@@ -81,6 +82,7 @@ class FileQueue:
         self._work_available.clear()
         operation = partial(changes.claim, count=count, owner=self._owner, now=time.time())
         events, due = await self._submit(operation)
+        self._with_successes.update(event.lease.key for event in events if event.succeeded)
         if not events:
             wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, max(0.01, due - time.time()))
             with contextlib.suppress(TimeoutError):
@@ -106,11 +108,22 @@ class FileQueue:
             pass
 
     def record_success(self, lease: Lease, job: str) -> asyncio.Future[bool]:
+        self._with_successes.add(lease.key)
         return self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
 
     def complete(self, lease: Lease) -> asyncio.Future[bool]:
-        operation = partial(changes.complete, lease=lease, owner=self._owner, now=time.time())
-        return self._submit(operation, is_urgent=False)
+        has_successes = lease.key in self._with_successes
+        future = self._submit(
+            partial(changes.complete, lease=lease, owner=self._owner, now=time.time(), has_successes=has_successes),
+            is_urgent=False,
+        )
+        if has_successes:
+            future.add_done_callback(partial(self._on_completed, lease))
+        return future
+
+    def _on_completed(self, lease: Lease, future: asyncio.Future[bool]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            self._with_successes.discard(lease.key)
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         changed = await self._reschedule(lease, time.time() + delay, reason)
@@ -121,6 +134,7 @@ class FileQueue:
         return await self._reschedule(lease, None, reason)
 
     async def _reschedule(self, lease: Lease, due: float | None, reason: str) -> bool:
+        self._with_successes.discard(lease.key)  # whoever takes it again finds them
         error = changes.storable(reason)
         return await self._submit(partial(changes.reschedule, lease=lease, owner=self._owner, due=due, error=error))
 

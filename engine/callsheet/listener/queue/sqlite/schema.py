@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from ....errors import CallsheetError, UsageError
 
-VERSION = 2
+VERSION = 3
 BUSY_WAIT = 3.0
 _TABLES = {
     "event": "key identity source type id received headers query data text state attempts due finished error owner",
@@ -33,14 +33,20 @@ _CREATE = (
     "CREATE TABLE succeeded (key INTEGER NOT NULL, job TEXT NOT NULL, PRIMARY KEY (key, job)) WITHOUT ROWID",
     "CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWID",
 )
-# Events are listed by state, and counted without being looked at: a million of them cost as much as one.
-_CREATE_TALLY = (
+# Events are listed by state, and counted without being looked at: a million of them cost as much as one. Each state has
+# an index of its own, so that most changes touch one of them. Running events are few, and counted by theirs.
+_CREATE_BY_STATE = (
     "DROP INDEX IF EXISTS event_owner",
-    "CREATE INDEX event_state ON event (state)",
+    "DROP INDEX IF EXISTS event_state",
+    "CREATE INDEX event_waiting ON event (key) WHERE state = 'waiting'",
+    "CREATE INDEX event_running ON event (owner) WHERE state = 'running'",
+    "CREATE INDEX event_dead ON event (received) WHERE state = 'dead'",
+    "DROP TABLE IF EXISTS tally",
     "CREATE TABLE tally (state TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID",
-    "INSERT INTO tally VALUES ('waiting', 0), ('running', 0), ('done', 0), ('dead', 0)",
+    "INSERT INTO tally VALUES ('waiting', 0), ('done', 0), ('dead', 0)",
     "UPDATE tally SET events = (SELECT count(*) FROM event WHERE event.state = tally.state)",
-    """CREATE TRIGGER event_added AFTER INSERT ON event BEGIN
+    *(f"DROP TRIGGER IF EXISTS {name}" for name in ("event_added", "event_moved", "event_removed")),
+    """CREATE TRIGGER event_added AFTER INSERT ON event WHEN new.state <> 'running' BEGIN
   UPDATE tally SET events = events + 1 WHERE state = new.state;
 END""",
     """CREATE TRIGGER event_moved AFTER UPDATE OF state ON event WHEN old.state <> new.state BEGIN
@@ -145,7 +151,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version != VERSION:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-        for statement in (*(() if version else _CREATE), *(_CREATE_TALLY if version < VERSION else ())):
+        for statement in (*(() if version else _CREATE), *(_CREATE_BY_STATE if version < VERSION else ())):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
