@@ -39,6 +39,16 @@ WRAPPERS = [
     '<ac:link><ri:attachment ri:filename="f.txt" /><ac:link-body>{}</ac:link-body></ac:link>',
     '<ac:link><ri:page ri:content-title="T" ri:space-key="S" /><ac:link-body>{}</ac:link-body></ac:link>',
 ]
+INSIDE = [
+    "#",
+    "# #",
+    '#<ac:emoticon ac:name="smile" ac:emoji-shortname=":wave:" ac:emoji-fallback=":wave:" />#',
+    '<ac:structured-macro ac:name="status"><ac:parameter ac:name="title">DONE</ac:parameter></ac:structured-macro>#',
+    "#<strong>#</strong> #",
+    '#<ac:emoticon ac:name="blue-star" ac:emoji-id="atlassian-one" ac:emoji-fallback="one" />#',
+    '# <time datetime="2026-01-31" /> #',
+    "<em></em>#",
+]
 SPACES = ["", " ", "\n  "]
 BLOCKS = [
     "<p>{}</p>",
@@ -70,6 +80,7 @@ BLOCKS = [
         "<ac:task-list><ac:task><ac:task-id>7</ac:task-id><ac:task-status>incomplete</ac:task-status><ac:task-body>"
         '<span class="placeholder-inline-tasks">{}</span></ac:task-body></ac:task></ac:task-list>'
     ),
+    '<ac:image ac:width="30"><ri:attachment ri:filename="a.png" /><ac:caption><p>{}</p></ac:caption></ac:image>',
     '<ac:structured-macro ac:name="toc" ac:schema-version="1" />',
     "<hr />",
     "<p></p>",
@@ -93,7 +104,7 @@ def words(draw: st.DrawFn) -> str:
             st.sampled_from([*SPACES, *ATOMS])
             | st.just("#")
             | st.builds(
-                lambda wrapper, inner: wrapper.format(inner), st.sampled_from(WRAPPERS), st.just("# #") | st.just("#")
+                lambda wrapper, inner: wrapper.format(inner), st.sampled_from(WRAPPERS), st.sampled_from(INSIDE)
             ),
             max_size=6,
         )

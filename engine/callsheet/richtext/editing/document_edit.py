@@ -13,7 +13,8 @@ from ..tree import Losses, Node, text
 from .align import increasing
 from .blocks import Merger, MisfitError
 from .document_parts import DocumentParts, wrapped
-from .parts import FRAMED, EditToken, Part, Wrapper, shape, tokens_of
+from .label import caption_of
+from .parts import FRAMED, EditToken, Part, Wrapper, tokens_of
 from .words import OutputPiece, merged
 
 
@@ -101,25 +102,35 @@ class DocumentEdit:
         line = tokens_of(node.content)
         new = line[0].node if len(line) == 1 else None
         old = (part.line or [EditToken()])[0].node
-        if node.kind != "paragraph" or new is None or old is None or new.kind != old.kind or new.marks != old.marks:
+        if node.kind != "paragraph" or new is None or old is None or new.marks != old.marks:
+            raise MisfitError
+        if new.kind not in FRAMED or old.kind not in FRAMED:
             raise MisfitError
         was, now = (one.content[0] if one.kind == "figure" else one for one in (old, new))
         if was.attrs.get("url") != now.attrs.get("url"):
             raise MisfitError
-        content = []
-        for was_child in part.source.get("content", ()):
-            child = was_child
-            form = self.reader.form(child, mark=False)
-            if form is not None and form.kind in FRAMED and was.attrs != now.attrs:
-                attrs = {name: value for name, value in child.get("attrs", {}).items() if name != "alt"}
-                child = {**child, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}
-            elif form is not None and form.kind == "caption" and shape(old) != shape(new):
-                words = [text for part in new.content if part.kind == "caption" for text in part.content]
-                lead, line = self.parts.line(child.get("content", []))
-                inner = self._inline(merged(lead, line, tokens_of(words), marks=False), Node("caption"))
-                child = {**child, "content": inner}
-            content.append(child)
+        content = [self._image(child, was, now) for child in part.source.get("content", ())]
+        if caption_of(old) != caption_of(new):
+            content = self._captioned(part.source, content, caption_of(new))
         return [{**part.source, "content": content}]
+
+    def _image(self, raw: Raw, was: Node, now: Node) -> Raw:
+        form = self.reader.form(raw, mark=False)
+        if form is None or form.kind not in FRAMED or was.attrs == now.attrs:
+            return raw
+        attrs = {name: value for name, value in raw.get("attrs", {}).items() if name != "alt"}
+        return {**raw, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}
+
+    def _captioned(self, figure: Raw, content: list[Raw], words: str) -> list[Raw]:
+        """What is in a figure, with another caption, or one more, or one less."""
+        label = self.parts.caption(figure)
+        inner = self._inline(merged(label.lead, label.line, tokens_of([text(words)]), marks=False), Node("caption"))
+        forms = [self.reader.form(child, mark=False) for child in content]
+        own = [place for place, form in enumerate(forms) if form is not None and form.kind == "caption"]
+        if not own:
+            return [*content, self.writer.node(Node("caption", {}, [text(words)]))]
+        kept = [child for place, child in enumerate(content) if place not in own]
+        return [*kept, *([{**content[own[0]], "content": inner}] if words else [])]
 
     # --- words ---
 
@@ -147,7 +158,7 @@ class DocumentEdit:
 
     def _written(self, output: OutputPiece, parent: Node) -> tuple[list[Any], Any]:
         """Nodes of the document for one word or node, and the node they are a part of where nothing changed."""
-        if output.source is not None:
+        if output.source is not None and not _remade(output):
             raw, words = output.source.source
             if words is None:
                 return [self._relabelled(raw, output)], raw
@@ -202,6 +213,13 @@ def respelt(content: list[Raw], words: str) -> list[Raw]:
         words = words[: len(words) - len(content[end].get("text", ""))]
     first = content[start] if start < end else {"type": "text"}
     return [*content[:start], *([{**first, "text": words}] if words else []), *content[end:]]
+
+
+def _remade(output: OutputPiece) -> bool:
+    """Whether a node became one of another kind: an image in a line that was given a caption."""
+    old = output.old.node if output.old else None
+    new = output.token.node if output.token else None
+    return old is not None and new is not None and old.kind != new.kind
 
 
 def _only(raw: Raw) -> Raw:

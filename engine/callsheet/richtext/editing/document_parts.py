@@ -11,6 +11,7 @@ from ..lossless_markers import label
 from ..plain_text import says
 from ..rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
+from .label import Label, labelled, words_of
 from .parts import FRAMED, TOKEN, EditToken, Part, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
@@ -66,7 +67,7 @@ class DocumentParts:
         image = next((child for child in found[0].content if child.kind == "image"), None) if found else None
         nodes = None
         if image is not None:
-            caption = "".join(says(c, self.rules) for c in found[0].content if c.kind == "caption").strip()
+            caption = self.caption(raw).words
             bare = Node("image", image.attrs)
             nodes = self.sayable.nodes(self.sayable.captioned(bare, caption) if caption else bare)
         if nodes is None or nodes[0].kind not in FRAMED or image is None:
@@ -92,20 +93,33 @@ class DocumentParts:
         words = [attrs[name] for name in SHOWN if isinstance(attrs.get(name), str)]
         return " ".join([str(raw.get("type")), *words[:2]])
 
+    def caption(self, figure: Raw) -> Label:
+        """The words below an image: only text, in which a node is the words that it says."""
+        forms = [(child, self.reader.form(child, mark=False)) for child in _content(figure) if isinstance(child, dict)]
+        inner = [raw for child, form in forms if form is not None and form.kind == "caption" for raw in _content(child)]
+        return Label(*settled([one for raw in inner for token in self._tokens(raw) for one in self._labelled(token)]))
+
+    def _labelled(self, token: EditToken) -> list[EditToken]:
+        if token.whole and token.pieces:
+            return words_of(self._said(token.pieces[0]), token.pieces[0])
+        return [] if token.whole else labelled(token, self._said)
+
+    def _said(self, piece: Piece) -> str:
+        return "".join(says(node, self.rules) for node in self.reader.node(piece.source[0], 1))
+
     # --- words ---
 
     def line(self, content: list[Any]) -> tuple[list[Piece], list[EditToken]]:
-        found: list[EditToken] = []
-        for raw in content:
-            form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
-            stack = self._stack(raw) if isinstance(raw, dict) else ()
-            if form is not None and form.kind == "text" and isinstance(raw.get("text"), str):
-                marks = _marks(stack)
-                words = TOKEN.findall(raw["text"])
-                found += [EditToken(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
-            else:
-                found += self._atom(raw, form, stack)
-        return settled(found)
+        return settled([token for raw in content for token in self._tokens(raw)])
+
+    def _tokens(self, raw: Any) -> list[EditToken]:
+        form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+        stack = self._stack(raw) if isinstance(raw, dict) else ()
+        if form is None or form.kind != "text" or not isinstance(raw.get("text"), str):
+            return self._atom(raw, form, stack)
+        marks = _marks(stack)
+        words = TOKEN.findall(raw["text"])
+        return [EditToken(w, marks=marks, pieces=[Piece((raw, w), stack, w)]) for w in words]
 
     def _stack(self, raw: Raw) -> tuple[Wrapper, ...]:
         found = raw.get("marks")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..tree import Attrs, Mark, Node, merged, text
+
+if TYPE_CHECKING:
+    from .label import Label
 
 TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
@@ -43,7 +46,7 @@ class EditToken:
     pieces: list[Piece] = field(default_factory=list)
     after: list[Piece] = field(default_factory=list)
     whole: list[EditToken] | None = None  # the tokens that together stand for one piece of source
-    label: list[EditToken] | None = None  # the words inside of a node
+    label: Label | None = None  # the words inside of a node
 
     @property
     def blank(self) -> bool:
@@ -60,7 +63,8 @@ class EditToken:
         if self.node is not None:
             hidden = () if self.node.kind == "inlinereference" else LABELS
             attrs = {**self.node.attrs, **(self.node.content[0].attrs if self.node.kind == "figure" else {})}
-            return (self.node.kind, *sorted((k, repr(v)) for k, v in attrs.items() if k not in hidden))
+            kind = FRAMED[0] if self.node.kind in FRAMED else self.node.kind  # with a caption or without
+            return (kind, *sorted((k, repr(v)) for k, v in attrs.items() if k not in hidden))
         return ("", " " if self.blank else self.text)
 
     @property
@@ -121,7 +125,7 @@ def tokens_of(nodes: list[Node]) -> list[EditToken]:
     return settled(found)[1]
 
 
-FRAMED = ("image", "figure")  # nodes that can be a link
+FRAMED = ("image", "figure")  # an image alone and with its caption; nodes that can be a link
 
 
 def settled(tokens: list[EditToken]) -> tuple[list[Piece], list[EditToken]]:
@@ -158,7 +162,11 @@ def _breaks(token: EditToken) -> bool:
 
 
 def _joins(one: EditToken, other: EditToken) -> bool:
-    return one.whole is None is other.whole and {*map(_said, one.marks)} == {*map(_said, other.marks)}
+    return one.whole is None is other.whole and marked_alike(one, other)
+
+
+def marked_alike(one: EditToken, other: EditToken) -> bool:
+    return {*map(_said, one.marks)} == {*map(_said, other.marks)}
 
 
 def nodes_of(tokens: list[EditToken]) -> list[Node]:

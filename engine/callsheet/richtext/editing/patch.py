@@ -12,6 +12,11 @@ from ..storage.xml import NOT_XML, Element, escaped
 from ..tree import Attrs, Mark
 
 
+def differing(old: Attrs, new: Attrs) -> Attrs:
+    """The values that are not the same any more; None for those that are gone."""
+    return {name: new.get(name) for name in (*old, *(new.keys() - old.keys())) if old.get(name) != new.get(name)}
+
+
 def patched(source: str, element: Element, form: StorageForm, changed: Attrs, end: int) -> str | None:
     """The source of an element up to `end` with other values; None where one of them has no place there."""
     splices: list[tuple[int, int, str]] = []
@@ -61,8 +66,12 @@ def readdressed(tag: str, mark: Mark) -> str | None:
 
 
 def _attribute(source: str, element: Element, name: str, value: str | None) -> tuple[int, int, str] | None:
+    """An attribute with another value, one that is new, or one less."""
     tag = source[element.start : element.inner]
-    match = re.search(rf"\s{re.escape(name)}\s*=\s*(\"[^\"]*\"|'[^']*')", tag)
-    if match is None or value is None:
-        return None
-    return element.start + match.start(1), element.start + match.end(1), quoteattr(NOT_XML.sub("", value))
+    match = re.search(rf"(\s+){re.escape(name)}\s*=\s*(\"[^\"]*\"|'[^']*')", tag)
+    if match is None:
+        place = element.start + len("<" + element.name)
+        return None if value is None else (place, place, f" {name}={quoteattr(NOT_XML.sub('', value))}")
+    if value is None:
+        return element.start + match.start(), element.start + match.end(), ""
+    return element.start + match.start(2), element.start + match.end(2), quoteattr(NOT_XML.sub("", value))

@@ -6,12 +6,13 @@ import re
 
 from ..rules import Rules
 from ..storage.write import StorageWriter
-from ..storage.xml import cdata, escaped, parse
+from ..storage.xml import Element, cdata, escaped, parse
 from ..tree import Losses, Node, text
 from .align import increasing
 from .blocks import Merger
-from .parts import EditToken, Part, Wrapper, shape, tokens_of
-from .patch import patched, readdressed
+from .label import caption_of
+from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape, tokens_of
+from .patch import differing, patched, readdressed
 from .storage_parts import Span
 from .words import OutputPiece, merged
 
@@ -69,15 +70,9 @@ class StorageEdit:
     def _patched(self, part: Part, node: Node) -> str | None:
         """What stands before the content of a part, with other attributes; None where that takes another element."""
         span: Span = part.source
-        if (
-            span.form is None
-            or span.element is None
-            or node.kind != part.kind
-            or node.attrs.keys() != part.attrs.keys()
-        ):
+        if span.form is None or span.element is None or node.kind != part.kind:
             return None
-        changed = {name: value for name, value in node.attrs.items() if value != part.attrs[name]}
-        return patched(self.source, span.element, span.form, changed, span.inner)
+        return patched(self.source, span.element, span.form, differing(part.attrs, node.attrs), span.inner)
 
     def fresh(self, node: Node, parent: Part) -> str:
         del parent
@@ -161,23 +156,50 @@ class StorageEdit:
         node = token.node or Node("text")
         source = str(old.pieces[0].source)
         words: str | None = node.attrs.get(self.rules.of(node.kind).get("link", {}).get("label", ""))
+        if old.node is not None and node.kind in FRAMED and old.node.kind != node.kind:
+            return self._framed(old.node, node, source)
         if node.kind == "figure":
             words, node = caption_of(node), node.content[0]
         if old.label and words:
-            before = self._inline(merged([], old.label, old.label, marks=False))
-            if source.count(before) == 1:
-                new = tokens_of([text(str(words))])
-                return source.replace(before, self._inline(merged([], old.label, new, marks=False)))
+            new = tokens_of([text(str(words))])
+            inner = self._inline(merged(old.label.lead, old.label.line, new, marks=False))
+            return source[: old.label.start] + inner + source[old.label.end :]
         element = parse(source).elements()[0]
         form = self.writer.forms.reading(element)
-        was = old.node.attrs if old.node else {}
-        if form and was.keys() == node.attrs.keys():
-            changed = {name: value for name, value in node.attrs.items() if value != was[name]}
-            if (done := patched(source, element, form, changed, element.end)) is not None:
-                return done
+        was = _image(old.node).attrs if old.node else {}
+        changed = differing(was, node.attrs)
+        if form and (done := patched(source, element, form, changed, element.end)) is not None:
+            return done
         own = form.read(element) if form else {}
-        own = {name: value for name, value in own.items() if old.node is None or name not in old.node.attrs}
+        own = {name: value for name, value in own.items() if name not in was}
         return self.writer.inline([Node(node.kind, {**own, **node.attrs})])
+
+    def _framed(self, old: Node, new: Node, source: str) -> str:
+        """An image that was given a caption, or lost it."""
+        element = parse(source).elements()[0]
+        forms = [(child, self.writer.forms.reading(child)) for child in element.elements()]
+        for child, form in reversed(forms):
+            if form is not None and form.kind == "caption":
+                source = source[: child.start] + source[child.end :]
+        bare = EditToken(node=_image(old), pieces=[Piece(source)])
+        if shape(_image(old)) != shape(_image(new)):
+            source = self._relabelled(bare, EditToken(node=_image(new)))
+        own = parse(source).elements()[0]
+        if new.kind != "figure" or own.close == own.end:
+            return source if new.kind != "figure" else self._captioned(own, new)
+        caption = self.writer.inline([Node("caption", {}, [text(caption_of(new))])])
+        return source[: own.close] + caption + source[own.close :]
+
+    def _captioned(self, element: Element, figure: Node) -> str:
+        """An image whose element holds nothing, as one that can hold a caption."""
+        form = self.writer.forms.reading(element)
+        own = form.read(element) if form else {}
+        image = Node(_image(figure).kind, {**own, **_image(figure).attrs})
+        return self.writer.inline([figure.having([image, *figure.content[1:]])])
+
+
+def _image(node: Node) -> Node:
+    return node.content[0] if node.kind == "figure" else node
 
 
 def _beside(gap: str, lost: list[str]) -> str:
@@ -187,7 +209,3 @@ def _beside(gap: str, lost: list[str]) -> str:
     while shorter != words:
         shorter, words = words, EMPTY.sub("", words)
     return words
-
-
-def caption_of(node: Node) -> str:
-    return "".join(child.text for part in node.content if part.kind == "caption" for child in part.content)

@@ -7,10 +7,12 @@ import re
 from typing import Any
 
 from ..lossless_markers import label
+from ..plain_text import says
 from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
-from ..storage.xml import Element, Words
+from ..storage.xml import Element, Words, parse
 from ..tree import Attrs, Mark, Node
+from .label import Label, labelled
 from .parts import FRAMED, EditToken, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
@@ -106,12 +108,12 @@ class StorageWords:
             attrs = form.read(element)
             if "label" in form.table:
                 body = next((b for name in form.table["label"].values() if (b := element.child(name))), None)
-                words = " ".join(body.text().split()) if body else ""
+                words = self._label(body, element).words if body else ""
                 named = self.rules.of(form.kind).get("link", {}).get("label", "label")
                 attrs = {k: v for k, v in attrs.items() if k != named} | ({named: words} if words else {})
             node = Node(form.kind, attrs)
             body = self._caption(element) if node.kind == "image" else body
-            caption = " ".join(body.text().split()) if body and node.kind == "image" else ""
+            caption = self._label(body, element).words if body and node.kind == "image" else ""
             nodes = self.sayable.nodes(self.sayable.captioned(node, caption) if caption else node)
         if nodes is None:
             name = label(self.name(element), whole.source)
@@ -120,7 +122,8 @@ class StorageWords:
             marks = marks_of(whole.stack)
             linked = tuple(mark for mark in marks if mark.kind == "link" and nodes[0].kind in FRAMED)
             node = Node(nodes[0].kind, nodes[0].attrs, nodes[0].content, marks=linked)
-            return [EditToken(node=node, marks=linked, pieces=[whole], label=self._label(body))]
+            inner = self._label(body, element) if body else None
+            return [EditToken(node=node, marks=linked, pieces=[whole], label=inner)]
         tokens = tokens_of(nodes)
         for token in tokens:
             token.whole = tokens
@@ -135,14 +138,18 @@ class StorageWords:
             body = body.elements()[0]
         return body
 
-    def _label(self, body: Element | None) -> list[EditToken] | None:
-        """The words in a link, which may stand in a section that holds nothing but text."""
-        if body is None:
-            return None
+    def _label(self, body: Element, around: Element) -> Label:
+        """The words in a link or a caption."""
         found: list[EditToken] = []
-        plain = any(isinstance(c, Words) and self.source.startswith(CDATA, c.start) for c in body.children)
-        self._walk(body.children, (Wrapper(None, ("", ""), plain=True),) if plain else (), found)
-        return settled(found)[1]
+        self._walk(body.children, (), found)
+        said = [one for token in found for one in labelled(token, self._said)]
+        return Label(*settled(said), body.inner - around.start, body.close - around.start)
+
+    def _said(self, piece: Piece) -> str:
+        """The words of a node."""
+        element = parse(str(piece.source)).elements()[0]
+        form = self.forms.reading(element)
+        return says(Node(form.kind, form.read(element)), self.rules) if form else ""
 
 
 def words_in(element: Element) -> bool:

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from ..tree import Mark
 from .align import same
+from .glued import taken_apart
 from .parts import EditToken, Piece, Wrapper
 
 
@@ -23,6 +24,7 @@ class OutputPiece:
 
 def merged(lead: list[Piece], old: list[EditToken], new: list[EditToken], *, marks: bool = True) -> list[OutputPiece]:
     """The new tokens in order, each with the source of the old one it is. Without `marks` those of the old stay."""
+    new = taken_apart(old, new)
     source = {b: a for a, b in same([token.key for token in old], [token.key for token in new])}
     _apart(old, source)
     _lonely(new, source)
