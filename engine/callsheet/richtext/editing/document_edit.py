@@ -42,7 +42,7 @@ class DocumentEdit:
         if part.line is None:
             words = "".join(child.text for child in node.content)
             return self.around(part, node, respelt(part.source.get("content", []), words))
-        form = self.reader.form(part.source, mark=False)
+        form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
         inner = self._inline(merged(part.lead, part.line, tokens_of(node.content)), node)
@@ -54,12 +54,12 @@ class DocumentEdit:
         raw: Raw = part.source
         if part.label or (node.kind == part.kind and node.attrs == part.attrs):
             return [{**raw, "content": inner}]
-        form = self.reader.form(raw, mark=False)
+        form = self.parts.form(raw)
         own = self.reader.attrs(form, raw.get("attrs")) if form and form.kind == node.kind else {}
         left = {name: value for name, value in own.items() if name not in part.attrs}
         shell = self.writer.node(Node(node.kind, {**left, **node.attrs}))
         if form is None or form.kind != node.kind:
-            kinds = {found.kind for child in inner if (found := self.reader.form(child, mark=False))}
+            kinds = {found.kind for child in inner if (found := self.parts.form(child))}
             if not kinds <= self.rules.holds.get(node.kind, frozenset()):
                 raise MisfitError
         kept = {"marks": raw["marks"]} if "marks" in raw and form and form.kind == node.kind else {}
@@ -115,7 +115,7 @@ class DocumentEdit:
         return [{**part.source, "content": content}]
 
     def _image(self, raw: Raw, was: Node, now: Node) -> Raw:
-        form = self.reader.form(raw, mark=False)
+        form = self.parts.form(raw)
         if form is None or form.kind not in FRAMED or was.attrs == now.attrs:
             return raw
         attrs = {name: value for name, value in raw.get("attrs", {}).items() if name != "alt"}
@@ -125,7 +125,7 @@ class DocumentEdit:
         """What is in a figure, with another caption, or one more, or one less."""
         label = self.parts.caption(figure)
         inner = self._inline(merged(label.lead, label.line, tokens_of([text(words)]), marks=False), Node("caption"))
-        forms = [self.reader.form(child, mark=False) for child in content]
+        forms = [self.parts.form(child) for child in content]
         own = [place for place, form in enumerate(forms) if form is not None and form.kind == "caption"]
         if not own:
             return [*content, self.writer.node(Node("caption", {}, [text(words)]))]
@@ -140,14 +140,14 @@ class DocumentEdit:
         for output in outputs:
             raws, source = self._written(output, parent)
             for raw in raws:
-                last = result[-1] if result else None
+                last: Any = result[-1] if result else None
                 joins = (
-                    last is not None
-                    and raw.get("type") == "text" == last.get("type")
+                    _is_text(last)
+                    and _is_text(raw)
                     and last.get("marks", []) == raw.get("marks", [])
                     and (source is None or origin[-1] is None or source is origin[-1])
                 )
-                if joins and last is not None:
+                if joins:
                     result[-1] = {**last, "text": last["text"] + raw["text"]}
                     origin[-1] = origin[-1] if origin[-1] is not None else source
                     result[-1] = {**(source if source is not None else last), **_only(result[-1])}
@@ -195,7 +195,7 @@ class DocumentEdit:
         old, new = output.old, output.token
         if old is None or new is None or old.node is None or new.node is None or old.node.attrs == new.node.attrs:
             return raw
-        form = self.reader.form(raw, mark=False)
+        form = self.parts.form(raw)
         own = self.reader.attrs(form, raw.get("attrs")) if form else {}
         left = {name: value for name, value in own.items() if name not in old.node.attrs}
         found = form_of(self.rules, new.node.kind, {**left, **new.node.attrs})
@@ -213,6 +213,10 @@ def respelt(content: list[Raw], words: str) -> list[Raw]:
         words = words[: len(words) - len(content[end].get("text", ""))]
     first = content[start] if start < end else {"type": "text"}
     return [*content[:start], *([{**first, "text": words}] if words else []), *content[end:]]
+
+
+def _is_text(raw: Any) -> bool:
+    return isinstance(raw, dict) and raw.get("type") == "text"
 
 
 def _remade(output: OutputPiece) -> bool:

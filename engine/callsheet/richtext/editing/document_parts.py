@@ -27,6 +27,10 @@ class DocumentParts:
         self.reader = DocumentReader(rules, Losses())
         self._wrappers: dict[str, Wrapper] = {}
 
+    def form(self, raw: Any) -> NodeForm | None:
+        """What a node is; None of what is no node, or an unknown one."""
+        return self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+
     def root(self, document: Raw) -> Part:
         """Raises UsageError when it is no document."""
         return Part("doc", {}, document, self._blocks(document, 1))
@@ -35,7 +39,7 @@ class DocumentParts:
         return [part for child in _content(raw) for part in self._block(child, depth)]
 
     def _block(self, raw: Any, depth: int) -> list[Part]:
-        form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+        form = self.form(raw)
         if form is None or depth > MAX_DEPTH:
             return [self._reference(raw)]
         attrs = self.reader.attrs(form, raw.get("attrs"))
@@ -95,7 +99,7 @@ class DocumentParts:
 
     def caption(self, figure: Raw) -> Label:
         """The words below an image: only text, in which a node is the words that it says."""
-        forms = [(child, self.reader.form(child, mark=False)) for child in _content(figure) if isinstance(child, dict)]
+        forms = [(child, self.form(child)) for child in _content(figure)]
         inner = [raw for child, form in forms if form is not None and form.kind == "caption" for raw in _content(child)]
         return Label(*settled([one for raw in inner for token in self._tokens(raw) for one in self._labelled(token)]))
 
@@ -113,7 +117,7 @@ class DocumentParts:
         return settled([token for raw in content for token in self._tokens(raw)])
 
     def _tokens(self, raw: Any) -> list[EditToken]:
-        form = self.reader.form(raw, mark=False) if isinstance(raw, dict) else None
+        form = self.form(raw)
         stack = self._stack(raw) if isinstance(raw, dict) else ()
         if form is None or form.kind != "text" or not isinstance(raw.get("text"), str):
             return self._atom(raw, form, stack)
