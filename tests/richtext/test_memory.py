@@ -40,6 +40,19 @@ DENSE = {
     "dates in one paragraph": "{date:2026-01-31} ",
     "words in one paragraph": "a word <- ",
 }
+# A paragraph of nothing but signs, each of which the parser looks at.
+SIGNS = {
+    "stars that open": "*a ",
+    "stars that close": "a* ",
+    "brackets": "[",
+    "escapes": "\\*",
+    "entities": "&amp;",
+    "tags": "<b>",
+    "tags in pairs": "<b>a</b>",
+    "ends of lines": "a\\\n",
+    "exclamation marks": "!",
+    "ampersands": "& ",
+}
 
 
 def dicts(value: Any) -> Iterator[dict[str, Any]]:
@@ -68,15 +81,24 @@ def test_what_shares_keys_is_a_dictionary_of_its_own() -> None:
     assert json.dumps(second) == '{"a": 1, "b": 2}'
 
 
-@pytest.mark.parametrize("shape", DENSE)
-def test_memory_of_dense_markdown(shape: str) -> None:
-    head = "| a | b |\n|---|---|\n" if shape == "rows" else ""
-    source = head + DENSE[shape] * 600
+def peak(source: str) -> int:
+    """Bytes that reading takes beside the source, at most."""
     convert(source[:100], "markdown", "adf", nodes=nodes())
     tracemalloc.start()
     try:
         convert(source, "markdown", "adf", nodes=nodes())
-        peak = tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak / len(source) < MOST
+
+
+@pytest.mark.parametrize("shape", DENSE)
+def test_memory_of_dense_markdown(shape: str) -> None:
+    source = ("| a | b |\n|---|---|\n" if shape == "rows" else "") + DENSE[shape] * 600
+    assert peak(source) / len(source) < MOST
+
+
+@pytest.mark.parametrize("shape", SIGNS)
+def test_memory_of_signs(shape: str) -> None:
+    source = SIGNS[shape] * (8000 // len(SIGNS[shape]))
+    assert peak(source) / len(source) < MOST

@@ -11,8 +11,8 @@ from ..lossless_markers import label
 from ..plain_text import says
 from ..rules import NodeForm, Rules
 from ..tree import MAX_DEPTH, Attrs, Losses, Mark, Node
-from .label import Label, labelled, words_of
-from .parts import FRAMED, TOKEN, EditToken, Part, Piece, Wrapper, settled, tokens_of
+from .label import labelled, words_of
+from .parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
 LINES = ("paragraph", "heading", "task", "decision")

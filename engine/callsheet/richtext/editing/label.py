@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..tree import Node
 from .parts import TOKEN, EditToken, Piece
-
-
-@dataclass(slots=True, eq=False)
-class Label:
-    """Its tokens, the source before them that nobody sees, and where in the node's source all of it stands."""
-
-    lead: list[Piece]
-    line: list[EditToken]
-    start: int = 0
-    end: int = 0
-
-    @property
-    def words(self) -> str:
-        return "".join(" " if token.blank else token.text for token in self.line)
 
 
 def labelled(token: EditToken, says: Callable[[Piece], str]) -> list[EditToken]:

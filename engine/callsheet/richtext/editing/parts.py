@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..tree import Attrs, Mark, Node, merged, text
-
-if TYPE_CHECKING:
-    from .label import Label
 
 TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
@@ -73,6 +70,20 @@ class EditToken:
             return shape(self.node)
         kinds = {_said(mark) for mark in self.marks if not self.airy or mark.kind == "codespan"}
         return (*self.key, frozenset(kinds))
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    """The words inside of a node, the source before them that nobody sees, and where in the node's source they are."""
+
+    lead: list[Piece]
+    line: list[EditToken]
+    start: int = 0
+    end: int = 0
+
+    @property
+    def words(self) -> str:
+        return "".join(" " if token.blank else token.text for token in self.line)
 
 
 LABELS = ("label", "name", "text", "alt")

@@ -12,8 +12,8 @@ from ..rules import Rules
 from ..storage.forms import StorageForm, StorageForms
 from ..storage.xml import Element, Words, parse
 from ..tree import Attrs, Mark, Node
-from .label import Label, labelled
-from .parts import FRAMED, EditToken, Piece, Wrapper, settled, tokens_of
+from .label import labelled
+from .parts import FRAMED, EditToken, Label, Piece, Wrapper, settled, tokens_of
 from .sayable import Sayable
 
 CDATA = "<![CDATA["  # in it, nothing is written as an entity

@@ -7,21 +7,21 @@ import re
 from functools import cached_property
 from urllib.parse import unquote
 
-from markdown_it.token import Token
-
 from .. import lossless_markers
 from ..plain_text import says
 from ..rules import Rules
-from ..tree import Mark, Node, merged, text
+from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merged, text
 from . import simple
 from .attributes import at_start
 from .elements import SHOWN_BY_ADDRESS
+from .light import InlineToken
 from .parser import Parser
 from .patterns import Patterns
 from .tags import Tags
 from .white_space import ends_blank, tidied
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
+GONE = InlineToken("", 0)
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
 ODD_LINE = re.compile(r"\s\n|\n\s")
 ATTRIBUTED = frozenset({"image", "link_close", "code_inline"})
@@ -64,8 +64,11 @@ class InlineReader:
     def parsed(self, content: str) -> list[Node]:
         """Inline content as the parser reads it."""
         tokens = self.parser.inline(content)
-        nodes = _Run(self, tokens, closings(tokens)).nodes()
-        return tidied(nodes) if any(token.type == "html_inline" for token in tokens) else merged(nodes)
+        tagged = any(token.type == "html_inline" for token in tokens)
+        if tagged:
+            close(tokens)
+        nodes = _Run(self, tokens).nodes()
+        return tidied(nodes) if tagged else merged(nodes)
 
     def tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
         """What an HTML start tag means: marks for what it encloses, a node, or None for what is no markup.
@@ -128,9 +131,8 @@ class InlineReader:
         return None
 
 
-def closings(tokens: list[Token]) -> dict[int, int]:
-    """Index of each HTML start tag → index of the end tag that closes it; each pair of the same name."""
-    pairs: dict[int, int] = {}
+def close(tokens: list[InlineToken]) -> None:
+    """Tells each HTML start tag where the end tag is that closes it, each pair of the same name."""
     waiting: dict[str, list[int]] = {}
     for index, token in enumerate(tokens):
         match = TAG.fullmatch(token.content) if token.type == "html_inline" else None
@@ -139,18 +141,16 @@ def closings(tokens: list[Token]) -> dict[int, int]:
             if not match[1]:
                 waiting.setdefault(name, []).append(index)
             elif waiting.get(name):
-                pairs[waiting[name].pop()] = index
-    return pairs
+                start = waiting[name].pop()
+                tokens[start].end, token.end = index, start
 
 
 class _Run:
     """One pass over the tokens of one piece of inline content."""
 
-    def __init__(self, reader: InlineReader, tokens: list[Token], pairs: dict[int, int]) -> None:
+    def __init__(self, reader: InlineReader, tokens: list[InlineToken]) -> None:
         self.reader = reader
         self.tokens = tokens
-        self.pairs = pairs
-        self.ends = {end: start for start, end in pairs.items()}
         self.opened: dict[str | int, list[tuple[Mark, ...]]] = {}  # what closes them → marks
         self.current: tuple[Mark, ...] = ()
         self.found: list[Node] = []
@@ -159,6 +159,8 @@ class _Run:
     def nodes(self) -> list[Node]:
         skip = -1
         for index, token in enumerate(self.tokens):
+            if index > 1:
+                self.tokens[index - 2] = GONE  # a long paragraph has many, and its nodes take their place
             if index <= skip:
                 continue
             if token.type == "text":
@@ -173,7 +175,7 @@ class _Run:
             self.found.extend(self.reader.patterns.nodes(self.plain, self.current))
             self.plain = ""
 
-    def _special(self, index: int, token: Token) -> int:
+    def _special(self, index: int, token: InlineToken) -> int:
         """Handles a token that is no plain text; the index up to which tokens are used up."""
         kind = token.type
         if kind == "softbreak":
@@ -193,7 +195,7 @@ class _Run:
         elif kind.endswith("_close"):
             self._close(kind if kind == "link_close" else PAIRS[kind.replace("_close", "_open")])
         elif kind == "hardbreak":
-            self.found.append(Node("break", marks=self.current))
+            self.found.append(Node("break", NO_ATTRS, NO_CONTENT, "", self.current))
         elif kind == "image":
             self.found.append(self._image(token))
         elif kind == "footnote_ref":
@@ -222,9 +224,9 @@ class _Run:
         if ended:
             self.current = tuple(mark for mark in self.current if not any(mark is end for end in ended))
 
-    def _link(self, index: int, token: Token) -> int:
-        href = str(token.attrGet("href") or "")
-        title = " ".join(str(token.attrGet("title") or "").split())
+    def _link(self, index: int, token: InlineToken) -> int:
+        href = str(token.attrs.get("href") or "")
+        title = " ".join(str(token.attrs.get("title") or "").split())
         before = self.found[-1].text if self.found and self.found[-1].kind == "text" else ""
         if self.reader.schemes and href.startswith(self.reader.schemes):
             end = next(i for i in range(index, len(self.tokens)) if self.tokens[i].type == "link_close")
@@ -239,11 +241,11 @@ class _Run:
         self._open("link_close", (Mark("link", {"href": href, **({"title": title} if title else {})}),))
         return index
 
-    def _image(self, token: Token) -> Node:
-        alt = "".join(_alt(token.children or []))
-        attrs = {"url": str(token.attrGet("src") or ""), **({"alt": alt} if alt else {})}
+    def _image(self, token: InlineToken) -> Node:
+        alt = "".join(_alt(token.children))
+        attrs = {"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})}
         image = Node("image", attrs, marks=self.current)
-        title = token.attrGet("title")
+        title = token.attrs.get("title")
         if not title:
             return image
         image.marks = ()
@@ -257,16 +259,16 @@ class _Run:
             return words.lstrip(" ")
         return words
 
-    def _html(self, index: int, token: Token) -> int:
-        if index in self.ends:
-            self._close(self.ends[index])
+    def _html(self, index: int, token: InlineToken) -> int:
+        if token.end is not None and token.end < index:
+            self._close(token.end)
             return index
         ours = self.reader.is_ours(token.content)
-        if ours and index not in self.pairs:
+        if ours and token.end is None:
             raise lossless_markers.DamagedError(token.content)
         if token.content.startswith(("<!--", "<?", "<!")):
             return index  # comments are not shown
-        closed = self.pairs.get(index)
+        closed = token.end
         if address := shown_address(token.content):
             self.found.append(text(address, (*self.current, Mark("link", {"href": address}))))
             return index
@@ -281,7 +283,7 @@ class _Run:
 
     def _placed(self, index: int, node: Node, *, ours: bool) -> int:
         """A node in the place of its tag. Words that stand for a carried one and were changed win over it."""
-        end = self.pairs.get(index, index)
+        end = self.tokens[index].end or index
         inner = "".join("".join(token.content.split()) for token in self.tokens[index + 1 : end])
         if node.kind == "inlinereference":
             end = index
@@ -292,12 +294,12 @@ class _Run:
         return end
 
 
-def _alt(tokens: list[Token]) -> list[str]:
+def _alt(tokens: list[InlineToken]) -> list[str]:
     """The words of an image's description."""
     words: list[str] = []
     for token in tokens:
         if token.type == "image":
-            words += _alt(token.children or [])
+            words += _alt(token.children)
         elif token.type in ("softbreak", "hardbreak"):
             words.append(" ")
         elif token.type != "html_inline":

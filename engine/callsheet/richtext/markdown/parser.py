@@ -14,6 +14,7 @@ from typing import Any, cast
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.emphasis import tokenize as emphasis
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
@@ -23,8 +24,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
 from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
+from .emphasis import unanswered
 from .indented import box, content_tab
 from .inline_note import inline_note
+from .light import BlockState, InlineToken, parsed
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -58,36 +61,6 @@ def _formula(state: StateInline, silent: bool) -> bool:
     found = found and not (after.isalnum() or after == "_") and _dollars(state, silent)
     state.src = source
     return found
-
-
-class _Token:
-    """As much of a token as rules and the reader use; what a rule does not set is the class's."""
-
-    attrs: dict[str, Any] = {}  # noqa: RUF012 -- rules put another in its place
-    map = children = None
-    content = info = markup = ""
-    meta: dict[str, Any] = {}  # noqa: RUF012 -- the same
-    hidden = False
-    level = 0
-    block = True
-
-    def __init__(self, type: str, tag: str, nesting: int) -> None:
-        self.type = type
-        self.tag = tag
-        self.nesting = nesting
-
-
-class _State(StateBlock):
-    """The parser's state with light tokens."""
-
-    def push(self, ttype: str, tag: str, nesting: Any) -> Any:
-        token: Any = _Token(ttype, tag, nesting)
-        if nesting < 0:
-            self.level -= 1
-        elif nesting > 0:
-            self.level += 1
-        self.tokens.append(token)
-        return token
 
 
 class _Stream(list[Token]):
@@ -148,8 +121,11 @@ class Parser:
         parser = _parser(INLINE_DEPTH).enable("strikethrough")
         parser.inline.ruler.at("math_inline", _formula)
         parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
-        cast("Any", parser.inline).ruler = Chains(parser.inline.ruler, INLINE, of_words)
-        return partial(parser.inline.parse, md=parser, env=self._env)
+        parser.inline.ruler.at("emphasis", unanswered(emphasis))
+        inline = cast("Any", parser.inline)
+        inline.ruler = Chains(parser.inline.ruler, INLINE, of_words)
+        inline.parse = partial(parsed, parser)
+        return partial(inline.parse, md=parser, env=self._env)
 
     def forget(self) -> None:
         """Starts another text: what the last one defined is gone."""
@@ -161,12 +137,12 @@ class Parser:
         source = LINE_ENDS.sub("\n", source) if "\r" in source else source
         self._lines.prepare(source)
         if source:
-            state = _State(source, self._block, self._env, stream)
+            state = BlockState(source, self._block, self._env, stream)
             self._block.block.tokenize(state, state.line, state.lineMax)
         stream.end()
 
-    def inline(self, content: str) -> list[Token]:
-        tokens: list[Token] = []
+    def inline(self, content: str) -> list[InlineToken]:
+        tokens: list[InlineToken] = []
         self._parse_inline(content, tokens=tokens)
         return tokens
 

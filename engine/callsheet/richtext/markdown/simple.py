@@ -19,7 +19,7 @@ ADDRESS = r"(?:https?://[A-Za-z0-9.-]+(?=[/:?#)\s]))?(?:[A-Za-z0-9/?=#+,;@._~-]+
 END = r"(?![`*_~{(\[])"  # nothing right behind that could belong to it
 SEGMENT = re.compile(
     rf"""
-    (?P<plain>(?:[^\\`*_\[\]!<&~$^\n]++|[!^](?!\[)|&(?![#A-Za-z])|<(?![A-Za-z/!?])|(?<=[a-zA-Z0-9])_+(?=[a-zA-Z0-9]))+)
+    (?P<plain>(?:[^\\`*_\[\]!<&~$^\n]++|[!^](?!\[)|&(?![#A-Za-z])|<(?![A-Za-z/!?])|(?<=[a-zA-Z0-9])_+(?=[a-zA-Z0-9]))++)
     |(?P<line>\n(?![\s]))
     |(?<!`)`(?P<code>[^`\n]+)`(?!`){END}
     |(?<![*_])\*\*(?P<strong>{INNER})\*\*{END}
