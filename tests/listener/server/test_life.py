@@ -139,6 +139,30 @@ def test_asked_twice_it_waits_for_nothing() -> None:
     assert [task.cancelled() for task in world.listener.state.tasks] == [True]
 
 
+def test_an_answer_that_comes_while_all_else_is_closed_is_waited_for() -> None:
+    """Of an event whose queue is closed, and by that written to its end."""
+    world = World(drain_timeout=0.01)
+    world.connect()
+    world.app.busy = True
+
+    async def shutdown() -> None:
+        world.done.append("shutdown")
+
+        def answer() -> None:
+            world.done.append("answered")
+            world.app.busy = False
+
+        asyncio.get_running_loop().call_later(0.02, answer)
+
+    world.services = world.services._replace(shutdown=shutdown)
+
+    async def then() -> None:
+        world.listener.stop()
+
+    world.lives(then)
+    assert world.done[-4:] == ["shutdown", "shut", "answered", "abort"]
+
+
 def test_answers_that_are_on_their_way_are_waited_for() -> None:
     world = World()
     world.connect()

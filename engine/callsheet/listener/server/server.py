@@ -166,7 +166,7 @@ class Listener:
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0 if self.force_exit.is_set() else 1):
-                while self.state.tasks:  # noqa: ASYNC110 - uvicorn's set tells nobody
+                while self.state.tasks or self.app.busy:  # noqa: ASYNC110 - neither tells
                     await asyncio.sleep(POLL_INTERVAL)
         await cancel_all(self.state.tasks)
         for connection in list(self.state.connections):
