@@ -15,6 +15,7 @@ from callsheet.language.check import check
 from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.language.programs import layers
+from callsheet.language.shape import KINDS
 from support.places import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -38,6 +39,14 @@ def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
     check(definitions, {"operation": qualified_names(definitions)}, registry.names())
     assert [column["name"] for column in definitions["view", "operation"].table["columns"]].count("EXPERIMENTAL") == 1
     assert definitions["parameter", "cataloguePart"].table == {"help": "Which page of the catalogue"}
+
+
+def test_the_language_page_names_every_kind() -> None:
+    table = (
+        (ROOT / "docs" / "definitions.md").read_text(encoding="utf-8").partition("The kinds:")[2].partition("\n\n`")[0]
+    )
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(name for cell in cells for name in re.findall("`(.+?)`", cell)) == sorted(KINDS)
 
 
 def test_every_definition_in_the_listener_page_is_sound(tmp_path: Path) -> None:

@@ -195,3 +195,15 @@ def test_nesting_that_nothing_could_read_is_refused_at_its_line(tmp_path: Path) 
     assert problems(tmp_path) == [f"{path}:3: schema.deep: nested too deeply"]
     path.write_text(f'[view.order]\nid = "{"(" * 3000}a{")" * 3000}"\n', encoding="utf-8")
     assert problems(tmp_path) == [f'{path}:2: view "order": id: not an expression: nested too deeply']
+
+
+def test_a_removal_is_blamed_for_what_it_breaks_in_deeper_files_of_its_own_layer(tmp_path: Path) -> None:
+    (tmp_path / "commands").mkdir()
+    (tmp_path / "commands" / "orders.toml").write_text(
+        '[view.mine]\nid = "id"\n[command."orders get"]\nhelp = "Get"\ncall = "getOrder"\n'
+        'params = [{ name = "id", kind = "argument" }]\nargs = { orderId = "{id}" }\nview = "mine"\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "mine.toml").write_text("language = 2\n[extend.view.mine]\nremove = true\n", encoding="utf-8")
+    broken = "command \"orders get\": view: no view 'mine'"
+    assert problems(tmp_path) == [f'{tmp_path / "mine.toml"}:2: view "mine": this breaks {broken}']

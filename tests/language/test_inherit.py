@@ -42,7 +42,7 @@ params = [{ name = "id", kind = "argument" }, { like = "state" }, { name = "sku"
 call = "getOrder"
 args = { orderId = "{id}" }
 view = "order"
-result = { id = "{id}" }
+result = { id = "{id}", state = "{state}", sku = "{sku}" }
 examples = ["orders show 7"]
 
 [command."orders peek"]
@@ -50,6 +50,7 @@ like = "orders show"
 help = "Look at an order"
 view = "short"
 params = [{ name = "state", like = "open-state" }, { name = "long", kind = "flag" }]
+confirm = "{long}?"
 remove = ["result"]
 
 [command."orders again"]
@@ -217,8 +218,8 @@ FAULTS = [
     (
         "what only the change makes wrong",
         LIST + '[command."orders bad"]\nlike = "orders show"\nparams = [{ name = "id", remove = true }]\n',
-        "42: command \"orders bad\": args: 'id' is not known here",
-        "42: command \"orders bad\": result: 'id' is not known here",
+        "43: command \"orders bad\": args: 'id' is not known here",
+        "43: command \"orders bad\": result: 'id' is not known here",
     ),
     (
         "rules that nothing judges",

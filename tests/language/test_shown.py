@@ -14,6 +14,7 @@ from callsheet.language.check import check
 from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.language.programs import layers
+from callsheet.language.source_file import EXTEND
 from callsheet.openapi.layout import layout
 
 
@@ -25,7 +26,7 @@ def test_every_definition_can_be_pasted(program: str, tmp_path: Path) -> None:
     for (kind, id), definition in before.items():
         if kind != "operation":  # most of the time, and imported as plain tables
             kinds.setdefault(kind, {})[id] = definition.table
-    (tmp_path / "all.toml").write_text(layout(kinds), encoding="utf-8")
+    (tmp_path / "all.toml").write_text(f"language = 2\n\n{layout(kinds, EXTEND)}", encoding="utf-8")
     after = load([*found, Layer(str(tmp_path))])
     check(after, {"operation": qualified_names(after)}, registry.names())
     assert {key: each.table for key, each in after.items()} == {key: each.table for key, each in before.items()}
@@ -38,7 +39,8 @@ def test_what_is_shown_can_be_pasted_and_changed(tmp_path: Path, capsys: pytest.
     assert shown.count("\n# ") >= 2
     mine = tmp_path / "definitions" / "lms" / "mine.toml"
     mine.parent.mkdir(parents=True)
-    mine.write_text(shown.replace("List the types of events", "List all that can happen"), encoding="utf-8")
+    changed = shown.replace("List the types of events", "List all that can happen")
+    mine.write_text(f"language = 2\n\n{changed}", encoding="utf-8")
     assert (
         run("lms", ["definitions", "show", "command", "webhook events", "-o", "json", "--jq", ".help"], environ=environ)
         == 0

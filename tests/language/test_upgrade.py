@@ -185,3 +185,28 @@ def test_one_file_can_be_named(tmp_path: Path) -> None:
     assert "[extend.command.version]" in other.read_text(encoding="utf-8")
     missing = run_program("shop", ["definitions", "upgrade", str(tmp_path / "none")], environ)
     assert missing.exit == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'\xef\xbb\xbf[view.order]\nid = "key"', b'\xef\xbb\xbflanguage = 2\n\n[extend.view.order]\nid = "key"'),
+        (
+            b'# a\r\n\r\n[view.order]\nid = "key"\r\n',
+            b'# a\r\n\r\nlanguage = 2\r\n\r\n[extend.view.order]\nid = "key"\r\n',
+        ),
+        (b'[view.order]\nid = "key" # \xc3\xa9\r\n', b'language = 2\n\n[extend.view.order]\nid = "key" # \xc3\xa9\r\n'),
+        (b"# only a comment", b"# only a comment\nlanguage = 2\n\n"),
+        (b"# two\r\n# lines", b"# two\r\n# lines\r\nlanguage = 2\r\n\r\n"),
+        (b"", b"language = 2\n\n"),
+    ],
+)
+def test_every_other_byte_stays(tmp_path: Path, before: bytes, after: bytes) -> None:
+    found = layers(tmp_path, "")
+    path = tmp_path / "mine" / "mine.toml"
+    path.write_bytes(before)
+    (only,) = upgrades(found)
+    assert only.written == after
+    path.write_bytes(only.written)
+    (again,) = upgrades(found)
+    assert again.written == after

@@ -29,8 +29,11 @@ def tables(found: Made, *, of: str = "") -> Tables:
     kinds: Tables = {}
     for path, text in found.files.items():
         if path.startswith(of):
-            for kind, each in tomllib.loads(text).items():
-                kinds.setdefault(kind, {}).update(each)
+            said = tomllib.loads(text)
+            assert path.startswith("operations/") or said.pop("language") == 2
+            for part in (said, said.pop("extend", {})):
+                for kind, each in part.items():
+                    kinds.setdefault(kind, {}).update(each)
     return kinds
 
 

@@ -38,10 +38,12 @@ from .checks.tree import (
     program_problems,
     words_by_group,
 )
-from .definition import Definition, Definitions, Stale
+from .checks.used import unused_findings
+from .definition import DEFAULTS, Definition, Definitions, Stale
 from .locate import Path
 from .renames import gone
 from .shape import COMPLETED, KINDS
+from .source_file import EXTEND
 
 
 def check(
@@ -129,7 +131,7 @@ def _known_ids(definitions: Definitions, aliases: Mapping[str, Mapping[str, str]
 
 def _shape_problems(definition: Definition, definitions: Definitions) -> Iterator[Problem]:
     if definition.kind not in KINDS:
-        text = f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, KINDS)}"
+        text = f"unknown kind {definition.kind!r}{did_you_mean(definition.kind, (*KINDS, EXTEND, DEFAULTS))}"
         yield Problem(definition, Finding((), text))
         return
     try:
@@ -182,13 +184,15 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     lines, words = CommandLines(definitions), words_by_group(definitions)
     schemas = {id for kind, id in definitions if kind == "schema"}
     options = partial(option_problems, shared=options_of_programs(definitions))
-    params = partial(param_findings, usual=paging_options(definitions))
+    usual = paging_options(definitions)
+    params = partial(param_findings, usual=usual)
     checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
         "command": (
             place_problems,
             partial(alias_problems, words=words),
             options,
             params,
+            partial(unused_findings, usual=usual),
             partial(example_findings, lines=lines),
             partial(command_problems, operations=operations),
             partial(safety_findings, aliases=operations),

@@ -198,9 +198,9 @@ def parse(expression: str) -> Any:
     return parsed
 
 
-def search(parsed: Any, scope: Any) -> Any:
-    """The value of a parsed expression over a scope."""
-    return RootInterpreter(_OPTIONS, scope).visit(parsed.parsed, scope)
+def search(parsed: Any, value: Any, scope: Any) -> Any:
+    """The value of a parsed expression over a value; `$name` is looked up in the scope."""
+    return RootInterpreter(_OPTIONS, scope).visit(parsed.parsed, value)
 
 
 def _calls(node: Any) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import Table, merge
 from .renames import gone, present_id, renamed_keys, with_new_keys
-from .source_file import EXTEND, NEWEST, place_in, read
+from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
 _TAKEN_OVER = ("options", "paging", "journal", "id", "text", "synonyms", "aliases", "sections")
@@ -103,13 +103,20 @@ def _unlike(definitions: Definitions, file: SourceFile, kind: str, id: str) -> s
     known = definitions.get((kind, id))
     is_extending = (kind, file.written.get((kind, id), id)) in file.extends
     if is_extending and known is None:
-        near = did_you_mean(id, (other for of, other in definitions if of == kind))
-        return f"nothing to extend{near}"
+        return _nothing_to_extend(definitions, kind, id)
     if file.shipped or file.language < NEWEST or is_extending or known is None:
         return None
     if any(other.path == file.path for other in known.files) or file.tables[kind][id].get("remove") is True:
         return None
     return f"it is defined already: write [{EXTEND}.{kind}.{_key(id)}] to change it"
+
+
+def _nothing_to_extend(definitions: Definitions, kind: str, id: str) -> str:
+    from .shape import KINDS
+
+    if kind not in KINDS:
+        return f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}"
+    return f"nothing to extend{did_you_mean(id, (other for of, other in definitions if of == kind))}"
 
 
 def _key(id: str) -> str:
@@ -137,7 +144,8 @@ def _entries(file: SourceFile, problems: list[str]) -> Iterator[tuple[str, str, 
         if kind == DEFAULTS:
             continue
         if not isinstance(tables, dict):
-            problems.append(f"{place_in(file, kind)}: {kind}: expected tables [{kind}.<id>]")
+            near = did_you_mean(kind, (LANGUAGE, EXTEND, DEFAULTS))
+            problems.append(f"{place_in(file, kind)}: {kind}: expected tables [{kind}.<id>]{near}")
             continue
         common = defaults.get(kind, {})
         for id, table in list(tables.items()):

@@ -35,6 +35,11 @@ def roots(expression: str) -> Iterator[str]:
     yield from _roots(_tree(expression))
 
 
+def marked_names(expression: str) -> Iterator[str]:
+    """The names that an expression takes from the whole scope, whatever it is applied to: those after a `$`."""
+    yield from _marked(_tree(expression))
+
+
 def names_of_items(expression: str) -> Iterator[str]:
     """The names at the start of an expression that are looked up in an item instead: `tag` in `[?contains(tags, tag)]`.
 

@@ -31,6 +31,11 @@ def evaluate(expression: str, scope: Any) -> Any:
     return compile_expression(expression)(scope)
 
 
+def evaluate_part(expression: str, value: Any, scope: Any) -> Any:
+    """The same over a `value` that is no scope, such as an answer: `$name` in it is a name of `scope`."""
+    return _compile_jmespath(expression)(value, scope) if "$" in expression else evaluate(expression, value)
+
+
 @lru_cache(maxsize=4096)
 def compile_expression(expression: str) -> Callable[[Any], Any]:
     """An expression ready to be applied; raises `TemplateError` when it does not parse.
@@ -39,7 +44,8 @@ def compile_expression(expression: str) -> Callable[[Any], Any]:
     """
     if _PATH.match(expression):
         return partial(_follow, expression.split("."))
-    return _compile_jmespath(expression)
+    apply = _compile_jmespath(expression)
+    return lambda scope: apply(scope, scope)
 
 
 def _follow(keys: list[str], value: Any) -> Any:
@@ -52,7 +58,8 @@ def _follow(keys: list[str], value: Any) -> Any:
     return value
 
 
-def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
+@lru_cache(maxsize=4096)
+def _compile_jmespath(expression: str) -> Callable[[Any, Any], Any]:
     from jmespath import exceptions
 
     from .functions import parse, search
@@ -62,9 +69,9 @@ def _compile_jmespath(expression: str) -> Callable[[Any], Any]:
     except exceptions.JMESPathError as error:
         raise TemplateError(_first_line(error)) from None
 
-    def apply(scope: Any) -> Any:
+    def apply(value: Any, scope: Any) -> Any:
         try:
-            return search(parsed, scope)
+            return search(parsed, value, scope)
         except TemplateError:
             raise
         except (exceptions.JMESPathError, *_UNFIT) as error:

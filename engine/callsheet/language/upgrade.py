@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 class Upgrade(NamedTuple):
-    """A file, its text as it is and as it could be; `changes` says how many words are new."""
+    """A file, its text as it is and as it could be; `changes` says how many words are new.
+
+    `written` are the bytes of the new text: line ends and a byte order mark are what they were.
+    """
 
     path: str
     before: str
     after: str
     changes: int
+    written: bytes
 
 
 class _Part(NamedTuple):
@@ -55,9 +59,9 @@ def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgra
 
 
 def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
-    text = text_of(file.path)
+    text, raw = text_of(file.path), _raw(file.path)
     if file.language == NEWEST:
-        return Upgrade(file.path, text, text, 0)
+        return Upgrade(file.path, text, text, 0, raw.encode())
     parts = list(_parts(text))
     changing = {
         (kind, id)
@@ -65,9 +69,25 @@ def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
         if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
     }
     edits = [*_words(file, definitions, parts), *_extending(file.path, text, parts, changing)]
-    after = _applied(_applied(text, edits), [_version(text, parts)])  # which stands before all others
+    version = _version(text, parts)
+    after = _applied(_applied(text, edits), [version])  # which stands before all others
     _check_same(file, definitions, after)
-    return Upgrade(file.path, text, after, len(edits) + 1)
+    places, ends = _places(raw), "\r\n" if raw.partition("\n")[0].endswith("\r") else "\n"
+    theirs = [(places[start], places[end], new.replace("\n", ends)) for start, end, new in (*edits, version)]
+    written = _applied(_applied(raw, theirs[:-1]), theirs[-1:])
+    return Upgrade(file.path, text, after, len(edits) + 1, written.encode())
+
+
+def _raw(path: str) -> str:
+    """A file's text with its own line ends, and the byte order mark where it has one."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _places(raw: str) -> list[int]:
+    """Where each character of the text that was read stands in the file, and where the file ends."""
+    start = int(raw.startswith("\ufeff"))
+    return [place for place in range(start, len(raw)) if raw[place - 1 : place + 1] != "\r\n"] + [len(raw)]
 
 
 def _tables(file: SourceFile) -> Iterator[tuple[str, str, Table]]:
@@ -144,7 +164,8 @@ def _version(text: str, parts: list[_Part]) -> Edit:
     above = text[:first].splitlines(keepends=True)
     own = next((place for place, line in reversed(list(enumerate(above))) if not line.startswith("#")), -1) + 1
     start = first if own == 0 else len("".join(above[:own]))
-    return start, start, f"{LANGUAGE} = {NEWEST}\n\n"
+    ended = text[start - 1 : start] in ("", "\n")
+    return start, start, f"{'' if ended else chr(10)}{LANGUAGE} = {NEWEST}\n\n"
 
 
 def _applied(text: str, edits: list[Edit]) -> str:

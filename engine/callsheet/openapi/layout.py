@@ -13,18 +13,19 @@ _ALWAYS_APART = frozenset({"properties"})
 _ALWAYS_LISTED = frozenset({"params"})
 
 
-def layout(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """`{kind: {id: table}}` as the text of a definition file."""
+def layout(kinds: Mapping[str, Mapping[str, Mapping[str, Any]]], above: str = "") -> str:
+    """`{kind: {id: table}}` as the text of a definition file; `above` is a table that all stand in."""
     blocks = []
     for kind, tables in kinds.items():
         for id, table in tables.items():
-            blocks.append("\n".join(_table((kind, id), table)))
+            blocks.append("\n".join(_table((kind, id), table, above=f"{above}." if above else "")))
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]") -> Iterator[str]:
+def _table(path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]", above: str = "") -> Iterator[str]:
     """A table's header, its own lines, and after them the tables that do not fit on a line."""
-    yield f"{brackets[0] * (len(brackets) // 2)}{'.'.join(map(_key, path))}{brackets[-1] * (len(brackets) // 2)}"
+    begin, end = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
+    yield f"{begin}{above}{'.'.join(map(_key, path))}{end}"
     apart = []
     for key, value in table.items():
         if _stands_apart(key, value, len(path)):
@@ -35,10 +36,10 @@ def _table(path: tuple[str, ...], table: Mapping[str, Any], brackets: str = "[]"
         if isinstance(value, list):
             for item in value:
                 yield ""
-                yield from _table((*path, key), item, "[[]]")
+                yield from _table((*path, key), item, "[[]]", above)
         else:
             yield ""
-            yield from _table((*path, key), value)
+            yield from _table((*path, key), value, above=above)
 
 
 def _stands_apart(key: str, value: Any, depth: int) -> bool:

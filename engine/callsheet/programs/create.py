@@ -14,6 +14,7 @@ from ..language.check import problems_in
 from ..language.definition import Definitions
 from ..language.layers import Layer
 from ..language.load import load
+from ..language.source_file import EXTEND, LANGUAGE, NEWEST
 from ..openapi import ImportResult, import_document
 from ..openapi.layout import layout
 from ..openapi.sound import sound
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ..language.shape.rest import OperationDefinition
 
 _YOURS = "# Made by `callsheet new`, and yours from then on: importing the document again leaves this file alone.\n"
+_HEAD = f"{_YOURS}\n{LANGUAGE} = {NEWEST}\n"
+_IMPORTED = ("service", "product")  # which the import has defined already
 _FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
 _READABLE = 0o644
 _COMMAND = re.compile(r"^\[command\.(?:\"[^\"]*\"|[\w-]+)\]$", re.MULTILINE)
@@ -66,7 +69,7 @@ def create_empty(program: str, title: str, uses: Sequence[str], layers: Sequence
     below = load([*layers])
     if ("command", "op call") in below and not any(kind == "deployment" for kind, _ in below):
         kinds |= _access(program, {})
-    return Made({_FILE: f"{_YOURS}\n{layout(kinds)}"}, 0, 0, [])
+    return Made({_FILE: f"{_HEAD}\n{layout(kinds)}"}, 0, 0, [])
 
 
 def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Sequence[Layer]) -> Made:
@@ -141,10 +144,11 @@ def _files(
     }
     if probe := _probe(result):
         first["product"] = {program: {"probe": probe}}
-    texts = {_FILE: f"{_YOURS}\n{layout(first)}"}
+    changes = {kind: first.pop(kind) for kind in _IMPORTED if kind in first}
+    texts = {_FILE: f"{_HEAD}\n{layout(first)}" + (f"\n{layout(changes, EXTEND)}" if changes else "")}
     for group, kinds in made.items():
         present = {kind: tables for kind, tables in kinds.items() if tables}
-        texts[f"commands/{group}.toml"] = f"{_YOURS}\n{layout(present)}"
+        texts[f"commands/{group}.toml"] = f"{_HEAD}\n{layout(present)}"
     return texts
 
 
@@ -231,13 +235,13 @@ def _without_unsound(files: dict[str, str], layers: Sequence[Layer], notes: list
     kept = dict(files)
     for path, text in files.items():
         if path.startswith("commands/"):
-            kinds = tomllib.loads(text)
+            kinds = {kind: tables for kind, tables in tomllib.loads(text).items() if kind != LANGUAGE}
             for kind, id in wrong:
                 kinds.get(kind, {}).pop(id, None)
             kinds["command"] = {
                 id: {key: value for key, value in table.items() if key != "view" or ("view", value) not in wrong}
                 for id, table in kinds.get("command", {}).items()
             }
-            kept[path] = f"{_YOURS}\n{layout({kind: tables for kind, tables in kinds.items() if tables})}"
+            kept[path] = f"{_HEAD}\n{layout({kind: tables for kind, tables in kinds.items() if tables})}"
     notes += [f'command "{id}" is left out: {told}' for (kind, id), told in wrong.items() if kind == "command"]
     return kept

@@ -52,6 +52,7 @@ def show(context: Context, values: ParameterValues) -> None:
 def _overlay(context: Context, kind: str, id: str) -> str:
     """A definition as all its files say it together: pasted into a file of one's own it changes nothing yet."""
     from ...language.load import load
+    from ...language.source_file import EXTEND
     from ...openapi.layout import layout
     from ...paths import own_definitions
 
@@ -60,7 +61,7 @@ def _overlay(context: Context, kind: str, id: str) -> str:
     said = "".join(f"# {path}\n" for path in files)
     own = os.path.join(own_definitions(context.environ, context.program), "mine.toml")
     hint = f"# Said in these files. To change it, keep the lines that you change in a file such as {own}\n"
-    return f"{said}{hint}\n{layout({kind: {id: definition.table}})}"
+    return f"{said}{hint}\n{layout({kind: {id: definition.table}}, EXTEND)}"
 
 
 def path(context: Context, values: ParameterValues) -> None:
@@ -95,10 +96,7 @@ def upgrade(context: Context, values: ParameterValues) -> None:
             lines = each.before.splitlines(keepends=True), each.after.splitlines(keepends=True)
             context.streams.out.writelines(unified_diff(*lines, each.path, each.path))
         else:
-            with open(each.path, "rb") as file:
-                ends = "\r\n" if b"\r\n" in file.read() else "\n"
-            mode = os.stat(each.path).st_mode & 0o777
-            write_atomically(each.path, each.after.replace("\n", ends).encode(), mode)
+            write_atomically(each.path, each.written, os.stat(each.path).st_mode & 0o777)
             context.streams.out.write(f"{each.path}: {each.changes} change{'s'[: each.changes > 1]}\n")
     if not changed:
         context.note("every file is up to date")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, Conflict
 from ...language.template import Scope, evaluate, fill
+from .parts import bound
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -30,8 +31,8 @@ def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Confli
     source = next(other for other in run.steps if _binds(other, rule["step"]))
     before = scope.get(rule["step"])
     fresh = run.act(source, scope, final=False)
-    bound = {rule["step"]: fresh} if not isinstance(source["as"], dict) else _parts(source["as"], fresh)
-    now = {**scope, **bound}
+    found = bound(source, fresh, scope)
+    now = {**scope, **found}
     if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
         raise Conflict(
             str(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
@@ -40,16 +41,12 @@ def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Confli
             status=error.status,
             trace_id=error.trace_id,
         )
-    run.scope.update(bound)
+    run.scope.update(found)
     return run.dispatcher.answer(step["call"], run.request(step, now))
 
 
 def _binds(step: StepDefinition, name: str) -> bool:
     return name in step["as"] if isinstance(step.get("as"), dict) else step.get("as") == name
-
-
-def _parts(names: dict[str, str], answer: Any) -> dict[str, Any]:
-    return {name: evaluate(part, answer) for name, part in names.items()}
 
 
 def _who(run: RunningCommand, rule: OnConflict, scope: Scope) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...language.template import evaluate
+from ...language.template import Scope, evaluate_part
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -34,9 +34,11 @@ def sent(answers: list[Any]) -> Any:
     return [answer for answer in answers if answer is not HELD and answer is not None]
 
 
-def bound(step: ItemStep, answer: Any) -> dict[str, Any]:
-    """What a step's answer is called further down, and its value there."""
+def bound(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
+    """What a step's answer is called further down, and its value there; `scope` is what the step itself saw."""
     name = step.get("as")
     if isinstance(name, dict):
-        return {key: Unknown(key) if answer is HELD else evaluate(part, answer) for key, part in name.items()}
+        return {
+            key: Unknown(key) if answer is HELD else evaluate_part(part, answer, scope) for key, part in name.items()
+        }
     return {name: Unknown(name) if answer is HELD else answer} if name else {}

@@ -10,7 +10,7 @@ from ... import registry
 from ...errors import CallsheetError
 from ...language.identifier import identifier
 from ...language.safety import CHANGES
-from ...language.template import evaluate, to_text
+from ...language.template import evaluate, evaluate_part, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
 from .asking import ask_for, mentions, wanted
 from .dispatcher import ONE_PAGE, StepDispatcher
@@ -162,7 +162,7 @@ class Run(StepRun):
             if not self.changes:
                 return
         if "items" in self.command:
-            items = evaluate(self.command["items"], answer)
+            items = evaluate_part(self.command["items"], answer, self.scope)
             show_part(self.context, self.output, items, self.extent)
         elif "result" in self.command:
             show(self.output, self._result())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
 from ...language.safety import CHANGES
-from ...language.template import Scope, evaluate, fill, is_true, to_text
+from ...language.template import Scope, evaluate, evaluate_part, fill, is_true, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -134,7 +134,7 @@ class StepRun:
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
                 self.dispatcher.check(self.request(step, part_scope))
-        scope.update(bound(step, HELD))
+        scope.update(bound(step, HELD, scope))
 
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
@@ -142,7 +142,7 @@ class StepRun:
         return [inner for _, inner in groups(self._items(step["batch"]["items"], scope), step["batch"], scope)]
 
     def _bind(self, step: ItemStep, answer: Any) -> None:
-        self.scope.update(bound(step, answer))
+        self.scope.update(bound(step, answer, self.scope))
         self.answer = answer
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
@@ -200,7 +200,7 @@ class StepRun:
         for part in step["each"]["step"]:
             if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
                 return False
-            scope.update(bound(part, HELD if self.wanted(part, scope) else None))
+            scope.update(bound(part, HELD if self.wanted(part, scope) else None, scope))
         return True
 
     def numbered(self, items: list[Any]) -> list[Numbered]:
@@ -252,7 +252,7 @@ class StepRun:
         if final and self.streams(step, request, extent):
             return None
         answer = self._send(step, request, extent, scope)
-        return evaluate(step["value"], answer) if "value" in step else answer
+        return evaluate_part(step["value"], answer, scope) if "value" in step else answer
 
     def streams(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         """Whether the answer was printed as its pages came."""

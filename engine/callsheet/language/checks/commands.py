@@ -16,7 +16,7 @@ from ..safety import class_of_operation
 from ..scopes import names_in
 from .calls import CallChecker, Names, Problems
 from .items import added_by, bulk_problems, keep_problems, plan_problems
-from .names import expression_faults, value_faults
+from .names import expression_faults, part_faults, value_faults
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
@@ -109,6 +109,8 @@ class Checker(CallChecker):
             names = yield from self._steps(param.get("step", ()), names, (*at, "params", place, "step"), bound)
         names = yield from self._steps(table.get("step", ()), names, (*at, "step"), bound)
         yield from value_faults(table.get("result"), names, (*at, "result"))
+        if "items" in table:
+            yield from part_faults(table["items"], names, (*at, "items"))
         yield from self._convert(table, names, (*at, "convert"))
 
     def _steps(
@@ -194,6 +196,8 @@ class Checker(CallChecker):
             yield from value_faults(step.get(key), inner | _TOLD.get(key, set()), (*at, key))
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
+        for where, part in _parts(step):
+            yield from part_faults(part, inner, (*at, *where))
         if "batch" in step:
             yield from self._list(step["batch"], names, (*at, "batch"))
         if "each" in step:
@@ -248,6 +252,15 @@ class Checker(CallChecker):
         yield from value_faults(rule["fail"], names | {"who"}, (*at, "fail"))
         if "call" in rule:
             yield from self.arguments(rule, at)
+
+
+def _parts(step: StepDefinition) -> Iterator[tuple[Path, str]]:
+    """The expressions over the answer of a step."""
+    if "value" in step:
+        yield ("value",), step["value"]
+    named = step.get("as")
+    if isinstance(named, dict):
+        yield from ((("as", name), part) for name, part in named.items())
 
 
 def _own_action(table: CommandDefinition) -> StepDefinition:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ..locate import Path
-from ..scopes import names_of_items, roots
+from ..scopes import marked_names, names_of_items, roots
 from ..template import TemplateError, expressions
 
 Faults = Iterator[tuple[Path, str]]
@@ -21,6 +21,16 @@ def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
 
 def expression_faults(expression: str, names: Collection[str], at: Path) -> Faults:
     yield from ((at, text) for text in dict.fromkeys(_faults(expression, names)))
+
+
+def part_faults(expression: str, names: Collection[str], at: Path) -> Faults:
+    """Of an expression over a part of what is known, such as an answer: only `$name` is a name of the command."""
+    unknown = (
+        f"'${name}' is not known here{did_you_mean(name, names)}"
+        for name in marked_names(expression)
+        if name not in names
+    )
+    yield from ((at, text) for text in dict.fromkeys([*unknown, *_hidden(expression, names)]))
 
 
 def _expressions(value: Any) -> Iterator[str]:
@@ -39,6 +49,12 @@ def _faults(expression: str, names: Collection[str]) -> Iterator[str]:
     for name in roots(expression):
         if name not in names:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
+    yield from _hidden(expression, names)
+
+
+def _hidden(expression: str, names: Collection[str]) -> Iterator[str]:
+    """Names in filters that the command knows too. Who writes `tag == $tag` has told the two apart."""
+    marked = set(marked_names(expression))
     for name in names_of_items(expression):
-        if name in names:
+        if name in names and name not in marked:
             yield f"{name!r} is taken from each item here: write ${name} for what the command knows, or @.{name}"

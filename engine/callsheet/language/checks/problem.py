@@ -44,7 +44,8 @@ class Spot(NamedTuple):
 def worded(problem: Problem, definitions: Definitions) -> str:
     """`file:line: kind "id": key.path: text`.
 
-    Where a later layer has changed or removed what the fault is about, that is the cause, and the line is there.
+    Where a later layer, or a later file of the same one, has changed or removed what the fault is about, that is the
+    cause, and the line is there.
     """
     definition, finding = problem
     spot = own_spot(definition, finding.path)
@@ -53,12 +54,12 @@ def worded(problem: Problem, definitions: Definitions) -> str:
     said = f"{_name(definition.kind, definition.id)}: {_key(finding.path)}{finding.text}"
     about = [*finding.about, *_bases(definition)]
     causes = [(key, cause) for key in about if (cause := _cause(definitions, key)) is not None]
-    later = [(key, cause) for key, cause in causes if cause.file.layer > spot.file.layer]
+    later = [(key, cause) for key, cause in causes if _is_later(cause, spot.file)]
     own = definition.files[-1]
     if spot.file.shipped and not own.shipped and not later:  # what was sound before an overlay of it is not any more
         return f"{place_in(own, definition.kind, definition.id)}: {said}"
     if later:
-        (kind, id), cause = max(later, key=lambda pair: pair[1].file.layer)
+        (kind, id), cause = max(later, key=lambda pair: _rank(pair[1].file))
         return f"{_at(cause)}: {_name(kind, id)}: this breaks {said}"
     return f"{_at(spot)}: {said}"
 
@@ -91,6 +92,16 @@ def _cause(definitions: Definitions, key: Key) -> Spot | None:
     """Where another definition was last changed, or taken away."""
     found = definitions.removed.get(key) or definitions.get(key)
     return Spot(found, found.files[-1], key) if found else None
+
+
+def _is_later(cause: Spot, file: SourceFile) -> bool:
+    """Within a layer only what changes or removes something is a cause: a definition may stand in any of its files."""
+    return cause.file.layer > file.layer or (len(cause.owner.files) > 1 and _rank(cause.file) > _rank(file))
+
+
+def _rank(file: SourceFile) -> tuple[int, int]:
+    """Files in folders come first."""
+    return file.layer, -file.depth
 
 
 def own_spot(definition: Definition, path: Path) -> Spot:
