@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,27 @@ def test_broken_definitions_are_not(validator: Draft202012Validator, name: str) 
 def test_an_overlay_may_say_little_and_remove(validator: Draft202012Validator) -> None:
     overlay = {"operation": {"getIssue": {"remove": True}}, "view": {"issue": {"columns": [{"name": "X"}]}}}
     assert list(validator.iter_errors(overlay)) == []
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        {"view": {"mine": {"like": "issue", "columns": [{"name": "TYPE", "remove": True}]}}},
+        {"extend": {"command": {"issues list": {"params": [{"name": "mine", "remove": True}]}}}},
+        {"extend": {"product": {"jira": {"probe": {"remove": True}}}}},
+        {"extend": {"lookup": {"account": {"keywords": {"me": {"remove": True}}}}}},
+    ],
+)
+def test_a_part_can_be_taken_away(validator: Draft202012Validator, overlay: dict[str, Any]) -> None:
+    assert list(validator.iter_errors({"language": 2, **overlay})) == []
+
+
+def test_what_the_pages_show_is_valid(validator: Draft202012Validator) -> None:
+    pages = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("definitions", "recipes", "listener")]
+    blocks = [text for page in pages for text in re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)]
+    assert len(blocks) > 20
+    for text in blocks:
+        assert [error.message for error in validator.iter_errors(tomllib.loads(text))] == [], text
 
 
 def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:

@@ -46,7 +46,7 @@ def json_schema() -> JsonObject:
         },
         "additionalProperties": False,
         "allOf": whole,
-        "$defs": {name: _together(_partial(schema)) for name, schema in sorted(shared.items())},
+        "$defs": {name: _together(_removable_part(_partial(schema))) for name, schema in sorted(shared.items())},
     }
 
 
@@ -113,6 +113,14 @@ def _removable(schema: JsonObject) -> JsonObject:
     if "properties" in schema:
         schema["properties"] = {**schema["properties"], "remove": removal}
     return schema
+
+
+def _removable_part(schema: JsonObject) -> JsonObject:
+    """Any table below a definition can be taken away where it lies over another."""
+    if schema.get("additionalProperties") is not False or "remove" in schema.get("properties", {}):
+        return schema
+    removal = {"const": True, "description": "In an overlay: take it away."}
+    return {**schema, "properties": {**schema["properties"], "remove": removal}}
 
 
 def _partial(schema: JsonObject) -> JsonObject:
