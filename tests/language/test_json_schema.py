@@ -71,7 +71,9 @@ def test_a_part_can_be_taken_away(validator: Draft202012Validator, overlay: dict
 
 
 def test_what_the_pages_show_is_valid(validator: Draft202012Validator) -> None:
-    pages = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("definitions", "recipes", "listener")]
+    pages = [
+        (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("definitions", "recipes", "listener")
+    ]
     blocks = [text for page in pages for text in re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)]
     assert len(blocks) > 20
     for text in blocks:

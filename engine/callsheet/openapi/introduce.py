@@ -36,7 +36,7 @@ def introduction_of(
     docs = document.table(document.tree.get("externalDocs")).get("url")
     if isinstance(docs, str) and _is_absolute(docs):
         table["docs"] = docs.replace("{", "{{").replace("}", "}}")
-    access = access_of(document, product, notes)
+    access = access_of(document, product, url or "", notes)
     if access:
         service["auth"] = list(access)
     made = {"service": {product: service}, "product": {product: table}}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
 
+from ..urls import is_loopback
 from .document import Document
 from .prose import first_paragraph
 
@@ -18,13 +20,16 @@ _UNSAID = {
 }
 
 
-def access_of(document: Document, product: str, notes: list[str]) -> dict[str, JsonObject]:
-    """Auth definitions by id, the one that the document asks for first in front."""
+def access_of(document: Document, product: str, server: str, notes: list[str]) -> dict[str, JsonObject]:
+    """Auth definitions by id, the one that the document asks for first in front.
+
+    `server` is what relative addresses are relative to, or empty.
+    """
     components = document.table(document.tree.get("components"))
     schemes = document.table(components.get("securitySchemes"))
     single: dict[str, JsonObject] = {}
     for name, node in schemes.items():
-        for suffix, table in _of_scheme(str(name), document.table(node), notes):
+        for suffix, table in _of_scheme(str(name), document.table(node), server, notes):
             single[str(name) + suffix] = table
     found = {_id(product, name): table for name, table in single.items()}
     asked = [list(document.table(each)) for each in document.tree.get("security") or ()]
@@ -38,11 +43,11 @@ def _id(product: str, name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{product}-{name}").strip("-")
 
 
-def _of_scheme(name: str, scheme: JsonObject, notes: list[str]) -> list[tuple[str, JsonObject]]:
+def _of_scheme(name: str, scheme: JsonObject, server: str, notes: list[str]) -> list[tuple[str, JsonObject]]:
     """One definition, or one for each flow of OAuth, with what its id ends with."""
     kind, title = scheme.get("type"), first_paragraph(scheme.get("description")) or name
     if kind == "oauth2":
-        return _of_flows(name, title, scheme.get("flows") or {}, notes)
+        return _of_flows(name, title, scheme.get("flows") or {}, server, notes)
     if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie") and scheme.get("name"):
         return [("", {"title": title, "scheme": "key", scheme["in"]: str(scheme["name"]), "secret": "API key"})]
     if kind == "http" and str(scheme.get("scheme")).lower() == "basic":
@@ -54,13 +59,18 @@ def _of_scheme(name: str, scheme: JsonObject, notes: list[str]) -> list[tuple[st
     return []
 
 
-def _of_flows(name: str, title: str, flows: JsonObject, notes: list[str]) -> list[tuple[str, JsonObject]]:
+def _of_flows(name: str, title: str, flows: JsonObject, server: str, notes: list[str]) -> list[tuple[str, JsonObject]]:
     made = []
     for flow, node in flows.items():
         table = node if isinstance(node, dict) else {}
         oauth = _OF_FLOW[flow](table) if flow in _OF_FLOW else None
-        if oauth is None or not all(str(oauth[key]).startswith("https://") for key in _URLS if key in oauth):
-            notes.append(f"security scheme {name!r}: the flow {flow!r} is left out")
+        if oauth is None:
+            notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: it is none that is known here")
+            continue
+        oauth |= {key: _absolute(server, oauth[key]) for key in _URLS if key in oauth}
+        unfit = next((oauth[key] for key in _URLS if key in oauth and not _is_safe(oauth[key])), None)
+        if unfit is not None:
+            notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: {unfit!r} is no https address")
             continue
         oauth["scopes"] = [str(scope) for scope in table.get("scopes") or ()]
         definition = {
@@ -71,6 +81,23 @@ def _of_flows(name: str, title: str, flows: JsonObject, notes: list[str]) -> lis
         }
         made.append((_SUFFIX[flow], definition))
     return made
+
+
+def _absolute(server: str, url: Any) -> str:
+    try:
+        return urljoin(server, url) if isinstance(url, str) else ""
+    except ValueError:
+        return str(url)
+
+
+def _is_safe(url: str) -> bool:
+    """Whether secrets may be sent there: encrypted, or to this machine alone."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
 def _code(flow: JsonObject) -> JsonObject:
