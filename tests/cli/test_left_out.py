@@ -39,3 +39,41 @@ def test_it_is_told_at_every_start_and_the_rest_works(tmp_path: Path) -> None:
     assert start(tmp_path, "completion", "bash").stderr == warning
     checked = start(tmp_path, "definitions", "check")
     assert (checked.exit, 'view "bill" is gone: use `order`' in checked.stderr) == (2, True)
+
+
+def test_so_is_what_is_built_on_it_or_names_what_is_called_differently_now(tmp_path: Path) -> None:
+    directory = small_program(tmp_path)
+    renamed = '[renamed.view.gone]\nbill = "use `order`"\n[renamed.view.ids]\nbills = "alias"\n'
+    (directory / "a.toml").write_text(f"{renamed}[renamed.input.gone]\ntill = 'say it'\n", encoding="utf-8")
+    mine = directory / "mine.toml"
+    mine.write_text(
+        """language = 2
+[view.short]
+like = "bill"
+[view.shorter]
+like = "short"
+[view.other]
+like = "bills"
+[group.own]
+help = "Mine"
+[command."own version"]
+like = "version"
+[command."own seen"]
+like = "version"
+view = "bills"
+[command."own counted"]
+like = "version"
+params = [{ like = "till" }]
+""",
+        encoding="utf-8",
+    )
+    done = start(tmp_path, "own", "version")
+    assert done.exit == 0
+    assert sorted(done.stderr.splitlines()) == [
+        f"warning: left out: {mine}:14: command \"own seen\": view: view 'bills' is called 'alias' now",
+        f"warning: left out: {mine}:17: command \"own counted\": params.2.like: input 'till' is gone: say it",
+        f"warning: left out: {mine}:3: view \"short\": like: view 'bill' is gone: use `order`",
+        f"warning: left out: {mine}:5: view \"shorter\": like: no view 'short'",
+        f"warning: left out: {mine}:7: view \"other\": like: view 'bills' is called 'alias' now",
+    ]
+    assert start(tmp_path, "definitions", "check").exit == 2

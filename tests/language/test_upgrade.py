@@ -210,3 +210,13 @@ def test_every_other_byte_stays(tmp_path: Path, before: bytes, after: bytes) -> 
     path.write_bytes(only.written)
     (again,) = upgrades(found)
     assert again.written == after
+
+
+def test_a_file_of_the_newest_version_gets_new_ids_too(tmp_path: Path) -> None:
+    mine = 'language = 2 # mine\n\n[extend.view."old orders"] # ours\nid = "key"\n'
+    found = layers(tmp_path, mine)
+    (only,) = upgrades(found)
+    assert (only.after, only.changes) == (mine.replace('"old orders"', "order"), 1)
+    Path(only.path).write_bytes(only.written)
+    assert load(found).notes == []
+    assert [each.changes for each in upgrades(found)] == [0]

@@ -21,7 +21,7 @@ from .checks.listener import event_findings, route_findings, source_findings
 from .checks.needs import need_findings
 from .checks.operations import fetch_findings, operation_problems
 from .checks.params import input_findings, paging_options, param_findings
-from .checks.problem import Finding, Problem, spot, worded
+from .checks.problem import Finding, Problem, spot, stale_by, worded
 from .checks.reach import naming_findings, safety_findings
 from .checks.renames import rename_findings
 from .checks.schemas import schema_problems
@@ -41,7 +41,7 @@ from .checks.tree import (
 from .checks.used import unused_findings
 from .definition import DEFAULTS, Definition, Definitions, Stale
 from .locate import Path
-from .renames import gone
+from .renames import lost
 from .shape import COMPLETED, KINDS
 from .source_file import EXTEND
 
@@ -76,26 +76,16 @@ def problems_in(
 
 def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:
     """In the words that say what to use instead, where something is missing that there was once."""
-    for kind, id in problem.finding.about:
-        instead = gone(definitions, kind, id)
-        if (kind, id) not in definitions and instead is not None:
-            return problem._replace(finding=problem.finding._replace(text=f"{kind} {id!r} is gone: {instead}"))
-    return problem
+    told = next(filter(None, (lost(definitions, *key) for key in problem.finding.about)), None)
+    return problem._replace(finding=problem.finding._replace(text=told)) if told else problem
 
 
 def stale_among(
     problems: list[Problem], definitions: Definitions, without: Collection[tuple[str, str, str]] = ()
 ) -> list[Stale]:
     """The definitions of a person's own that need what is gone, or what was left out for that."""
-    left_out = {key[1:] for key in without}
-    found = []
-    for problem in problems:
-        definition, file = problem.definition, problem.definition.files[-1]
-        missing = [key for key in problem.finding.about if key not in definitions]
-        if not file.shipped and any(key in left_out or gone(definitions, *key) is not None for key in missing):
-            id = file.written.get((definition.kind, definition.id), definition.id)
-            found.append(Stale(file.path, definition.kind, id, worded(problem, definitions)))
-    return found
+    told = (stale_by(_of_what_is_gone(problem, definitions), definitions, without) for problem in problems)
+    return [each for each in told if each is not None]
 
 
 def _removed_problems(definitions: Definitions) -> Iterator[Problem]:

@@ -5,15 +5,16 @@ It is all done when definitions are loaded, so whatever reads them later meets w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import did_you_mean
-from .checks.problem import Finding, Problem, worded
+from .checks.problem import Finding, Problem, stale_by, worded
 from .definition import Definition, Definitions
 from .deployment import ON
 from .locate import Path
 from .merge import CALLS, Table, idle_removals, lay_over, merge
+from .renames import lost
 from .source_file import place_in
 
 LIKE = "like"
@@ -36,14 +37,19 @@ def name_shared(kind: str, table: Table) -> None:
                 param.setdefault("name", param[LIKE])
 
 
-def merge_all(definitions: Definitions) -> list[str]:
-    """Make the table of each definition, in place. What it is built on and cannot be found is told, with its place."""
+def merge_all(definitions: Definitions, without: Collection[tuple[str, str, str]] = ()) -> list[str]:
+    """Make the table of each definition, in place. What it is built on and cannot be found is told, with its place.
+
+    A person's own that is built on what is gone, or on one of those that were left out (`without`), becomes stale.
+    """
     merger = _Merger(definitions)
     for definition in definitions.values():
         merger.build(definition, ())
     for definition in definitions.values():
         merger.fill(definition)
-    return [worded(problem, definitions) for problem in merger.problems]
+    told = [(problem, stale_by(problem, definitions, without)) for problem in merger.problems]
+    definitions.stale += [stale for _, stale in told if stale is not None]
+    return [worded(problem, definitions) for problem, stale in told if stale is None]
 
 
 class _Merger:
@@ -84,7 +90,8 @@ class _Merger:
         if id in way:
             return Finding(at, f"it is built on itself: {' → '.join([*way, id])}")
         known = [other for of, other in self.definitions if of == kind and other not in way]
-        return Finding(at, f"no {kind} {id!r}{did_you_mean(id, known)}", ((kind, id),))
+        text = lost(self.definitions, kind, id) or f"no {kind} {id!r}{did_you_mean(id, known)}"
+        return Finding(at, text, ((kind, id),))
 
     def _note_idle(self, definition: Definition, place: int, under: Table) -> None:
         kind, id, file = definition.kind, definition.id, definition.files[place]

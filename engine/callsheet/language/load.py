@@ -31,7 +31,7 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
                 overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
             except DefinitionError as error:
                 problems.append(error.message)
-    problems += merge_all(definitions)
+    problems += merge_all(definitions, without)
     if problems:
         problems += definitions.idle
         raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)

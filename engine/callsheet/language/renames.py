@@ -28,6 +28,16 @@ def gone(definitions: Definitions, kind: str, id: str) -> str | None:
     return _table(definitions, kind, "gone").get(id)
 
 
+def lost(definitions: Definitions, kind: str, id: str) -> str | None:
+    """What became of a definition that is not there any more; None for one that is there, or never was."""
+    if (kind, id) in definitions:
+        return None
+    instead, now = gone(definitions, kind, id), present_id(definitions, kind, id)
+    if instead is not None:
+        return f"{kind} {id!r} is gone: {instead}"
+    return f"{kind} {id!r} is called {now!r} now" if now != id else None
+
+
 def present_id(definitions: Definitions, kind: str, id: str) -> str:
     """What a built-in definition is called now. One that has the old id comes first."""
     if (kind, id) in definitions:

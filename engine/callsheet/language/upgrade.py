@@ -11,7 +11,7 @@ from .definition import DEFAULTS, Definitions, SourceFile
 from .layers import Layer, files_of
 from .load import overlay
 from .locate import Path, keys_of, line_of, part_of_key
-from .renames import present_id, renamed_keys, with_new_keys
+from .renames import Renamed, present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST, read, text_of
 
 if TYPE_CHECKING:
@@ -59,23 +59,30 @@ def upgrades(found: list[Layer], wanted: Collection[str] = ()) -> Iterator[Upgra
 
 
 def _upgraded(file: SourceFile, definitions: Definitions) -> Upgrade:
-    text, raw = text_of(file.path), _raw(file.path)
-    if file.language == NEWEST:
-        return Upgrade(file.path, text, text, 0, raw.encode())
+    text = text_of(file.path)
     parts = list(_parts(text))
+    words = list(_words(file, definitions, parts))
+    if file.language == NEWEST:
+        return _rewritten(file, definitions, words, None)
     changing = {
         (kind, id)
         for kind, id, _ in _tables(file)
         if (kind, present_id(definitions, kind, id)) in definitions and (kind, id) not in file.extends
     }
-    edits = [*_words(file, definitions, parts), *_extending(file.path, text, parts, changing)]
-    version = _version(text, parts)
-    after = _applied(_applied(text, edits), [version])  # which stands before all others
+    edits = [*words, *_extending(file.path, text, parts, changing)]
+    return _rewritten(file, definitions, edits, _version(text, parts))
+
+
+def _rewritten(file: SourceFile, definitions: Definitions, edits: list[Edit], version: Edit | None) -> Upgrade:
+    """`version` stands before all other edits."""
+    text, raw = text_of(file.path), _raw(file.path)
+    last = [version] if version else []
+    after = _applied(_applied(text, edits), last)
     _check_same(file, definitions, after)
     places, ends = _places(raw), "\r\n" if raw.partition("\n")[0].endswith("\r") else "\n"
-    theirs = [(places[start], places[end], new.replace("\n", ends)) for start, end, new in (*edits, version)]
-    written = _applied(_applied(raw, theirs[:-1]), theirs[-1:])
-    return Upgrade(file.path, text, after, len(edits) + 1, written.encode())
+    theirs = [(places[start], places[end], new.replace("\n", ends)) for start, end, new in (*edits, *last)]
+    written = _applied(_applied(raw, theirs[: len(edits)]), theirs[len(edits) :])
+    return Upgrade(file.path, text, after, len(theirs), written.encode())
 
 
 def _raw(path: str) -> str:
@@ -112,16 +119,21 @@ def _words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> It
     names: dict[Path, str] = {}
     for kind, id, table in _tables(file):
         above: Path = (EXTEND, kind, id) if (kind, id) in file.extends else (kind, id)
-        names |= {(*above, *path): now for path, now in renamed_keys(definitions, kind, table)}
+        names |= {(*above, *path): now for path, now in _old_keys(file, definitions, kind, table)}
         now = present_id(definitions, kind, id)
         if now != id:
             names[above] = now
     defaults = file.tables.get(DEFAULTS, {})
     for kind, table in defaults.items() if isinstance(defaults, dict) else ():
-        names |= {(DEFAULTS, kind, *path): now for path, now in renamed_keys(definitions, kind, table)}
+        names |= {(DEFAULTS, kind, *path): now for path, now in _old_keys(file, definitions, kind, table)}
     for part in parts:
         if part.path in names:
             yield part.start, part.end, _quoted(names[part.path])
+
+
+def _old_keys(file: SourceFile, definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
+    """A file of the newest version has none: a key that is unknown in it is misspelt."""
+    return renamed_keys(definitions, kind, table) if file.language < NEWEST else []
 
 
 def _quoted(key: str) -> str:
@@ -181,6 +193,6 @@ def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
     for kind, id, table in _tables(file):
         now = present_id(definitions, kind, id)
         new = extended.get(kind, {}).get(now, said.get(kind, {}).get(now))
-        if new != with_new_keys(table, renamed_keys(definitions, kind, table)):
+        if new != with_new_keys(table, _old_keys(file, definitions, kind, table)):
             line = line_of(text_of(file.path), (kind, id))
             raise DefinitionError(f'{file.path}:{line}: {kind} "{id}": it cannot be rewritten: change it by hand')

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from ..definition import DEFAULTS, Definition, Definitions, SourceFile
+from ..definition import DEFAULTS, Definition, Definitions, SourceFile, Stale
 from ..locate import Path, path_in
+from ..renames import lost
 from ..source_file import place_in
 
 Key = tuple[str, str]  # kind and id
@@ -62,6 +63,22 @@ def worded(problem: Problem, definitions: Definitions) -> str:
         (kind, id), cause = max(later, key=lambda pair: _rank(pair[1].file))
         return f"{_at(cause)}: {_name(kind, id)}: this breaks {said}"
     return f"{_at(spot)}: {said}"
+
+
+def stale_by(problem: Problem, definitions: Definitions, without: Collection[tuple[str, str, str]]) -> Stale | None:
+    """The definition as one to leave out, if it is a person's own and needs what is gone or was left out for that.
+
+    `without` are those that were left out, by path of the file, kind and id.
+    """
+    definition, file = problem.definition, problem.definition.files[-1]
+    left_out = {key[1:] for key in without}
+    about = problem.finding.about
+    if file.shipped or not any(
+        (key in left_out and key not in definitions) or lost(definitions, *key) for key in about
+    ):
+        return None
+    id = file.written.get((definition.kind, definition.id), definition.id)
+    return Stale(file.path, definition.kind, id, worded(problem, definitions))
 
 
 def _name(kind: str, id: str) -> str:
