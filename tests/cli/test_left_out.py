@@ -32,7 +32,7 @@ def test_it_is_told_at_every_start_and_the_rest_works(tmp_path: Path) -> None:
     (directory / "mine.toml").write_text(MINE, encoding="utf-8")
     warning = f'warning: left out: {directory / "mine.toml"}:2: view "bill" is gone: use `order`\n'
     first, second = start(tmp_path, "own", "version"), start(tmp_path, "own", "version")
-    note = f"note: {directory / 'mine.toml'}:6: group \"own\": 'helps' is called 'help' now; `shop definitions upgrade`"
+    note = f"note: {directory / 'mine.toml'}:6: group \"own\": 'helps' is now called 'help'; `shop definitions upgrade`"
     assert (first.exit, first.stderr) == (0, f"{warning}{note} changes the file\n")
     assert (second.exit, second.stderr) == (0, warning)
     assert second.stdout == first.stdout != b""
@@ -48,10 +48,10 @@ def test_so_is_what_is_built_on_it_or_names_what_is_called_differently_now(tmp_p
     mine = directory / "mine.toml"
     mine.write_text(
         """language = 2
-[view.short]
+[view.qqq]
 like = "bill"
-[view.shorter]
-like = "short"
+[view.zzz]
+like = "qqq"
 [view.other]
 like = "bills"
 [group.own]
@@ -70,10 +70,10 @@ params = [{ like = "till" }]
     done = start(tmp_path, "own", "version")
     assert done.exit == 0
     assert sorted(done.stderr.splitlines()) == [
-        f"warning: left out: {mine}:14: command \"own seen\": view: view 'bills' is called 'alias' now",
+        f"warning: left out: {mine}:14: command \"own seen\": view: view 'bills' is now called 'alias'",
         f"warning: left out: {mine}:17: command \"own counted\": params.2.like: input 'till' is gone: say it",
-        f"warning: left out: {mine}:3: view \"short\": like: view 'bill' is gone: use `order`",
-        f"warning: left out: {mine}:5: view \"shorter\": like: no view 'short'",
-        f"warning: left out: {mine}:7: view \"other\": like: view 'bills' is called 'alias' now",
+        f"warning: left out: {mine}:3: view \"qqq\": like: view 'bill' is gone: use `order`",
+        f"warning: left out: {mine}:5: view \"zzz\": like: no view 'qqq'",
+        f"warning: left out: {mine}:7: view \"other\": like: view 'bills' is now called 'alias'",
     ]
     assert start(tmp_path, "definitions", "check").exit == 2

@@ -139,10 +139,10 @@ def test_old_keys_are_read_in_the_words_of_today_and_noted(tmp_path: Path) -> No
     assert table["step"][1]["on_conflict"] == {"step": "old", "unchanged": "sku", "fail": "no"}
     mine = tmp_path / "mine" / "mine.toml"
     assert sorted(found.notes) == [
-        f"{mine}:4: command \"orders scan\": 'also' is called 'aliases' now",
-        f"{mine}:6: command \"orders scan\": 'most' is called 'limit' now",
-        f"{mine}:7: command \"orders scan\": 'reread' is called 'on_conflict' now",
-        f"{mine}:7: command \"orders scan\": 'same' is called 'unchanged' now",
+        f"{mine}:4: command \"orders scan\": 'also' is now called 'aliases'",
+        f"{mine}:6: command \"orders scan\": 'most' is now called 'limit'",
+        f"{mine}:7: command \"orders scan\": 'reread' is now called 'on_conflict'",
+        f"{mine}:7: command \"orders scan\": 'same' is now called 'unchanged'",
     ]
 
 
@@ -150,7 +150,7 @@ def test_old_keys_are_read_in_the_words_of_today_and_noted(tmp_path: Path) -> No
 def test_an_old_id_is_that_of_today(above: str, tmp_path: Path) -> None:
     found = sound(tmp_path, f'\n[{above}view.orders]\nid = "key"\n')
     assert found["view", "order"].table["id"] == "key"
-    assert found.notes == [f'{tmp_path / "mine" / "mine.toml"}:2: view "orders" is called "order" now']
+    assert found.notes == [f'{tmp_path / "mine" / "mine.toml"}:2: view "orders" is now called "order"']
 
 
 def test_what_is_gone_is_left_out_and_the_rest_works(tmp_path: Path) -> None:

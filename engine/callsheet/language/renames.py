@@ -35,7 +35,7 @@ def lost(definitions: Definitions, kind: str, id: str) -> str | None:
     instead, now = gone(definitions, kind, id), present_id(definitions, kind, id)
     if instead is not None:
         return f"{kind} {id!r} is gone: {instead}"
-    return f"{kind} {id!r} is called {now!r} now" if now != id else None
+    return f"{kind} {id!r} is now called {now!r}" if now != id else None
 
 
 def present_id(definitions: Definitions, kind: str, id: str) -> str:
