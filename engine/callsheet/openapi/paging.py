@@ -56,7 +56,7 @@ def paging_of(
             names = " or ".join(dict.fromkeys(sends))
             notes.append(f"{call.method} {call.path}: has {names}, but its reply fits no paginator")
         return None
-    using = max(fits, key=lambda pair: pair[0])[1]
+    using = max(fits, key=lambda pair: (pair[0], candidates[pair[1]].get("size") in sendable))[1]
     if answer.is_array:
         return {"using": using}
     items = _items(document, candidates[using], answer.properties)
