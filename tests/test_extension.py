@@ -318,7 +318,7 @@ def test_a_kind_of_handler(tmp_path: Path, outside: Any) -> None:
 
     class Remember(Base):
         keys = frozenset({"file"})
-        required_key = "file"
+        required_keys = ("file",)
 
         async def run(self, event: Any, job: str) -> None:
             seen.append(f"{self.table['file']}: {event.type} ({job})")

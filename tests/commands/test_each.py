@@ -106,6 +106,29 @@ args = { id = "{order}" }
 body = { state = "shipped", by = "{by}" }
 tolerate = "order {order} stays: {error}"
 
+[command."orders close"]
+help = "Close orders"
+params = [{ name = "id", kind = "argument", multiple = true }]
+
+[[command."orders close".step]]
+as = "first"
+call = "getOrder"
+args = { id = "{id[0]}" }
+
+[[command."orders close".step]]
+when = "first.state != 'open' || !starts_with(first.id, '1')"
+fail = "the first order is {first.state}"
+
+[[command."orders close".step]]
+[command."orders close".step.each]
+items = "id"
+done  = "closed {done} of {total}"
+step  = [
+  { as = "old", call = "getOrder", args = { id = "{item}" } },
+  { when = "old.state != 'open'", fail = "order {item} is {old.state}" },
+  { call = "putOrder", args = { id = "{item}" }, body = { state = "closed" } },
+]
+
 [command."orders tell"]
 help = "Tell who ordered"
 params = [{ name = "state", default = "open" }]
@@ -245,6 +268,17 @@ def test_a_dry_run_shows_every_request_in_order(home: Path) -> None:
         "curl SHOP/orders/2 -H 'Accept: application/json'",
         put_order.format("2"),
     ]
+
+
+def test_a_dry_run_passes_over_a_refusal_that_only_an_answer_can_decide(home: Path) -> None:
+    done, sent = run(home, [], "orders", "close", "1", "2", "--dry-run")
+    assert (done.exit, done.stderr, sent) == (0, "", [])
+    lines = [line.split(" -H ")[0] for line in done.stdout.decode().splitlines()]
+    puts = [f"curl -X PUT SHOP/orders/{id}" for id in "12"]
+    assert lines == ["curl SHOP/orders/1", "curl SHOP/orders/1", puts[0], "curl SHOP/orders/2", puts[1]]
+    done, sent = run(home, [order("1", "gone")], "orders", "close", "1", "2")
+    assert (done.exit, sent) == (2, ["GET /orders/1"])
+    assert "the first order is gone" in done.stderr
 
 
 def test_a_dry_run_of_a_list_that_is_not_known_shows_one_item_by_its_name(home: Path) -> None:

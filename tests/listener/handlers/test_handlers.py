@@ -324,6 +324,7 @@ def _ignore_failure(work: object, *arguments: object) -> None:
 BROKEN_ROUTES = {
     "do = [{ handler = 'exce', run = ['x'] }]": "no handler 'exce', did you mean 'exec'?",
     "do = [{ handler = 'exec' }]": "handler 'exec' needs 'run'",
+    "do = [{ handler = 'command', run = 'op list' }]": "handler 'command' needs 'program'",
     "do = [{ handler = 'exec', run = 'a b' }]": "expected a list",
     "do = [{ handler = 'exec', run = ['x'], url = 'y' }]": "url: not a key of handler 'exec'",
     "do = [{ handler = 'python', call = 'nothing_like_it:f' }]": "No module named 'nothing_like_it'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...language.scopes import roots
 from ...language.template import Scope, evaluate_part
 from .unknown import Unknown
 
@@ -32,6 +33,11 @@ def sent(answers: list[Any]) -> Any:
     if answers and all(answer is HELD for answer in answers):
         return HELD
     return [answer for answer in answers if answer is not HELD and answer is not None]
+
+
+def is_open(step: ItemStep, scope: Scope) -> bool:
+    """Whether only an answer that a dry run does not have can decide the condition of a step."""
+    return "when" in step and any(isinstance(scope.get(name), Unknown) for name in roots(step["when"]))
 
 
 def bound(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .lookup import Lookups
 from .overlay import overlaid
-from .parts import HELD, acts, bound, calls_of, item_name, sent
+from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
 from .unknown import Unknown
 
@@ -61,7 +61,7 @@ class StepRun:
         self.context.note(text)
 
     def fail(self, step: ItemStep) -> None:
-        if self.wanted(step):
+        if self.wanted(step) and not is_open(step, self.scope):
             hint = self.fill(step["hint"]) if "hint" in step else None
             raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
 

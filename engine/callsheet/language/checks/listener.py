@@ -96,5 +96,6 @@ def _handler(table: HandlerDefinition) -> Iterator[tuple[tuple[str, ...], str]]:
     for key in table:
         if key not in kind.keys | _HANDLER:
             yield (key,), f"not a key of handler {name!r}{did_you_mean(key, kind.keys)}"
-    if kind.required_key not in table:
-        yield (), f"handler {name!r} needs {kind.required_key!r}"
+    for key in kind.required_keys:
+        if key not in table:
+            yield (), f"handler {name!r} needs {key!r}"

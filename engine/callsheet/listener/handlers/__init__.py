@@ -84,10 +84,10 @@ class Handler(Protocol):
 
 
 class HandlerKind(Protocol):
-    """A class of the registry: the keys of its table beside those of all kinds, and the one it cannot do without."""
+    """A class of the registry: the keys of its table beside those of all kinds, and those it cannot do without."""
 
     keys: frozenset[str]
-    required_key: str
+    required_keys: tuple[str, ...]
 
     def __call__(self, table: shape.HandlerDefinition, context: HandlerContext) -> Handler: ...
 

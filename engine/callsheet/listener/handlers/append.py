@@ -35,7 +35,7 @@ class Append(Base):
     """Lines that come while others are written go into the file together, in one write."""
 
     keys = frozenset({"file", "input"})
-    required_key = "file"
+    required_keys = ("file",)
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)

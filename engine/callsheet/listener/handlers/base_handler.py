@@ -20,7 +20,7 @@ class Base:
 
     kind = ""
     keys: frozenset[str] = frozenset()
-    required_key = ""
+    required_keys: tuple[str, ...] = ()
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from ...errors import DefinitionError
 from . import HandlerContext, HandlerFailed
 from .base_handler import Base
 from .command_call import command_call
@@ -22,12 +21,10 @@ class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
     keys = frozenset({"program", "run", "params", "input", "secrets"})
-    required_key = "run"
+    required_keys = ("program", "run")
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
-        if "program" not in table:
-            raise DefinitionError("handler 'command' needs 'program'")
         self.call = command_call(table["program"], table["run"], table.get("params", {}), context.environ)
         self.environ = self.environment(self.call.prefix)
         self.pool = ThreadPool(table.get("concurrency", 16))

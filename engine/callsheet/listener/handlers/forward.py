@@ -51,7 +51,7 @@ class Forward(Base):
     """Sends the event on to an address."""
 
     keys = frozenset({"url", "headers"})
-    required_key = "url"
+    required_keys = ("url",)
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)

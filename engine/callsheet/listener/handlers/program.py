@@ -25,7 +25,7 @@ class HandlerProgram(Base):
     """Runs a program; the event is JSON on its standard input."""
 
     keys = frozenset({"run", "input", "dir", "env", "secrets"})
-    required_key = "run"
+    required_keys = ("run",)
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)

@@ -29,7 +29,7 @@ class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
     keys = frozenset({"call", "process"})
-    required_key = "call"
+    required_keys = ("call",)
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
