@@ -179,6 +179,8 @@ BEHAVIORS: dict[str, str] = {
 
 # Converters that read what a person writes as Markdown.
 MARKDOWN: frozenset[str] = frozenset({"adf", "storage", "wiki", "markdown"})
+# Those that Markdown is edited in, by an `edit` step.
+EDITED: frozenset[str] = MARKDOWN - {"markdown"}
 
 # Constructs of rich text that readers and writers make themselves: definitions can change them, but not take them away.
 NODES: frozenset[str] = frozenset(

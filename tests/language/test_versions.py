@@ -22,6 +22,11 @@ from support.places import CASES, DEFINITIONS
 BASE = """
 [renamed.view.ids]
 orders = "order"
+[operation.listOrders]
+product  = "shop"
+http     = "GET /v1/orders"
+params   = [{ name = "id" }, { name = "start", type = "integer" }, { name = "limit", type = "integer" }]
+paginate = { using = "offset" }
 [renamed.view.gone]
 bill = "use `order`"
 [renamed.operation.gone]
@@ -38,7 +43,7 @@ COMMAND = """
 help = "Scan"
 params = [{ name = "id", kind = "argument" }, { name = "sku", also = ["article"] }]
 step = [
-  { as = "old", call = "getOrder", args = { orderId = "{id}" }, most = 3 },
+  { as = "old", call = "listOrders", args = { id = "{id}" }, most = 3 },
   { call = "createOrder", body = { sku = "{sku}", most = 1 }, reread = { step = "old", same = "sku", fail = "no" } },
 ]
 """

@@ -16,13 +16,14 @@ from ..registry import NODES
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems
 from .checks.examples import CommandLines, example_findings
+from .checks.headers import header_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
 from .checks.needs import need_findings
-from .checks.operations import fetch_findings, operation_problems
+from .checks.operations import fetch_findings, operation_problems, paginator_findings
 from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, worded
-from .checks.reach import naming_findings, safety_findings
+from .checks.reach import reading_findings, safety_findings
 from .checks.renames import rename_findings
 from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
@@ -43,6 +44,7 @@ from .definition import DEFAULTS, Definition, Definitions, Stale
 from .locate import Path
 from .renames import lost
 from .shape import COMPLETED, KINDS
+from .shape.base import SOME_WORDS
 from .source_file import EXTEND
 
 
@@ -131,10 +133,14 @@ def _shape_problems(definition: Definition, definitions: Definitions) -> Iterato
             (_real(definition.table, item["loc"]), dict(item)) for item in error.errors(include_url=False)
         ]
         for path, item in items:
+            types = {each["type"] for at, each in items if at == path}
+            if item["type"] == "bool_type" and "literal_error" in types:
+                continue  # it is told with the other values
             of_a_form = len(path) < len(item["loc"]) and item["type"].endswith("_type")
             if of_a_form and any(other[: len(path)] == path and other != path for other, _ in items):
                 continue  # it has several forms, and another one comes nearer
-            yield Problem(definition, Finding(path, _expected(definition, path, item, definitions)))
+            also = ", or true or false" if item["type"] == "literal_error" and "bool_type" in types else ""
+            yield Problem(definition, Finding(path, _expected(definition, path, item, definitions) + also))
 
 
 def _real(table: Any, location: Path) -> Path:
@@ -158,6 +164,8 @@ def _expected(definition: Definition, path: Path, item: dict[str, Any], definiti
         return f"required key is missing{_meant(definition, definitions) if len(path) == 1 else ''}"
     if item["type"] == "literal_error":
         return f"unknown value {item['input']!r}, expected one of {item['ctx']['expected']}"
+    if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] == SOME_WORDS:
+        return "expected some words, not nothing"
     given = f" (given: {item['input']!r})" if isinstance(item["input"], str | int | float) else ""
     return f"{item['msg'][:1].lower()}{item['msg'][1:]}{given}"
 
@@ -176,6 +184,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     options = partial(option_problems, shared=options_of_programs(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
+    reading = partial(reading_findings, operations=operations)
     checks: dict[str, tuple[Callable[..., Iterable[tuple[Any, ...]]], ...]] = {
         "command": (
             place_problems,
@@ -188,17 +197,24 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
             partial(safety_findings, aliases=operations),
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems),
-        "program": (options, params, program_problems, partial(example_findings, lines=lines)),
+        "program": (options, params, program_problems, partial(example_findings, lines=lines), reading),
         "input": (input_findings,),
         "view": (need_findings,),
         "renamed": (rename_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),
-        "operation": (operation_problems, address_problems, partial(fetch_findings, operations=operations)),
-        **dict.fromkeys(("product", "deployment", "auth"), (address_problems,)),
+        "operation": (
+            operation_problems,
+            address_problems,
+            header_findings,
+            partial(fetch_findings, operations=operations),
+        ),
+        "paginator": (paginator_findings,),
+        **dict.fromkeys(("deployment", "auth"), (address_problems,)),
+        "product": (address_problems, header_findings, reading),
         "service": (address_problems, companion_findings),
         "schema": (partial(schema_problems, known=schemas),),
         "assignment": (case_findings,),
-        "naming": (partial(naming_findings, operations=operations),),
+        **dict.fromkeys(("naming", "snapshot"), (reading,)),
         "tool": (tool_findings,),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations),),

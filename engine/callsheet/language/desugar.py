@@ -105,6 +105,14 @@ def _drop_rules(table: Table) -> None:
             ]
 
 
+def prints_list(definitions: Definitions, table: Table) -> bool:
+    """The same of a command that is not completed yet."""
+    if "builtin" in table:
+        return False
+    there = {word: _different(table, word) for word in table.get("on", {})}
+    return _pages(definitions, {**table, "on": there, **_steps_of(table)})
+
+
 def _pages(definitions: Definitions, table: Table) -> bool:
     """Whether it prints a list: of pages as they arrive, or out of an answer that comes whole."""
     if "items" in table:

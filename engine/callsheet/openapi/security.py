@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from ..language.headers import OF_THE_CONNECTION
+from ..patterns import pattern
 from ..urls import is_loopback
 from .document import Document
 from .prose import first_paragraph
@@ -13,6 +15,7 @@ from .prose import first_paragraph
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
 
+_TOKEN = pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PORT, _PATH = 8990, "/callback"
 _UNSAID = {
     "mutualTLS": "a client certificate is named in a site's profile: client_cert",
@@ -48,7 +51,7 @@ def _of_scheme(name: str, scheme: JsonObject, server: str, notes: list[str]) -> 
     kind, title = scheme.get("type"), first_paragraph(scheme.get("description")) or name
     if kind == "oauth2":
         return _of_flows(name, title, scheme.get("flows") or {}, server, notes)
-    if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie") and scheme.get("name"):
+    if kind == "apiKey" and _can_be_named(scheme.get("in"), str(scheme.get("name", ""))):
         return [("", {"title": title, "scheme": "key", scheme["in"]: str(scheme["name"]), "secret": "API key"})]
     if kind == "http" and str(scheme.get("scheme")).lower() == "basic":
         return [("", {"title": title, "scheme": "basic", "secret": "password"})]
@@ -57,6 +60,13 @@ def _of_scheme(name: str, scheme: JsonObject, server: str, notes: list[str]) -> 
     what = f"{kind} {scheme.get('scheme', '')}".strip()
     notes.append(f"security scheme {name!r} ({what}) is left out: {_UNSAID.get(str(kind), 'there is no such scheme')}")
     return []
+
+
+def _can_be_named(place: object, name: str) -> bool:
+    """Whether a key can be sent there under this name."""
+    if place in ("header", "cookie"):
+        return bool(_TOKEN.fullmatch(name)) and name.lower() not in OF_THE_CONNECTION
+    return place == "query" and name.strip() == name != ""
 
 
 def _of_flows(name: str, title: str, flows: JsonObject, server: str, notes: list[str]) -> list[tuple[str, JsonObject]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
+from ...language.headers import OF_THE_CONNECTION
 from ...language.values import InvalidValue, text_of
 from .model import Placeholder, encoded
 from .values import pairs_of, without_checks
@@ -19,22 +20,6 @@ if TYPE_CHECKING:
 _HOLE = re.compile(r"\{([^{}]+)\}")
 _HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# With `Host` a credential would go to another site of the same server, with the others one request could hold two.
-_OF_THE_CONNECTION = frozenset(
-    {
-        "host",
-        "connection",
-        "content-length",
-        "expect",
-        "keep-alive",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 
 
 @dataclass(slots=True)
@@ -144,7 +129,7 @@ def header_text(where: str, name: str, text: str) -> str:
     """`text` when a header of this name may carry it."""
     if not _HEADER_NAME.fullmatch(name):
         raise UsageError(f"{where}: {name!r} is not the name of a header")
-    if name.lower() in _OF_THE_CONNECTION:
+    if name.lower() in OF_THE_CONNECTION:
         raise UsageError(f"{where}: header {name!r}: the program sets it: it decides where or how a request is sent")
     if not isinstance(text, Placeholder) and not _HEADER_TEXT.fullmatch(text):
         raise UsageError(f"{where}: header {name!r}: expected plain ASCII text without line breaks")

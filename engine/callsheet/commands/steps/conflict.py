@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import CallsheetError, Conflict
-from ...language.template import Scope, evaluate, fill
+from ...language.template import Scope, evaluate, fill, to_text
 from .parts import bound
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def on_conflict(run: RunningCommand, step: ItemStep, scope: Scope, error: Confli
     now = {**scope, **found}
     if evaluate(rule["unchanged"], before) != evaluate(rule["unchanged"], now[rule["step"]]):
         raise Conflict(
-            str(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
+            to_text(fill(rule["fail"], {**now, "who": _who(run, rule, now)})),
             hint="read it again, then repeat the change; nothing was changed",
             details=[error.message],
             status=error.status,

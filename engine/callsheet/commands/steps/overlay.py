@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import UsageError
+from ...language.template import to_text
+from .unknown import Unknown
+
 
 def overlaid(under: Any, over: Any) -> Any:
-    """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false."""
+    """`over` laid over `under`, table by table. Nothing is laid over by null, or by a condition that is false.
+
+    Raises `UsageError` for what is no table, where there is one that it would replace.
+    """
     if over is None or over is False:
         return under
     if isinstance(under, dict) and isinstance(over, dict):
         return {**under, **{key: _inside(under.get(key), value) for key, value in over.items()}}
+    if isinstance(under, dict) and not isinstance(over, Unknown):
+        raise UsageError(f"expected an object to lay over the body, not {to_text(over)[:100]!r}")
     return over
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import registry
-from ...errors import CallsheetError
+from ...errors import CallsheetError, UsageError, did_you_mean
 from ...language.identifier import identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate, evaluate_part, to_text
@@ -74,14 +74,18 @@ class Run(StepRun):
             self._refuse()
         first = next((place for place, step in enumerate(self.steps) if acts(step)), len(self.steps))
         if "confirm" in self.command:
-            self.context.will_confirm(str(self.fill(self.command["confirm"])))
+            self.context.will_confirm(self._question())
         resolve_values(self.lookups, self.params, self.scope)
         mentions.find(self.lookups, self.scope)
         self.prepare_output()
         if "confirm" in self.command:  # by the names that were found
-            self.context.confirm(str(self.fill(self.command["confirm"])))
+            self.context.confirm(self._question())
         self.dump = self._ending.enter_context(self._destination())
         self.take_all([step for place, step in enumerate(self.steps) if place >= first or "fail" not in step])
+
+    def _question(self) -> str:
+        """What a person is asked; where a definition finds no words for it, what the command does."""
+        return to_text(self.fill(self.command["confirm"])) or f"{self.command['help']}?"
 
     def _refuse(self, without: Sequence[Param] = ()) -> None:
         """What can be refused before anything is asked of the service; `without` are values that are yet to come."""
@@ -186,7 +190,14 @@ class Run(StepRun):
     def _result(self) -> Any:
         result = self.fill(self.command["result"])
         converter = self.fill(self.command.get("convert"))
-        return registry.resolve(registry.CONVERTERS[converter])(self.context, result) if converter else result
+        if not converter or result is None:
+            return result
+        if converter not in registry.CONVERTERS:
+            raise UsageError(f"no format {converter!r}{did_you_mean(to_text(converter), registry.CONVERTERS)}")
+        try:
+            return registry.resolve(registry.CONVERTERS[converter])(self.context, result)
+        except (TypeError, ValueError) as error:
+            raise CallsheetError(f"the result is nothing that {converter!r} converts: {error}") from None
 
 
 def _paths(params: list[Param], given: dict[str, Any]) -> set[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.identifier import identifier
 from ...language.queries import EXCEPT
-from ...language.template import Scope, fill_text
+from ...language.template import Scope, fill_text, to_text
 from ...registry import SITE_SETTINGS
 from ..context import ParameterValues, Typed
 from .assign import assigned
@@ -80,7 +80,7 @@ def convert_values(context: Context, params: list[Param], scope: Scope) -> Menti
         if "front" in param or "beside" in param:
             _take_text(context, param, name, scope, mentions)
         elif "convert" in param and scope.get(name) is not None:
-            converter = str(fill_text(param["convert"], scope))
+            converter = _converter(param, scope)
             if isinstance(scope[name], list):
                 scope[name] = [convert(context, converter, word, _shown(param)) for word in scope[name]]
             else:
@@ -88,6 +88,11 @@ def convert_values(context: Context, params: list[Param], scope: Scope) -> Menti
                 scope[name] = converted(context, converter, text, _shown(param))
                 mentions.add(param, name, converter, text)
     return mentions
+
+
+def _converter(param: Param, scope: Scope) -> str:
+    """Its name; the text stays as it is where the definition finds none."""
+    return to_text(fill_text(param["convert"], scope)) or "text"
 
 
 def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions: Mentions) -> None:
@@ -104,7 +109,7 @@ def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions
     if "beside" in param:
         folder = param.get("folder")
         text = accompanied(context, text, given, scope.get(identifier(folder)) if folder else None, f"--{folder}")
-    converter = str(fill_text(param["convert"], scope))
+    converter = _converter(param, scope)
     scope[name] = converted(context, converter, text, _shown(param))
     mentions.add(param, name, converter, text)
     if "beside" in param:

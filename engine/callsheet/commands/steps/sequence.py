@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from ...errors import CallsheetError, Conflict, NotAllowed, NotFound, UsageError
+from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, evaluate_part, fill, is_true, to_text
 from ..execute import Extent
@@ -16,21 +16,17 @@ from .bulk import InBulk, bulk_for
 from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
+from .fitting import amount, failure, items_of, paths
 from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
-from .unknown import Unknown
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import Each, ItemStep, StepDefinition
+    from ...jsontext import JsonObject
+    from ...language.shape.steps import Each, Find, ItemStep, StepDefinition
     from ..context import Context
-
-
-CODES: dict[str, type[CallsheetError]] = {
-    kind.code: kind for kind in (CallsheetError, UsageError, NotFound, Conflict, NotAllowed)
-}
 
 
 class StepRun:
@@ -62,8 +58,7 @@ class StepRun:
 
     def fail(self, step: ItemStep) -> None:
         if self.wanted(step) and not is_open(step, self.scope):
-            hint = self.fill(step["hint"]) if "hint" in step else None
-            raise CODES[step.get("code", "usage")](str(self.fill(step["fail"])), hint=hint)
+            raise failure(step.get("code"), self.fill(step["fail"]), self.fill(step.get("hint")))
 
     def take_all(self, steps: Sequence[StepDefinition]) -> None:
         """Ends early after failures in the steps of items, lest what follows is done to all of them."""
@@ -81,18 +76,30 @@ class StepRun:
             return
         elif "confirm" in step:
             if not self.dispatcher.dry:
-                self.context.confirm(str(self.fill(step["confirm"])))
+                self.context.confirm(to_text(self.fill(step["confirm"])) or "Go on?")
         elif "find" in step:
-            match = self.lookups.find(step["find"]["lookup"], str(self.fill(step["find"]["word"])), self.scope)
-            self.scope[str(step["as"])] = {"value": match.value, "name": match.name}
+            self.scope[str(step["as"])] = self._found(step["find"])
         elif "note" in step:
-            self.note(str(self.fill(step["note"])))
+            self._say(step["note"], self.scope)
         elif "edit" in step:
             self._bind(step, edited(self.context, self.fill(step["edit"])))
         else:
             final = self.is_final(following)
             self._check_all(step, following)
             self._act_on(step, final=final)
+
+    def _say(self, template: str, scope: Scope) -> None:
+        """A note, unless what it says is nothing."""
+        if text := to_text(self.fill(template, scope)):
+            self.note(text)
+
+    def _found(self, find: Find) -> JsonObject | None:
+        """What a word means; null where there is no word."""
+        word = to_text(self.fill(find["word"]))
+        if not word:
+            return None
+        match = self.lookups.find(find["lookup"], word, self.scope)
+        return {"value": match.value, "name": match.name}
 
     def is_final(self, following: Sequence[StepDefinition]) -> bool:
         """Whether nothing is called after this: what such a step asks for is what a dry run is about."""
@@ -102,12 +109,12 @@ class StepRun:
         try:
             self._bind(step, self._each(step, final=final) if "each" in step else self._call(step, final=final))
             if "more" in step and self.dispatcher.left is not None:
-                self.note(str(self.fill(step["more"], {**self.scope, "total": self.dispatcher.left.total})))
+                self._say(step["more"], {**self.scope, "total": self.dispatcher.left.total})
         except CallsheetError as error:
             if "tolerate" not in step:
                 raise
             self.tolerated.append(error)
-            self.note(str(self.fill(step["tolerate"], {**self.scope, "error": error.message})))
+            self._say(step["tolerate"], {**self.scope, "error": error.message})
             self._bind(step, None)
         else:
             self.answered = True
@@ -127,7 +134,7 @@ class StepRun:
     def check(self, step: StepDefinition, scope: Scope) -> None:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
-            for item in self._items(step["each"]["items"], scope):
+            for item in items_of(step["each"]["items"], scope):
                 inner = {**scope, item_name(step["each"]): item}
                 for part in step["each"]["step"]:
                     self.check(cast("StepDefinition", part), inner)
@@ -139,14 +146,14 @@ class StepRun:
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
             return [scope]
-        return [inner for _, inner in groups(self._items(step["batch"]["items"], scope), step["batch"], scope)]
+        return [inner for _, inner in groups(items_of(step["batch"]["items"], scope), step["batch"], scope)]
 
     def _bind(self, step: ItemStep, answer: Any) -> None:
         self.scope.update(bound(step, answer, self.scope))
         self.answer = answer
 
     def _each(self, step: StepDefinition, *, final: bool) -> Any:
-        items = self._items(step["each"]["items"], self.scope)
+        items = items_of(step["each"]["items"], self.scope)
         numbered = self.numbered(items)
         bulk = bulk_for(self, step, len(numbered))
         if not self.dispatcher.dry:
@@ -220,7 +227,7 @@ class StepRun:
             return self.act(step, self.scope, final=final)
         goes_on = self.failures.append if "save" in step else None  # one file that fails does not stop the others
         answers = run_in_batches(
-            self._items(step["batch"]["items"], self.scope),
+            items_of(step["batch"]["items"], self.scope),
             step["batch"],
             self.scope,
             lambda scope: self.act(step, scope, final=final),
@@ -229,14 +236,6 @@ class StepRun:
         )
         return sent(answers)
 
-    def _items(self, expression: str, scope: Scope) -> list[Any]:
-        things = evaluate(expression, scope)
-        if isinstance(things, Unknown):
-            return [things]
-        if things is not None and not isinstance(things, list):
-            raise CallsheetError(f"{expression} is not a list: {to_text(things)[:100]}")
-        return things or []
-
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `HELD` where it was printed instead of sent."""
         request = self.request(step, scope)
@@ -244,11 +243,10 @@ class StepRun:
         if self.dispatcher.held_back(request, final=final or "hold" in step):
             self.dispatcher.print(step["call"], request, extent)
             return HELD
-        if "save" in step:
-            path = str(self.fill(step["save"], scope))
+        if path := to_text(self.fill(step.get("save"), scope)):
             return self.dispatcher.save(request, path, named=path in self.named_files)
         if "hold" in step:
-            return self.dispatcher.hold(request, str(self.fill(step["hold"], scope)))
+            return self.dispatcher.hold(request, to_text(self.fill(step["hold"], scope)))
         if final and self.streams(step, request, extent):
             return None
         answer = self._send(step, request, extent, scope)
@@ -266,7 +264,7 @@ class StepRun:
     def _extent(self, step: ItemStep, scope: Scope, *, final: bool) -> Extent:
         if "limit" in step:
             limit = self.fill(step["limit"], scope)
-            return Extent(most=limit) if limit is not None else ONE_PAGE
+            return Extent(most=amount(limit)) if limit is not None else ONE_PAGE
         return self.last_extent() if final else ONE_PAGE
 
     def _send(self, step: ItemStep, request: Request, extent: Extent, scope: Scope) -> Any:
@@ -281,9 +279,9 @@ class StepRun:
         body = self.fill(step.get("body"), scope)
         for layer in step.get("over", ()):
             body = overlaid(body, self.fill(layer, scope))
-        files = self.fill(step.get("files", []), scope) or []
+        files = paths(self.fill(step.get("files"), scope))
         arguments = self.fill(step.get("args", {}), scope) or {}
-        return self.dispatcher.build(step["call"], arguments, body, files if isinstance(files, list) else [files])
+        return self.dispatcher.build(step["call"], arguments, body, files)
 
 
 class ItemRun(StepRun):

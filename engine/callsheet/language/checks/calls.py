@@ -14,7 +14,7 @@ from .bodies import body_faults
 from .operations import misfit
 
 if TYPE_CHECKING:
-    from ..shape.rest import OperationDefinition
+    from ..shape.rest import OperationDefinition, OperationParam
     from ..shape.steps import Action
 
 Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
@@ -61,10 +61,20 @@ class CallChecker:
             if missing and not here.get("unavailable"):
                 yield (*at, "call"), f"{step['call']} requires {', '.join(missing)} in args", about
 
+    def amount(self, step: Action, at: Path) -> Problems:
+        """So many items can only be read of a list that comes in pages."""
+        operation: OperationDefinition | None = self.table_of("operation", step["call"])
+        if "limit" in step and operation is not None:
+            paged = any(here.get("paginate") for here in (operation, *variants(operation).values()))
+            if not paged:
+                about = (("operation", self.operations.get(step["call"], step["call"])),)
+                yield (*at, "limit"), f"{step['call']} has no pages", about
+
     def _values(self, operation: OperationDefinition, given: Mapping[str, Any], at: Path) -> Problems:
         """Constants, and the choices of a parameter that is handed on, against what the operation documents."""
         here = next(iter(self._variants(operation)), operation)
-        params = {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
+        params: dict[str, OperationParam] = {name: {"name": name, "in": "path"} for name in _in_path(here)}
+        params |= {param["name"]: param for param in here.get("params", ()) if not param.get("remove")}
         for name, value in given.items():
             if name not in params:
                 continue
@@ -95,9 +105,14 @@ def _is_filled(value: Any) -> bool:
 
 def _takes(operation: OperationDefinition) -> dict[str, bool]:
     """Name → required, path parameters and the parts of a form included."""
-    path = str(operation["http"]).partition(" ")[2]
     known: dict[str, bool] = dict.fromkeys(operation.get("body", {}).get("parts", {}), False)
     for param in operation.get("params", ()):
         if param.get("in") != "path" and not param.get("remove"):
             known[param["name"]] = bool(param.get("required"))
-    return known | {piece.partition("}")[0]: True for piece in path.split("{")[1:]}
+    return known | dict.fromkeys(_in_path(operation), True)
+
+
+def _in_path(operation: OperationDefinition) -> list[str]:
+    """The parameters in the path, which are texts unless more is said of them."""
+    path = str(operation["http"]).partition(" ")[2]
+    return [piece.partition("}")[0] for piece in path.split("{")[1:]]

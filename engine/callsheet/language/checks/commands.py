@@ -15,8 +15,9 @@ from ..merge import ACTION
 from ..safety import class_of_operation
 from ..scopes import names_in
 from .calls import CallChecker, Names, Problems
+from .constants import format_problems, value_problems
 from .items import added_by, bulk_problems, keep_problems, plan_problems
-from .names import expression_faults, part_faults, value_faults
+from .names import RESERVED, expression_faults, part_faults, unusable, value_faults
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 VERBS = ("builtin", "call", "step")
 ITEM_VERBS = ("call", "edit", "find", "confirm", "fail", "note")
 STEP_VERBS = (*ITEM_VERBS, "each")
-# What expressions see besides the parameters; the options of lists are parameters too, where a command has them.
-RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
+# The options of lists are parameters too, where a command has them.
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
 _PLACEHOLDERS = (
     *("args", "body", "over", "files", "save", "hold", "limit", "edit"),
@@ -70,6 +70,9 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
         checker = Checker(definitions, operations, applies)
         for path, part in _calls_of_lookup(here):
             yield from checker.arguments(part, (*at, *path))
+        if "every" in here and "call" in here:
+            for path, *found in checker.arguments({**here, "args": here["every"]}, at):
+                yield (tuple("every" if key == "args" else key for key in path), *found)
         if "suggest" in here:
             yield from checker.suggest(here, (*at, "suggest"))
 
@@ -117,12 +120,16 @@ class Checker(CallChecker):
         self, steps: Any, names: Names, at: Path, bound: dict[str, int], verbs: tuple[str, ...] = STEP_VERBS
     ) -> Generator[tuple[Any, ...], None, Names]:
         """Returns the names that are known after the steps."""
+        end: int | None = None
         for place, step in enumerate(steps):
+            if end is not None:
+                yield (*at, place), f"never reached: step {end} always fails"
+            elif "fail" in step and "when" not in step:
+                end = place
             yield from self._step(step, names, (*at, place), bound, verbs)
             new = step.get("as", ())
-            added = set(new) if isinstance(new, dict) else {new} if new else set()
-            for name in sorted(added & RESERVED):
-                yield (*at, place, "as"), f"expressions see something else as {name!r}: give it another name"
+            added = set(new) if isinstance(new, dict) else {new} if isinstance(new, str) and "as" in step else set()
+            yield from (((*at, place, "as"), text) for text in unusable(added))
             bound.update(dict.fromkeys(added, place))
             names = self._known(names, added)
         return names
@@ -134,8 +141,11 @@ class Checker(CallChecker):
         return names | added
 
     def _params(self, table: CommandDefinition, names: Names) -> Problems:
+        taken = {identifier(param["name"]) for param in table.get("params", ())}
         for place, param in enumerate(table.get("params", ())):
             yield from self._convert(param, names, ("params", place, "convert"))
+            for key in ("front", "beside"):
+                yield from ((("params", place, key), text) for text in unusable({*_text_at(param, key)}, taken))
             if "folder" in param and identifier(param["folder"]) not in names:
                 yield (
                     ("params", place, "folder"),
@@ -207,6 +217,10 @@ class Checker(CallChecker):
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
         if "call" in step:
             yield from self.arguments(step, at)
+            yield from self.amount(step, at)
+            yield from value_problems(step, at)
+        if "edit" in step:
+            yield from format_problems(step["edit"], (*at, "edit"))
 
     def _list(self, table: Batch | Each, names: Names, at: Path) -> Problems:
         items = table["items"]
@@ -218,9 +232,7 @@ class Checker(CallChecker):
     def _each(self, each: Each, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         """What its steps name is known in them alone."""
         item = each.get("item", "item")
-        if item in RESERVED or not item.isidentifier():
-            why = "expressions see something else by that name" if item in RESERVED else "it cannot be written there"
-            yield (*at, "item"), f"{item!r} cannot name an item in expressions: {why}"
+        yield from (((*at, "item"), text) for text in unusable({item}))
         single, choices = set(self.single), self.choices
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
@@ -261,6 +273,11 @@ def _parts(step: StepDefinition) -> Iterator[tuple[Path, str]]:
     named = step.get("as")
     if isinstance(named, dict):
         yield from ((("as", name), part) for name, part in named.items())
+
+
+def _text_at(param: Param, key: str) -> tuple[str, ...]:
+    value = param.get(key)
+    return (value,) if isinstance(value, str) else ()
 
 
 def _own_action(table: CommandDefinition) -> StepDefinition:

@@ -10,6 +10,7 @@ from ...errors import DefinitionError, did_you_mean
 from ...registry import REGISTRIES
 from ..command_line import bind_words, command_words, missing
 from ..definition import Definition, Definitions
+from ..desugar import prints_list
 from .problem import Finding, Findings, Key
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ class CommandLines:
     """All that a command line of these definitions is read with."""
 
     def __init__(self, definitions: Definitions) -> None:
+        self.definitions = definitions
         self.commands = {id: definition for (kind, id), definition in definitions.items() if kind == "command"}
         programs = [definition.table for (kind, _), definition in definitions.items() if kind == "program"]
         self.shared = [param for program in programs for param in program.get("options", ())]
         self.paging = [param for program in programs for param in program.get("paging", ())]
+        self.journal = [param for program in programs for param in program.get("journal", ())]
         self.names = _names(definitions)
         self.removed = [id for kind, id in definitions.removed if kind == "command"]
         self.programs = [key for key in (*definitions, *definitions.removed) if key[0] == "program"]
@@ -43,10 +46,15 @@ class CommandLines:
             return f"calls {command.id!r} instead"
         own = command.table.get("params", [])
         known = {param["name"] for param in own}
-        values = bind_words(rest, [*own, *(param for param in self.paging if param["name"] not in known)], self.shared)
+        paging = self.paging if prints_list(self.definitions, command.table) else []
+        usual = [param for param in [*paging, *self.journal] if param["name"] not in known]
+        values = bind_words(rest, [*own, *usual], self.shared)
         if lacking := missing(values, own):
             return f"does not give {', '.join(lacking)}"
-        faults = (_misfit(param, value) for param in own for value in _each(values.get(param["name"])))
+        shared = [param for param in self.shared if param["name"] not in known]
+        faults = (
+            _misfit(param, value) for param in [*own, *usual, *shared] for value in _each(values.get(param["name"]))
+        )
         return next((fault for fault in faults if fault), None)
 
     def about(self, line: str) -> tuple[Key, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, time
 from typing import Any
+from unicodedata import normalize
 
 from ...errors import did_you_mean
 from ..definition import Definition
@@ -20,6 +22,8 @@ Known = Mapping[str, set[str]]  # kind of definition, or `engine:registry` → t
 def link_findings(definition: Definition, found: list[ShapePlace], known: Known) -> Findings:
     if not definition.id.isprintable():
         yield Finding((), f"the id {definition.id!r} holds a control character")
+    elif definition.id != normalize("NFC", definition.id):
+        yield Finding((), f"the id {definition.id!a} has a letter in two parts: write it as one (NFC)")
     for place in found:
         yield from _references(place, known)
         yield from (Finding(place.path, text) for text in _faults(place))
@@ -46,6 +50,8 @@ def _faults(place: ShapePlace) -> Iterator[str]:
     value, schema = place.value, place.schema
     if isinstance(value, float) and not math.isfinite(value):
         yield f"expected a number, not {value}"
+    elif isinstance(value, date | time):
+        yield f"expected a text: write the {'time' if isinstance(value, time) else 'date'} in quotes"
     elif isinstance(value, dict):
         yield from (f"the key {key!r} holds a control character" for key in value if not key.isprintable())
     elif isinstance(value, str):

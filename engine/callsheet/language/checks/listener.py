@@ -9,22 +9,40 @@ from typing import TYPE_CHECKING, Any
 from ...errors import did_you_mean
 from ...registry import HANDLERS, resolve
 from ..definition import Definition, Definitions
-from ..scopes import roots
-from ..template import TemplateError, expressions
+from ..scopes import names_in, roots
+from ..template import TemplateError, expressions, fill
 from .problem import Finding, Findings
 
 if TYPE_CHECKING:
-    from ..shape.listener import HandlerDefinition
+    from ...jsontext import JsonObject
+    from ..shape.listener import HandlerDefinition, PlainTokenDefinition, SourceDefinition
 
 _ANYTHING = "\0"
 _HANDLER = frozenset({"handler", "name", "timeout", "concurrency"})
 
 
-def source_findings(_: Definitions, source: Definition) -> Findings:
+def source_findings(definitions: Definitions, source: Definition) -> Findings:
     """What is signed must hold what is believed: else anybody could put another body to an old signature."""
     for key, table in source.table.items():
-        if isinstance(table, Mapping) and "signed" in table:
-            yield from (Finding((key, "signed"), text) for text in _signed(table["signed"]))
+        if isinstance(table, Mapping) and {"header", "encoding"} <= table.keys():
+            signed = str(table.get("signed", "{body}"))
+            yield from (Finding((key, "signed"), text) for text in _signed(signed))
+            yield from (Finding((key, *path), text) for path, text in _timed(table, signed))
+    for path, token in _tokens(source.table):
+        if not {"header", "query"} & token.keys():
+            yield Finding(path, "needs 'header' or 'query': where it is sent")
+    for (kind, id), listener in definitions.items():
+        for name, path in listener.table.get("paths", {}).items() if kind == "listener" else ():
+            if path == source.table["path"]:
+                yield Finding(("path",), f"never reached: the listener answers there itself ({name})", ((kind, id),))
+
+
+def _tokens(table: SourceDefinition) -> Iterator[tuple[tuple[str | int, ...], PlainTokenDefinition]]:
+    if "token" in table:
+        yield ("token",), table["token"]
+    for place, challenge in enumerate(table.get("challenge", ())):
+        if "token" in challenge:
+            yield ("challenge", place, "token"), challenge["token"]
 
 
 def _signed(template: str) -> Iterator[str]:
@@ -37,6 +55,39 @@ def _signed(template: str) -> Iterator[str]:
         yield "must contain {body}, which is what is proved to be genuine"
     elif bodies and (len(bodies) > 1 or template.count("{body}") != 1):
         yield "the body stands there once, as {body}"
+    elif not bodies and not _covers_forms(template):
+        yield "must contain all of the form: each field with its name and its value"
+
+
+_FIELDS: list[JsonObject] = [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]
+
+
+def _covers_forms(template: str) -> bool:
+    """Whether another name, another value, a field less or one more each make another text of it."""
+    others = [
+        *(_without(field, [{**field, key: "z"}]) for field in _FIELDS for key in field),
+        *(_without(field, []) for field in _FIELDS),
+        [*_FIELDS, {"name": "z", "value": "3"}],
+    ]
+    try:
+        seen = {"headers": {}, "timestamp": "0", "url": "u"}
+        texts = [str(fill(template, {**seen, "form": form})) for form in (_FIELDS, *others)]
+    except TemplateError:
+        return False
+    return texts[0] not in texts[1:]
+
+
+def _without(gone: JsonObject, others: list[JsonObject]) -> list[JsonObject]:
+    return [*(field for field in _FIELDS if field is not gone), *others]
+
+
+def _timed(proof: Mapping[str, Any], signed: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The time of signing keeps old deliveries away only where it is signed along."""
+    used = set(names_in(signed))
+    if "timestamp" in used and "timestamp" not in proof:
+        yield ("signed",), "sees no timestamp: `timestamp` says which header holds it"
+    if "timestamp" in proof and not used & {"timestamp", "headers"}:
+        yield ("timestamp",), "is not signed, so that anybody can change it: put {timestamp} into `signed`"
 
 
 def event_findings(definitions: Definitions, event: Definition) -> Findings:

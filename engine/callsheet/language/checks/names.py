@@ -12,6 +12,18 @@ from ..template import TemplateError, expressions
 
 Faults = Iterator[tuple[Path, str]]
 
+# What expressions see besides the parameters of a command.
+RESERVED = frozenset({"given", "named", "site", "output", "columns", "needed"})
+
+
+def unusable(names: Collection[str], taken: Collection[str] = ()) -> Iterator[str]:
+    """Why expressions could not use the names that a definition gives to something, for each where that is so."""
+    for name in sorted(names):
+        if name in RESERVED or name in taken:
+            yield f"expressions see something else as {name!r}: give it another name"
+        elif not name.isidentifier():
+            yield f"{name!r} cannot be written in expressions: letters, digits and _ only"
+
 
 def value_faults(value: Any, names: Collection[str], at: Path) -> Faults:
     """Of the placeholders in a (nested) value. They are told at the place of the whole value, each once."""

@@ -81,6 +81,8 @@ def misfit(param: OperationParam, value: Any) -> str | None:
         return None
     if kind == "array" and isinstance(value, str) and param.get("style") == "comma":
         value = value.split(",")
+    if isinstance(value, Mapping):
+        return "takes a value, not a table"
     if isinstance(value, list) and kind != "array" and len(value) != 1:
         return f"takes one value, not {len(value)}"
     faults = (_misfit_of_one(param, each) for each in (value if isinstance(value, list) else [value]))
@@ -124,6 +126,47 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
         names = [param["name"] for param in table.get("params", ())]
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
+    size = paging.get("size")
+    if size and not _takes(definitions, table, size):
+        names = [param["name"] for param in table.get("params", ())]
+        yield Finding((*at, "paginate", "size"), f"it has no parameter {size!r}{did_you_mean(size, names)}")
+    if _counts(merged["kind"]):
+        for key in ("send", "size"):
+            if (fault := _no_number(table, cast("str | None", merged.get(key)))) is not None:
+                yield Finding((*at, "paginate", *((key,) if key in paging else ())), fault, about)
+
+
+def _counts(kind: str) -> bool:
+    found: Any = resolve(PAGINATION[kind]) if kind in PAGINATION else None
+    return bool(found and (found.counted or found.numbered))
+
+
+def _no_number(table: OperationDefinition, name: str | None) -> str | None:
+    """Why a parameter cannot take the number of a page, or of items, if that is so."""
+    param = next((each for each in table.get("params", ()) if each["name"] == name), None)
+    if param is None or not (fault := misfit({**param, "minimum": -1, "maximum": 1}, 1)):
+        return None
+    return f"can never go on: {name!r} takes no number: {fault}"
+
+
+def paginator_findings(definitions: Definitions, paginator: Definition) -> Findings:
+    """Its parameters are two, and there is an operation that takes the one for the length of a page."""
+    table = paginator.table
+    size = table.get("size")
+    if size is not None and size == table.get("send"):
+        yield Finding(("size",), f"{size!r} says where a page starts already")
+    if size is None or paginator.files[-1].shipped:  # a shared one may be used by no operation of this length
+        return
+    using = [
+        here
+        for (kind, _), operation in definitions.items()
+        if kind == "operation"
+        for here in (operation.table, *variants(operation.table).values())
+        if (here.get("paginate") or {}).get("using") == paginator.id and "size" not in here["paginate"]
+    ]
+    if using and not any(_takes(definitions, here, size) for here in using):
+        names = {param["name"] for here in using for param in here.get("params", ())}
+        yield Finding(("size",), f"no operation that uses it has a parameter {size!r}{did_you_mean(size, names)}")
 
 
 def fetch_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:

@@ -11,7 +11,7 @@ from ...registry import JOURNAL, OPTIONS, PAGING, REGISTRIES
 from ..definition import Definition, Definitions
 from ..identifier import identifier
 from ..locate import Path
-from .commands import RESERVED
+from .names import RESERVED
 from .problem import Finding, Findings
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def input_findings(_: Definitions, definition: Definition) -> Findings:
 def _default(param: Param | InputDefinition) -> Iterator[tuple[Path, str]]:
     if not param.get("choices", True):
         yield ("choices",), "expected at least one value"
+    folded = [word.strip().casefold() for word in param.get("choices", ())]
+    for place, word in enumerate(folded):
+        if not word or word in folded[:place]:
+            said = "is the same word as an earlier one" if word else "no word can be empty"
+            yield ("choices", place), f"{param['choices'][place]!r}: {said}"
     if "default" not in param or param.get("kind") == "flag":
         return
     given = param["default"]

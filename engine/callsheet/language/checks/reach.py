@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..definition import Definition, Definitions
+from ..deployment import ON, variants
 from ..locate import Path
 from ..safety import Safety, class_of_operation, is_milder, worst
 from .problem import Finding, Findings
@@ -13,6 +14,7 @@ from .shapes import places
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition
+    from ..shape.steps import StepDefinition
 
 # What may call something in its turn; a reference to anything else leads to no call of this command's.
 _ON_THE_WAY = frozenset({"lookup", "assignment"})
@@ -73,22 +75,48 @@ def safety_findings(definitions: Definitions, command: Definition, aliases: Mapp
             text = f"{said!r} is milder than what {way} does: {id} is {its!r}"
             yield Finding(("safety",), text, (("operation", id),))
             return
-        if its == "destroy" and not _asks(command.table):
+        if its == "destroy" and not _asks_before(command.table, path):
             yield Finding((), f"a command that destroys needs 'confirm' ({id} destroys)", (("operation", id),))
             return
-    if said == "destroy" and not _asks(command.table) and "builtin" not in command.table:
+    if said == "destroy" and not _asks_at_all(command.table) and "builtin" not in command.table:
         yield Finding((), "a command that destroys needs 'confirm'")
 
 
-def _asks(command: CommandDefinition) -> bool:
-    """Whether a person is asked before it destroys anything, whatever was given."""
-    plans = [step["each"]["plan"] for step in command.get("step", ()) if "plan" in step.get("each", {})]
-    return "confirm" in command or any("when" not in plan for plan in plans)
+def _asks_before(command: CommandDefinition, path: Path) -> bool:
+    """Whether a person is asked before the call at `path`, whatever was given: by the command, or by a plan."""
+    if "confirm" in command:
+        return True
+    here = variants(command)[str(path[1])] if path[:1] == (ON,) else command
+    path = path[2:] if path[:1] == (ON,) else path
+    if path[:1] != ("step",) or not isinstance(path[1], int):
+        return False
+    steps = here["step"][: path[1] + 1]
+    return _has_plan(steps[-1]) or any(_has_plan(step) and "when" not in step for step in steps)
 
 
-def naming_findings(definitions: Definitions, naming: Definition, operations: Mapping[str, str]) -> Findings:
-    """Names are asked for beside any table, so that nothing but reading will do."""
-    id = operations.get(naming.table["call"], naming.table["call"])
-    operation = definitions.get(("operation", id))
-    if operation is not None and class_of_operation(operation.table) != "read":
-        yield Finding(("call",), f"a naming only reads: {id} does not", (("operation", id),))
+def _asks_at_all(command: CommandDefinition) -> bool:
+    return "confirm" in command or any(_has_plan(step) for step in command.get("step", ()))
+
+
+def _has_plan(step: StepDefinition) -> bool:
+    """Whether it asks each time that it is taken."""
+    plan = step.get("each", {}).get("plan")
+    return plan is not None and "when" not in plan
+
+
+_ASKED_BESIDE = {
+    "naming": "a naming",
+    "snapshot": "a snapshot",
+    "product": "a question about a product",
+    "program": "a mention",
+}
+
+
+def reading_findings(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Findings:
+    """What is asked beside a command's own calls, and counts for the class of none, only reads."""
+    for path, kind, id in _references(definition):
+        for called in _operations(definitions, kind, id, operations, frozenset()):
+            operation = definitions.get(("operation", called))
+            if operation is not None and class_of_operation(operation.table) != "read":
+                text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"
+                yield Finding(path, text, (("operation", called),))

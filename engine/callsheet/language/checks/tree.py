@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +76,14 @@ def program_problems(definitions: Definitions, program: Definition) -> Findings:
     for word, line in program.table.get("aliases", {}).items():
         if word in taken:
             yield Finding(("aliases", word), f"{word!r} means {taken[word][0][0]} {taken[word][0][1]!r} already")
-        words = line.split()
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            yield Finding(("aliases", word), f"{line!r}: {str(error).lower()}")
+            continue
         if words[:1] and words[0] in program.table["aliases"]:
+            if word not in taken and (way := _circle(program.table["aliases"], word)):
+                yield Finding(("aliases", word), f"stands for itself: {' → '.join(way)}")
             continue
         meant = " ".join(word for word in words if word[:1] not in ("-", "$"))
         if not _is_callable(definitions, meant):
@@ -87,6 +94,14 @@ def program_problems(definitions: Definitions, program: Definition) -> Findings:
             if name not in top:
                 text = f"no command or group {name!r} at the top{did_you_mean(name, top)}"
                 yield Finding(("sections", heading, place), text, _both(name))
+
+
+def _circle(aliases: Mapping[str, str], word: str) -> list[str]:
+    """The way from an alias back to itself, if there is one."""
+    way = [word]
+    while (following := (aliases[way[-1]].split() or [""])[0]) in aliases and following not in way:
+        way.append(following)
+    return [*way, word] if following == word else []
 
 
 def _is_callable(definitions: Definitions, words: str) -> bool:

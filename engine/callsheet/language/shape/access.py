@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, Name, Shape, Value, reference, seeing
+from .base import Expression, HeaderName, HeaderText, Name, Shape, Value, reference, seeing
 from .rules import KeyRule, Rules
 
 
@@ -114,10 +114,10 @@ class AuthPart(Shape, total=False):
 
     scheme: Required[Annotated[Literal["bearer", "key"], Field(description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
-    header: Name
+    header: HeaderName
     query: Name
-    cookie: Name
-    prefix: str
+    cookie: HeaderName
+    prefix: HeaderText
 
 
 class AuthDefinition(Shape, total=False):
@@ -127,10 +127,10 @@ class AuthDefinition(Shape, total=False):
     scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
-    header: Annotated[Name, Field(description="key: the header that holds it.")]
+    header: Annotated[HeaderName, Field(description="key: the header that holds it.")]
     query: Annotated[Name, Field(description="key: or the parameter of the query.")]
-    cookie: Annotated[Name, Field(description="key: or the cookie.")]
-    prefix: Annotated[str, Field(description='What stands before it in the header; bearer: "Bearer ".')]
+    cookie: Annotated[HeaderName, Field(description="key: or the cookie.")]
+    prefix: Annotated[HeaderText, Field(description='What stands before it in the header; bearer: "Bearer ".')]
     parts: Annotated[
         list[AuthPart], Field(min_length=2, description="all: several, whose secrets are kept together, one a line.")
     ]

@@ -24,6 +24,8 @@ Template = Annotated[
         json_schema_extra={"format": "template"},
     ),
 ]
+SOME_WORDS = r"\S"
+Words = Annotated[Template, StringConstraints(pattern=SOME_WORDS)]  # a template that is said to a person
 Value = Annotated[
     Any,
     Field(

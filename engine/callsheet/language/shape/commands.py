@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from .asking import Ask
-from .base import Expression, Name, Shape, Template, Value, keyed_by, named, pattern, reference, seeing
+from .base import (
+    SOME_WORDS,
+    Expression,
+    Name,
+    Shape,
+    Template,
+    Value,
+    Words,
+    keyed_by,
+    named,
+    pattern,
+    reference,
+    seeing,
+)
 from .rest import Safety
 from .rules import KeyRule, Rules
 from .steps import Action, Code, StepDefinition
+
+HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]
 
 
 class InputRule(Shape, total=False):
     """What is refused before anything is sent."""
 
     when: Required[Annotated[Expression, Field(description="True of values that are refused.")]]
-    fail: Required[Annotated[Template, Field(description="The error.")]]
+    fail: Required[Annotated[Words, Field(description="The error.")]]
     hint: Annotated[Template, Field(description="What to do about it.")]
     code: Code
 
@@ -126,10 +141,10 @@ class PaletteDefinition(Shape, total=False):
 
 
 class ColumnDefinition(Shape, total=False):
-    name: Required[str]
+    name: Required[Name]
     value: Required[Expression]
     format: Annotated[str, reference("engine:format", description="How it reads: age, time, list, bytes, yes ...")]
-    max: Annotated[int, Field(description="Widest it gets on a terminal that has not room for all.")]
+    max: Annotated[int, Field(ge=1, description="Widest it gets on a terminal that has not room for all.")]
     wrap: Annotated[bool, Field(description="On a narrow terminal it goes on in the next line instead of being cut.")]
     names: Annotated[str, reference("naming", description="In tables its ids are shown by their names.")]
     wide: Annotated[bool, Field(description="Only shown when asked for by --columns.")]
@@ -188,7 +203,7 @@ class AddressDefinition(Shape, total=False):
 class GroupDefinition(Shape, total=False):
     """A group of commands."""
 
-    help: Required[str]
+    help: Required[HelpText]
     aliases: list[str]
     default: Annotated[
         Name, Field(description="The command of the group that runs when the next word is not a command.")
@@ -226,7 +241,7 @@ class CommandDefinition(CommandHere, total=False):
 
     like: Annotated[str, reference("command", description="The command that it is built on.")]
 
-    help: Required[str]
+    help: Required[HelpText]
     about: Annotated[str, Field(description="Further paragraphs of the help page.")]
     aliases: Annotated[list[str], Field(description="Other last words.")]
     safe_mode: Annotated[
@@ -238,7 +253,7 @@ class CommandDefinition(CommandHere, total=False):
     convert: Annotated[
         Template, named("converter", description="A converter that the result goes through; null is none.")
     ]
-    confirm: Annotated[Template, Field(description="Asked before anything is destroyed.")]
+    confirm: Annotated[Words, Field(description="Asked before anything is destroyed.")]
     safety: Annotated[
         Safety,
         Field(description="Default: the worst of all that it calls. What runs a builtin must say it."),
@@ -251,7 +266,7 @@ class CommandDefinition(CommandHere, total=False):
 _CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict")
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
-    *("lookup", "setting", "convert", "front", "assign", "complete", "excludes", "positional"),
+    *("lookup", "setting", "convert", "front", "assign", "complete", "excludes", "positional", "required"),
 )
 _TEXT_ONLY = ("integer", "number", "duration")
 
@@ -270,6 +285,7 @@ _OF_A_PARAM = (
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),
     KeyRule("setting", without=("default", "required")),
+    KeyRule("required", (True,), without=("default",)),
 )
 _OF_A_COLUMN = (KeyRule("address", without=("format", "names")), KeyRule("shade", needs=("palette",)))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Required
 
 from pydantic import Field
 
-from .base import Args, Expression, OperationId, Shape, Template, Value, keyed_by, reference
+from .base import Args, Expression, OperationId, Shape, Value, Words, keyed_by, reference
 
 _State = Annotated[Expression, Field(description="What is kept of a thing, seen as `found`.")]
 
@@ -90,5 +90,5 @@ class Plan(Shape, total=False):
     """What a person is shown before the items are changed, and asked about."""
 
     when: Annotated[Expression, Field(description="Only asked where this is true.")]
-    question: Required[Annotated[Template, Field(description="The question; sees total.")]]
+    question: Required[Annotated[Words, Field(description="The question; sees total.")]]
     sample: Annotated[Expression, Field(description="A list with a text or a row of texts for each item.")]

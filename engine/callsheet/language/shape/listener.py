@@ -90,10 +90,13 @@ class QueueDefinition(Shape, total=False):
     ]
 
 
+Variable = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
 class Pick(Shape, total=False):
     """A value in a header."""
 
-    header: Required[Name]
+    header: Required[HeaderName]
     separator: Annotated[str, Field(min_length=1, description="Splits the header into parts.")]
     prefix: Annotated[str, Field(description="Only parts that start with it count; it is taken off.")]
 
@@ -119,7 +122,7 @@ class Signed(Pick, total=False):
     ]
     timestamp: Annotated[Pick, Field(description="Where the time of signing is, in seconds since 1970.")]
     tolerance: Annotated[Duration, Field(description="How far that time may be from now.")]
-    env: Annotated[str, Field(description="Environment variable with secrets or public keys, one a line.")]
+    env: Annotated[Variable, Field(description="Environment variable with secrets or public keys, one a line.")]
     send: Annotated[
         dict[HeaderName, Template],
         seeing("signature", "timestamp", "headers"),
@@ -144,10 +147,10 @@ class PublicKey(Signed, total=False):
 class PlainTokenDefinition(Shape, total=False):
     """A secret that is sent as it is. It proves the sender, not what is sent."""
 
-    header: Annotated[Name, Field(description="The header that holds it.")]
+    header: Annotated[HeaderName, Field(description="The header that holds it.")]
     query: Annotated[Name, Field(description="Or the member of the query; addresses are often logged on the way.")]
     prefix: Annotated[str, Field(description="The text before it in the header.")]
-    env: Annotated[str, Field(description="Environment variable with secrets, one a line.")]
+    env: Annotated[Variable, Field(description="Environment variable with secrets, one a line.")]
 
 
 class ChallengeDefinition(Shape, total=False):
@@ -170,7 +173,9 @@ class ChallengeDefinition(Shape, total=False):
 class Jwt(Shape, total=False):
     """A signed token in the place of the body; its claims are the payload."""
 
-    algorithms: Required[list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"]]]
+    algorithms: Required[
+        Annotated[list[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"]], Field(min_length=1)]
+    ]
     cache: Annotated[Duration, Field(description="Age at which a key set is fetched again.")]
     grace: Annotated[Duration, Field(description="Age up to which it serves while it cannot be fetched.")]
     leeway: Annotated[Duration, Field(description="Between the sender's clock and this one.")]

@@ -15,6 +15,7 @@ from .base import (
     Shape,
     Template,
     Value,
+    Words,
     keyed_by,
     named,
     pattern,
@@ -104,7 +105,9 @@ class LookupDefinition(LookupHere, total=False):
     ]
     items: Annotated[Expression, Field(description="The candidates in the answer. Default: as the operation pages.")]
     where: Annotated[Expression, Field(description="Candidates for which this is not true are left out.")]
-    match: Annotated[list[Expression], Field(description="Compared with the word in turn, ignoring case.")]
+    match: Annotated[
+        list[Expression], Field(min_length=1, description="Compared with the word in turn, ignoring case.")
+    ]
     value: Annotated[Expression, Field(description="What replaces the word.")]
     label: Annotated[Expression, Field(description="How a candidate is named when none, or several, match.")]
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
@@ -203,9 +206,9 @@ class Action(Shape, total=False):
     body: Value
     over: Annotated[list[Value], Field(description="Laid over the body in turn, table by table; null is nothing.")]
     files: Annotated[Value, Field(description="Paths of files to send.")]
-    save: Annotated[Template, Field(description="Write the answer's bytes to this file.")]
+    save: Annotated[Words, Field(description="Write the answer's bytes to this file.")]
     hold: Annotated[
-        Template, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
+        Words, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
     ]
     limit: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
     value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
@@ -242,14 +245,14 @@ class ItemStep(Bound, Action, total=False):
     """One thing that is done: a `call`, an `edit`, a `find`, a `confirm`, a `note`, a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
-    tolerate: Annotated[Template, Field(description="A failure is only noted, with this text; sees error.")]
+    tolerate: Annotated[Words, Field(description="A failure is only noted, with this text; sees error.")]
     edit: Edit
     find: Find
-    confirm: Annotated[Template, Field(description="Ask before going on; `--yes` agrees.")]
-    fail: Annotated[Template, Field(description="End with this error.")]
+    confirm: Annotated[Words, Field(description="Ask before going on; `--yes` agrees.")]
+    fail: Annotated[Words, Field(description="End with this error.")]
     hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
     code: Code
-    note: Annotated[Template, Field(description="Say this beside the result.")]
+    note: Annotated[Words, Field(description="Say this beside the result.")]
 
 
 class Each(Shape, total=False):
@@ -277,7 +280,7 @@ class StepDefinition(ItemStep, total=False):
     """One thing a command does: what is done for an item too, or steps for `each` item of a list."""
 
     each: Each
-    more: Annotated[Template, Field(description="Noted where there are more items than were read; sees total.")]
+    more: Annotated[Words, Field(description="Noted where there are more items than were read; sees total.")]
 
 
 _CALL_ONLY = ("args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict", "tolerate")
