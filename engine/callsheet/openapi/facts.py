@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from ..language.checks.links import pattern_fault
 from ..language.checks.operations import misfit
 from .document import Document
 
@@ -42,7 +42,7 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
         if value is not None and misfit(cast("OperationParam", {**facts, "pattern": ""}), value) is None
     ]:
         facts["enum"] = enum
-    if isinstance(values.get("pattern"), str) and compiles(values["pattern"]):
+    if isinstance(values.get("pattern"), str) and pattern_fault(values["pattern"]) is None:
         facts["pattern"] = values["pattern"]
     if kind in ("integer", "number"):
         facts |= {key: merged[key] for key in ("minimum", "maximum") if _is_number(merged.get(key))}
@@ -106,15 +106,6 @@ def fits(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _TYPES[kind])
-
-
-def compiles(pattern: Any) -> bool:
-    """Whether a pattern, written for another language's engine, means something to this one's too."""
-    try:
-        re.compile(pattern)
-    except (re.error, TypeError):
-        return False
-    return True
 
 
 def _is_number(value: Any) -> bool:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..language.checks.links import pattern_fault
 from ..language.checks.schemas import can_hold
 from .document import Document, pointer
-from .facts import compiles
 from .prose import first_paragraph
 
 if TYPE_CHECKING:
@@ -137,8 +137,12 @@ class Schemas:
             table["required"] = [name for name in table["required"] if not self._read_only(schema, name)]
             if not table["required"]:
                 del table["required"]
-        if "pattern" in table and not compiles(table["pattern"]):
-            self.notes.append(f"schema pattern {table.pop('pattern')!r} is left out: not understood")
+        if "pattern" in table and (fault := pattern_fault(table["pattern"])):
+            self.notes.append(f"schema pattern {table.pop('pattern')!r} is left out: {fault}")
+        for name in [*table.get("patternProperties", ())]:
+            if fault := pattern_fault(name):
+                self.notes.append(f"schema patternProperties {name!r} is left out: {fault}")
+                del table["patternProperties"][name]
         if "enum" in table:
             table["enum"] = [value for value in table["enum"] if value is not None]
         if len(table.get("allOf", ())) == 1 and not set(table) & set(table["allOf"][0]):

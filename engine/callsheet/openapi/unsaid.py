@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..language.checks.links import pattern_fault
 from .document import Document, HttpOperation, first_server, server_url
 
 _LISTED = 3
@@ -63,6 +64,8 @@ def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Ite
         yield "is sent with reserved characters encoded"
     schema = document.table(parameter.get("schema"))
     for table in (schema, document.table(schema.get("items"))):
+        if isinstance(table.get("pattern"), str) and (fault := pattern_fault(table["pattern"])):
+            yield f"pattern {table['pattern']!r} is not checked before it is sent: {fault}"
         if unchecked := [key for key in _UNCHECKED if key in table]:
             yield f"{', '.join(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked before it is sent"
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, time
 from typing import Any
 from unicodedata import normalize
 
 from ...errors import did_you_mean
+from ..backtracking import takes_for_ever
 from ..definition import Definition
 from ..scopes import names_in, roots
 from ..template import TemplateError, compile_expression, expressions
@@ -110,9 +112,14 @@ def expression_fault(text: str) -> str | None:
 def pattern_fault(pattern: Any, groups: int = 0) -> str | None:
     """Why a text cannot be used as a regular expression with so many groups, or None."""
     try:
-        compiled = re.compile(pattern)
+        with warnings.catch_warnings(category=FutureWarning, action="error"):
+            compiled = re.compile(pattern)
+    except FutureWarning as error:  # else it would be told each time that the pattern is used
+        return f"not clear: {str(error).lower()}: put \\ before that sign"
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         return f"not a regular expression: {error}"
+    if takes_for_ever(pattern):
+        return "a text can take for ever: one stretch of it fits a repetition in several ways"
     return "the pattern needs a group: (...) around what is wanted" if compiled.groups < groups else None
 
 

@@ -125,7 +125,9 @@ def several(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup)
     found = find()
     lines, parts = found.text.strip().splitlines(), cast("AuthDefinition", auth)["parts"]
     if len(lines) != len(parts):
-        raise NotAllowed(f"{found.place} has {len(lines)} lines, expected {len(parts)}: one for each secret")
+        raise NotAllowed(
+            f"{found.place} has {len(lines)} line{'s'[: len(lines) != 1]}, expected {len(parts)}: one for each secret"
+        )
     made = [
         scheme(part["scheme"]).present(part, access, partial(found._replace, text=line))
         for part, line in zip(parts, lines, strict=True)
