@@ -17,6 +17,9 @@ from support.programs import small_program
 HEAD = {"openapi": "3.0.1", "info": {"title": "t", "version": "1"}}
 GOOD = {"operationId": "good", "responses": {"200": {"description": "ok"}}}
 STRING = {"type": "string"}
+DEEP: dict[str, Any] = {}
+for _ in range(80):
+    DEEP = {"type": "array", "items": DEEP}
 
 
 def imported(paths: dict[str, Any], **more: Any) -> ImportResult:
@@ -31,6 +34,7 @@ BAD = [
         "schemas/X' cannot be resolved",
     ),
     ({"responses": [1]}, "not valid OpenAPI"),
+    ({"requestBody": {"content": {"application/json": {"schema": DEEP}}}}, "schema postBad: nested too deeply"),
 ]
 
 
@@ -135,3 +139,45 @@ def test_what_the_program_would_not_accept_is_left_out_too(tmp_path: Path) -> No
     assert code == 0, err.getvalue()
     assert "1 operations" in out.getvalue()
     assert err.getvalue() == "note: GET /bad is left out: params.0.name: 'bad name' cannot be the name of a header\n"
+
+
+def test_what_of_a_parameter_cannot_be_checked_is_noted() -> None:
+    values = [
+        ("late", {**STRING, "pattern": "(a+)+$"}),
+        ("odd", {**STRING, "pattern": "[[a]"}),
+        ("huge", {"type": "integer", "maximum": 10**400, "minimum": 1}),
+    ]
+    params = [{"name": name, "in": "query", "schema": schema} for name, schema in values]
+    result = imported({"/good": {"get": {**GOOD, "parameters": params}}})
+    assert result.operations["good"]["params"] == [
+        {"name": "late"},
+        {"name": "odd"},
+        {"name": "huge", "type": "integer", "minimum": 1},
+    ]
+    assert [note.partition(" is not checked before it is sent")[0] for note in result.notes] == [
+        "GET /good: 'late' pattern '(a+)+$'",
+        "GET /good: 'odd' pattern '[[a]'",
+        "GET /good: 'huge' maximum",
+    ]
+
+
+def test_a_pattern_that_can_take_for_ever_is_left_out_of_a_schema() -> None:
+    schema = {"properties": {"x": {**STRING, "pattern": "(a+)+$"}}, "patternProperties": {"(b+)+$": {}, "^x-": {}}}
+    body = {"content": {"application/json": {"schema": schema}}}
+    result = imported({"/good": {"post": {**GOOD, "requestBody": body}}})
+    (table,) = result.schemas.values()
+    assert table == {"properties": {"x": STRING}, "patternProperties": {"^x-": {}}}
+    assert len(result.notes) == 2
+
+
+@pytest.mark.parametrize("name", ["X Key:", "Host", ""])
+def test_a_key_that_nothing_can_be_called_is_left_out(name: str) -> None:
+    schemes = {"k": {"type": "apiKey", "in": "header", "name": name}}
+    result = import_document(
+        json.dumps({**HEAD, "paths": {"/good": {"get": GOOD}}, "components": {"securitySchemes": schemes}}),
+        "shop",
+        name="d",
+        introduce=1,
+    )
+    assert result.notes == [f"security scheme 'k' is left out: a header cannot be called {name!r}"]
+    assert "auth" not in result.introduction

@@ -30,7 +30,7 @@ def read(path: str, layer: int = 0, depth: int = 0, *, shipped: bool = False) ->
         raise DefinitionError(f"{path}:{_deepest_line(text)}: nested too deeply") from None
     except ValueError as error:  # a number with more digits than Python reads
         raise DefinitionError(f"{path}:1: not TOML: {error}") from None
-    if deep := _too_deep(tables):
+    if deep := way_too_deep(tables):
         raise DefinitionError(f"{path}:{line_of(text, deep)}: {'.'.join(map(str, deep[:2]))}: nested too deeply")
     return _divided(SourceFile(path, layer, depth, tables, shipped=shipped), text)
 
@@ -67,7 +67,7 @@ def _deepest_line(text: str) -> int:
     return 1 + max(range(len(lines)), key=lambda place: lines[place].count("[") + lines[place].count("{"), default=0)
 
 
-def _too_deep(tables: Table) -> Path | None:
+def way_too_deep(tables: Table) -> Path | None:
     """The way to something that lies too deep, if anything does."""
     waiting: list[tuple[Path, Any]] = [((), tables)]
     while waiting:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..language.checks.links import pattern_fault
 from ..language.checks.operations import misfit
+from ..language.checks.schemas import can_hold
 from .document import Document
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def fits(value: Any, kind: str) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return can_hold("minimum", value)
 
 
 def _default(value: Any, kind: str) -> Any:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..errors import DefinitionError
 from ..language.checks.links import pattern_fault
 from ..language.checks.schemas import can_hold
+from ..language.source_file import way_too_deep
 from .document import Document, pointer
 from .prose import first_paragraph
 
@@ -60,7 +62,7 @@ class Schemas:
         if not table:
             return None
         name = self._free_name(operation.removeprefix(f"{self.product}."))
-        self.definitions[name] = table
+        self._define(name, table)
         return name
 
     def convert(self, schema: Any) -> JsonObject:
@@ -175,7 +177,13 @@ class Schemas:
     def _convert_named(self, reference: str, schema: Any) -> None:
         name = self._names[reference]
         self.definitions[name] = {}  # holds the place while the schema refers to itself
-        self.definitions[name] = self.convert(schema)
+        self._define(name, self.convert(schema))
+
+    def _define(self, name: str, table: JsonObject) -> None:
+        """Raises `DefinitionError` for a schema that no file of definitions can hold."""
+        if way_too_deep({"schema": {name: table}}):
+            raise DefinitionError(f"schema {name.removeprefix(f'{self.product}.')}: nested too deeply")
+        self.definitions[name] = table
 
     def _free_name(self, name: str) -> str:
         candidate = f"{self.product}.{name}"

@@ -57,6 +57,9 @@ def _of_scheme(name: str, scheme: JsonObject, server: str, notes: list[str]) -> 
         return [("", {"title": title, "scheme": "basic", "secret": "password"})]
     if kind == "http" and str(scheme.get("scheme")).lower() == "bearer":
         return [("", {"title": title, "scheme": "bearer", "secret": "token"})]
+    if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie"):
+        notes.append(f"security scheme {name!r} is left out: a {scheme['in']} cannot be called {scheme.get('name')!r}")
+        return []
     what = f"{kind} {scheme.get('scheme', '')}".strip()
     notes.append(f"security scheme {name!r} ({what}) is left out: {_UNSAID.get(str(kind), 'there is no such scheme')}")
     return []

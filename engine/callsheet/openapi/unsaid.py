@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..language.checks.links import pattern_fault
+from ..language.checks.schemas import can_hold
 from .document import Document, HttpOperation, first_server, server_url
 
 _LISTED = 3
@@ -66,7 +67,9 @@ def unsaid_of_parameter(document: Document, parameter: Mapping[str, Any]) -> Ite
     for table in (schema, document.table(schema.get("items"))):
         if isinstance(table.get("pattern"), str) and (fault := pattern_fault(table["pattern"])):
             yield f"pattern {table['pattern']!r} is not checked before it is sent: {fault}"
-        if unchecked := [key for key in _UNCHECKED if key in table]:
+        unchecked = [key for key in _UNCHECKED if key in table]
+        unchecked += [key for key in ("minimum", "maximum") if key in table and not can_hold(key, table[key])]
+        if unchecked:
             yield f"{', '.join(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked before it is sent"
 
 

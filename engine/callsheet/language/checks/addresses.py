@@ -44,6 +44,8 @@ def path_problem(text: str) -> str | None:
     """Why a text cannot be the path of an address below a site, or None."""
     if not text.startswith("/") or text.startswith("//"):
         return f"expected a path that begins with one slash, not {text!r}"
+    if any(part in (".", "..") for part in text.split("/")):
+        return f"expected a path without . and .., not {text!r}"
     odd = next((sign for sign in text if sign in _ENDS_A_PATH or sign.isspace() or not sign.isprintable()), None)
     return None if odd is None else f"expected a path, which cannot contain {odd!r}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -20,11 +21,13 @@ _LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
 _SAME_VALUE = ("allOf", "anyOf", "oneOf")
 
+_LARGEST = sys.float_info.max  # neither infinite, nor a whole number beyond all others
+
 Is = Callable[[Any], bool]
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
 def _count(value: Any) -> bool:
