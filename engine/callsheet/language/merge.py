@@ -63,7 +63,12 @@ def _removes(below: Any) -> bool:
 
 
 def _named(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and "name" in x for x in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) and _has_name(x) for x in value)
+
+
+def _has_name(item: Table) -> bool:
+    """A name of another type is told when the shape is checked."""
+    return isinstance(item.get("name"), str)
 
 
 def _merge_named(under: list[Table], over: list[Table], *, afresh: bool) -> list[Table]:

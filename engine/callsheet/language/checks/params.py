@@ -27,6 +27,9 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
     for key in ("params", "options", _PAGING, "journal"):
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
+            for name in (param["name"], *param.get("aliases", ())):
+                if not identifier(name).isidentifier():
+                    yield Finding((key, place), f"{name!r} cannot be a name: letters, digits, - and _ only")
             for part in ("refuse", "step"):
                 if part in param and (key != "params" or "builtin" in table):
                     yield Finding((key, place, part), "only commands that call something have rules and steps")
@@ -109,10 +112,6 @@ def _names(table: CommandDefinition) -> Findings:
             yield Finding(("params", place), f"expressions see something else as {own!r}: give it another name")
         if own in seen and seen[own] != name:
             yield Finding(("params", place), f"expressions could not tell {name!r} from {seen[own]!r}")
-        if not own.isidentifier():
-            yield Finding(
-                ("params", place), f"{name!r} cannot be written in expressions: letters, digits, - and _ only"
-            )
         seen[own] = name
 
 
