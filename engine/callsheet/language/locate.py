@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -26,12 +27,19 @@ def line_of(text: str, path: Path) -> int:
 
     `text` must be valid TOML. Integers in `path` index into arrays.
     """
-    best, best_length = 1, 0
-    for found, offset in keys_of(text):
-        shared = _shared(found, path)
-        if shared == len(found) and shared > best_length:
-            best, best_length = text.count("\n", 0, offset) + 1, shared
-    return best
+    offsets = _offsets(text)
+    known = (path[:length] for length in range(len(path), 0, -1))
+    nearest = next((offsets[part] for part in known if part in offsets), None)
+    return 1 if nearest is None else text.count("\n", 0, nearest) + 1
+
+
+@lru_cache(maxsize=4)
+def _offsets(text: str) -> dict[Path, int]:
+    """Where each key stands for the first time. It is kept: a file with one fault often has many."""
+    offsets: dict[Path, int] = {}
+    for path, offset in keys_of(text):
+        offsets.setdefault(path, offset)
+    return offsets
 
 
 def holds(tables: Any, path: Path) -> bool:
@@ -66,15 +74,6 @@ def _same_name(items: Any, wanted: Any, index: int) -> int:
         return index
     named = (i for i, item in enumerate(items) if isinstance(item, dict) and item.get("name") == wanted["name"])
     return next(named, -1)
-
-
-def _shared(found: Path, path: Path) -> int:
-    count = 0
-    for mine, theirs in zip(found, path, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
 
 
 def keys_of(text: str) -> Iterator[tuple[Path, int]]:

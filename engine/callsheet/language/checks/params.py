@@ -28,7 +28,8 @@ def param_findings(definitions: Definitions, definition: Definition, *, usual: M
         for place, param in enumerate(table.get(key, ())):
             yield from (Finding((key, place, *path), text) for path, text in _default(param))
             for name in (param["name"], *param.get("aliases", ())):
-                if not identifier(name).isidentifier():
+                is_one_word = " " not in name and not name.startswith("-")  # else that is told
+                if is_one_word and not identifier(name).isidentifier():
                     yield Finding((key, place), f"{name!r} cannot be a name: letters, digits, - and _ only")
             for part in ("refuse", "step"):
                 if part in param and (key != "params" or "builtin" in table):
