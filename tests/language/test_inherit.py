@@ -229,6 +229,11 @@ FAULTS = [
         ),
         '5: command "orders a": params.0.refuse: only commands that call something have rules',
     ),
+    (
+        "more on each other than anybody follows",
+        "".join(f'[view.v{number}]\nlike = "v{number + 1}"\n' for number in range(70)) + "[view.v70]\ncolumns = []\n",
+        '130: view "v64": like: too many are built on each other here',
+    ),
 ]
 
 

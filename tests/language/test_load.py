@@ -79,7 +79,7 @@ def test_every_broken_file_is_named(tmp_path: Path) -> None:
     assert [detail.rpartition("/")[2].split(": ")[0] for detail in caught.value.details] == [
         "a.toml:1",
         "b.toml:1",
-        "c.toml",
+        "c.toml:1",
     ]
 
 
@@ -133,3 +133,11 @@ def test_a_person_may_have_definitions_of_their_own(tmp_path: Path) -> None:
     assert of_client == Layer(str(tmp_path / "definitions" / "client"), optional=True)
     assert own == Layer(str(tmp_path / "definitions" / "suite"), optional=True)
     assert named == Layer(str(tmp_path / "named"), variable="SUITE_DEFINITIONS")
+
+
+def test_a_file_that_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_bytes(b"[view.a]\nid = '\xff'\n")
+    with pytest.raises(DefinitionError) as caught:
+        load([Layer(str(tmp_path))])
+    assert list(caught.value.details) == [f"{path}:2: not UTF-8: byte 15"]

@@ -15,7 +15,7 @@ from .deployment import ON
 from .locate import Path
 from .merge import CALLS, Table, idle_removals, lay_over, merge
 from .renames import lost
-from .source_file import place_in
+from .source_file import DEEPEST, place_in
 
 LIKE = "like"
 SHARED = "input"  # the kind of shared parameters
@@ -79,6 +79,9 @@ class _Merger:
         if not said or definition.kind not in _KINDS:
             return None
         base = self.definitions.get((definition.kind, said[-1]))
+        if len(way) > DEEPEST:
+            self.problems.append(Problem(definition, Finding((LIKE,), "too many are built on each other here")))
+            return None
         if base is None or base.id in way:
             self.problems.append(Problem(definition, self._missing(definition.kind, said[-1], (LIKE,), way)))
             return None

@@ -89,7 +89,8 @@ def text_of(path: str) -> str:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{path}: not UTF-8: byte {error.start}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise DefinitionError(f"{path}:{line}: not UTF-8: byte {error.start}") from None
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from None
 
