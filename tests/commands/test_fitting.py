@@ -66,7 +66,7 @@ pattern = '\\d+'
 
 [command."orders some"]
 help = "Read some"
-params = [{ name = "count" }, { name = "to" }, { name = "said" }]
+params = [{ name = "count" }, { name = "said" }]
 result = { ids = "{orders[].id}" }
 step = [
   { note = "{said}" },
