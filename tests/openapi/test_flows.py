@@ -62,13 +62,13 @@ def test_an_address_may_be_relative_to_the_server_or_on_this_machine(url: str, s
         (
             {"clientCredentials": {"tokenUrl": "http://id.example/t"}},
             "https://a.example",
-            "'http://id.example/t' is no https address",
+            "'http://id.example/t' is not an https address",
         ),
-        ({"clientCredentials": {"tokenUrl": "/t"}}, "http://a.example", "'http://a.example/t' is no https address"),
-        ({"clientCredentials": {"tokenUrl": "/t"}}, "/v1", "'/t' is no https address"),
-        ({"clientCredentials": {"tokenUrl": "https://["}}, "https://a.example", "'https://[' is no https address"),
-        ({"clientCredentials": {"tokenUrl": 7}}, "https://a.example", "'' is no https address"),
-        ({"clientCredentials": {}}, "https://a.example", "'' is no https address"),
+        ({"clientCredentials": {"tokenUrl": "/t"}}, "http://a.example", "'http://a.example/t' is not an https address"),
+        ({"clientCredentials": {"tokenUrl": "/t"}}, "/v1", "'/t' is not an https address"),
+        ({"clientCredentials": {"tokenUrl": "https://["}}, "https://a.example", "'https://[' is not an https address"),
+        ({"clientCredentials": {"tokenUrl": 7}}, "https://a.example", "'' is not an https address"),
+        ({"clientCredentials": {}}, "https://a.example", "'' is not an https address"),
     ],
 )
 def test_what_is_left_out_is_said_with_its_reason(flows: dict[str, Any], server: str, why: str) -> None:

@@ -83,7 +83,7 @@ def _of_flows(name: str, title: str, flows: JsonObject, server: str, notes: list
         oauth |= {key: _absolute(server, oauth[key]) for key in _URLS if key in oauth}
         unfit = next((oauth[key] for key in _URLS if key in oauth and not _is_safe(oauth[key])), None)
         if unfit is not None:
-            notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: {unfit!r} is no https address")
+            notes.append(f"security scheme {name!r}: the flow {flow!r} is left out: {unfit!r} is not an https address")
             continue
         oauth["scopes"] = [str(scope) for scope in table.get("scopes") or ()]
         definition = {
