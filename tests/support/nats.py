@@ -39,13 +39,13 @@ class Server:
             self.port = probe.getsockname()[1]
         self.url = f"nats://127.0.0.1:{self.port}/EVENTS"
         self._folder = folder
-        self._config = config
+        self.config = config
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         words = [str(binary()), "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self._folder / "nats")]
-        if self._config:
-            (self._folder / "nats.conf").write_text(self._config, encoding="utf-8")
+        if self.config:
+            (self._folder / "nats.conf").write_text(self.config, encoding="utf-8")
             words += ["-c", str(self._folder / "nats.conf")]
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(self._answers, "the server")

@@ -82,6 +82,22 @@ def test_a_full_or_absent_queue_is_told_to_the_sender(tmp_path: Path) -> None:
         assert {row["id"] for row in crew.inbox("list")} == {"a", "b"}
 
 
+def test_a_server_that_refuses_what_it_took_before_is_told_once(tmp_path: Path) -> None:
+    users = "authorization {{ users = [{{ user: u, password: {} }}] }}"
+    with nats_server(tmp_path, users.format("first")) as server, Crew(tmp_path, server) as crew:
+        crew.environ["LMS_QUEUE_CREDENTIALS"] = "u:first"
+        listener = crew.listener()
+        ready(listener)
+        for password in ("second", "first"):
+            server.kill()
+            server.config = users.format(password)
+            server.start()
+            listener.logged("not allowed any more" if password == "second" else "again")
+        until(lambda: listener.post(event("a")).status == 200, "the connection")
+        assert listener.err.count("not allowed any more") == 1
+        assert listener.stop() == 0
+
+
 def test_a_listener_that_gets_no_events_is_ready_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not ready is sent nothing, and would never learn that there is room again."""
     access = QueueAccess(QueueAddress(("nats://127.0.0.1:9",), "EVENTS"), {}, None, "1s")

@@ -32,18 +32,23 @@ class QueueAccess(NamedTuple):
 
 async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
     """A connection that comes back by itself. Raises `CallsheetError` where the first attempt fails."""
-    client, failure = _client(secure=access.tls is not None), ""
+    client, failure, was_connected = _client(secure=access.tls is not None), "", False
 
     async def on_error(error: Exception) -> None:
         nonlocal failure
+        before = failure
         if _REFUSED not in failure:  # the attempts after a refusal may end in other ways
             failure = str(error) or type(error).__name__
+        if was_connected and _REFUSED in failure and _REFUSED not in before:
+            note(f"queue: {access.address}: not allowed any more: {failure}")
 
     async def on_disconnected() -> None:
         if not client.is_closed:
             note(f"queue: the connection to {access.address} was lost")
 
     async def on_reconnected() -> None:
+        nonlocal failure
+        failure = ""
         note(f"queue: connected to {access.address} again")
 
     timeout = seconds(access.connect_timeout)
@@ -66,6 +71,7 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
     except Exception as error:  # noqa: BLE001 - the library raises its own, the system's, asyncio's and that of nkeys
         await disconnect(client)
         raise _explained(access.address, error, failure) from None
+    was_connected, failure = True, ""
     return client
 
 
