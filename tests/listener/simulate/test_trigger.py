@@ -180,6 +180,16 @@ def test_senders_that_sign_addresses_use_key_pairs_or_ask_first(tmp_path: Path) 
         listener.logged("200 challenge source=meta")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_what_may_be_wrong_with_a_signature_depends_on_how_it_is_made(tmp_path: Path) -> None:
+    sources = ("--source", "twilio", "--source", "discord", "--public-url", "https://hooks.example.com")
+    with listening(tmp_path, *sources, environ={"TWILIO_AUTH_TOKEN": "12345", "DISCORD_PUBLIC_KEY": "00" * 32}) as here:
+        for type, source, words in (("message", "twilio", "--public-url"), ("X", "discord", "private half of the key")):
+            to = ("--source", source, "--to", f"http://127.0.0.1:{here.port}/{source}", "--secret", "11" * 32)
+            refused = run(tmp_path, "trigger", type, *to)
+            assert (refused.returncode, words in refused.stderr) == (3, True), refused.stderr
+
+
 def twilio(url: str, fields: str, token: str) -> str:
     return base64.b64encode(hmac.digest(token.encode(), (url + fields).encode(), "sha1")).decode()
 

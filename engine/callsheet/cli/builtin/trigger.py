@@ -59,7 +59,11 @@ def trigger(context: Context, values: ParameterValues) -> None:
     with _maker(context, values, definition, body, url) as make, _client(url) as client:
         for _ in range(values["count"]):
             delivery = make(uuid.uuid4().hex)
-            _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
+            try:
+                _send_until_known(client, delivery.url, delivery, LEARNING if values.get("jwt-key") else 0)
+            except NotAllowed as error:
+                error.hint = _refused(definition, delivery.proof)
+                raise
             context.streams.out.write(f"{delivery.id}\n")
 
 
@@ -170,8 +174,16 @@ def _send(client: httpx.Client, url: str, delivery: Delivery) -> None:
         raise _unanswered(error, url) from None
     if not answer.is_success:
         kind = _ERRORS.get(answer.status_code, CallsheetError)
-        hint = _REFUSED[delivery.proof] if kind is NotAllowed else None
-        raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code, hint=hint)
+        raise kind(f"{url} answered {answer.status_code} {answer.reason_phrase}", status=answer.status_code)
+
+
+def _refused(definition: SourceDefinition, proof: str) -> str:
+    """What may be wrong with a proof that a listener did not accept."""
+    if proof == "signature" and "public_key" in definition:
+        return "give the private half of the key that the listener has, with --secret or --secret-file"
+    if proof == "signature" and "{url}" in definition.get("hmac", {}).get("signed", ""):
+        return "the signature covers the address: --to must begin as the listener's --public-url, or the secret differs"
+    return _REFUSED[proof]
 
 
 def _unanswered(error: httpx.RequestError, url: str) -> NetworkError:
