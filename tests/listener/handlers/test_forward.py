@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +15,11 @@ from callsheet.errors import DefinitionError
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.forward import Forward
 from support.server import exchange, reply, serve
+from support.tls import Authority
 
 
-def forward(url: str, **table: Any) -> Forward:
-    context = HandlerContext("", {}, frozenset(), lambda _: None, 10.0, lambda *_: 0)
+def forward(url: str, environ: Mapping[str, str] | None = None, **table: Any) -> Forward:
+    context = HandlerContext("", environ or {}, frozenset(), lambda _: None, 10.0, lambda *_: 0)
     return Forward({"handler": "forward", "url": url, **table}, context)  # type: ignore[typeddict-item]
 
 
@@ -41,6 +44,16 @@ EVENT: Any = SimpleNamespace(
         (b"accept-encoding", b"gzip"), (b"expect", b"100-continue"),
     ],
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_the_environment_says_whom_to_trust_on_this_host_too(name: str, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    with serve([exchange("POST", "/in", reply(204))], context=authority.server_context()) as server:
+        url = f"{server.url}/in".replace("127.0.0.1", "localhost")
+        with pytest.raises(HandlerFailed, match="is not trusted"):
+            send(forward(url))
+        send(forward(url, {name: str(authority.bundle)}))
 
 
 def test_bytes_and_proof_go_on_and_what_is_of_the_connection_stays() -> None:

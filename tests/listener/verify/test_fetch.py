@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
+from callsheet.client.http.connect import CA_FILES
 from callsheet.errors import UsageError
 from callsheet.listener.verify import fetch
 from callsheet.listener.verify.fetch import MAX_SIZE, check_url, fetcher, is_loopback
+from support.server import exchange, reply, serve
+from support.tls import Authority
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -91,6 +95,29 @@ def test_an_answer_that_is_cut_off_is_an_os_error() -> None:
         fetched(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nk"))
     with pytest.raises(OSError, match="the answer was cut off: server disconnected"):
         fetched(saying(b""))
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "CURL_CA_BUNDLE"])
+def test_the_environment_says_whom_to_trust_on_this_host_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    for each in (*CA_FILES, "SSL_CERT_DIR"):
+        monkeypatch.delenv(each, raising=False)
+
+    async def run(url: str) -> bytes:
+        get, close = fetcher(url)
+        try:
+            return await get()
+        finally:
+            await close()
+
+    with serve([exchange("GET", "/keys", reply(json={}))], context=authority.server_context()) as server:
+        url = f"{server.url}/keys".replace("127.0.0.1", "localhost")
+        with pytest.raises(OSError, match="is not trusted"):
+            asyncio.run(run(url))
+        monkeypatch.setenv(name, str(authority.bundle))
+        assert asyncio.run(run(url)) == b"{}"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

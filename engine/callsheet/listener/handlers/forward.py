@@ -86,12 +86,8 @@ class Forward(Base):
             raise HandlerFailed(f"{self.address.shown} answered {status}")
 
     async def _send(self, url: str, event: Event) -> int:
-        import httpx
-
         if self.client is None:
-            local = is_loopback(self.address.host)  # what stays on this host never goes through a proxy
-            no_limit = httpx.Timeout(None)  # `run` has one for all of it
-            self.client = httpx.AsyncClient(follow_redirects=False, timeout=no_limit, trust_env=not local)
+            self.client = self._new_client()
         async with self.client.stream("POST", url, content=event.data, headers=self._headers(event)) as answer:
             read = 0
             async for piece in answer.aiter_raw():
@@ -99,6 +95,20 @@ class Forward(Base):
                 if read > _MOST_READ:
                     break
             return answer.status_code
+
+    def _new_client(self) -> httpx.AsyncClient:
+        """What stays on this host never goes through a proxy. Which authorities are trusted is the environment's word.
+
+        Raises `UsageError` for certificates that cannot be read.
+        """
+        import httpx
+
+        from ...client.http.connect import ssl_context
+
+        no_limit = httpx.Timeout(None)  # `run` has one for all of it
+        local = is_loopback(self.address.host)
+        trusted = ssl_context(None, self.context.environ)
+        return httpx.AsyncClient(follow_redirects=False, timeout=no_limit, trust_env=not local, verify=trusted)
 
     def _headers(self, event: Event) -> list[tuple[bytes, bytes]]:
         filled = {name: fill_text(text, event.scope) for name, text in self.table.get("headers", {}).items()}

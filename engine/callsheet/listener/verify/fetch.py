@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -47,14 +48,21 @@ def is_loopback(host: str) -> bool:
 
 
 def fetcher(url: str) -> tuple[Callable[[], Awaitable[bytes]], Callable[[], Awaitable[None]]]:
-    """A function that gets the key set, raising `OSError` or `ValueError`, and one that ends it."""
+    """A function that gets the key set, raising `OSError` or `ValueError`, and one that ends it.
+
+    Which authorities are trusted is the environment's to say, on this host too. Raises `UsageError` for certificates
+    that cannot be read.
+    """
     import httpx
+
+    from ...client.http.connect import ssl_context
 
     host = urlsplit(url).hostname or ""
     client = httpx.AsyncClient(
         follow_redirects=False,
         timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT),  # all else is in the time for the whole answer
         trust_env=not is_loopback(host),
+        verify=ssl_context(None, os.environ),
         headers={"accept": "application/json", "accept-encoding": "identity"},
     )
 
