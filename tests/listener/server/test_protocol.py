@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -35,6 +36,9 @@ class Transport:
         self.written += data
 
     def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
         self.closed = True
 
     def is_closing(self) -> bool:
@@ -294,6 +298,23 @@ def test_who_left_is_not_answered() -> None:
         connection.released.set()
         await settled()
         assert (connection.answers, len(connection.seen)) == ([], 1)
+
+    run(work)
+
+
+def test_nothing_is_written_to_a_connection_that_was_ended_a_moment_ago() -> None:
+    async def work() -> None:
+        told: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        here = Connection(waits=lambda _: True)
+        here.protocol.data_received(post())
+        await settled()
+        here.transport.close()  # as when the time is over; the loop calls `connection_lost` after this
+        here.released.set()
+        await settled()
+        gc.collect()
+        await settled()
+        assert (told, here.answers, here.refused) == ([], [], [])
 
     run(work)
 

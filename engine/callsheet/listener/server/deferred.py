@@ -50,7 +50,7 @@ class DeferredResponse:
     def deliver(self, response: Response) -> None:
         self.response_started = self.response_complete = True
         exchange = self._exchange
-        if not self.disconnected:
+        if not self.disconnected and not exchange.transport.is_closing():  # the one is told a moment after the other
             is_last = response.closes or not self.keep_alive
             exchange.write_response(response, is_last=is_last)
             if is_last:
