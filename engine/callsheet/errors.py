@@ -124,3 +124,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing when no known name is near."""
     match = closest(word, known)
     return f", did you mean {match[0]!r}?" if match else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 keys`, `0 queries`."""
+    if number == 1:
+        return f"1 {noun}"
+    after_consonant = noun.endswith("y") and noun[-2] not in "aeiou"
+    return f"{number} {noun[:-1]}ies" if after_consonant else f"{number} {noun}s"

@@ -137,7 +137,7 @@ def test_what_the_program_would_not_accept_is_left_out_too(tmp_path: Path) -> No
     out, err = io.StringIO(), io.StringIO()
     code = run("shop", words, environ={"CALLSHEET_HOME": str(tmp_path / "home")}, stdout=out, stderr=err)
     assert code == 0, err.getvalue()
-    assert "1 operations" in out.getvalue()
+    assert "1 operation" in out.getvalue()
     assert err.getvalue() == "note: GET /bad is left out: params.0.name: 'bad name' cannot be the name of a header\n"
 
 

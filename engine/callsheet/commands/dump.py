@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from ..errors import CallsheetError, UsageError
+from ..errors import CallsheetError, UsageError, counted
 from ..language.template import evaluate
 from ..registry import OUTPUT_FORMATS
 from ..terminal import guarded
@@ -133,9 +133,11 @@ def dumped(context: Context, path: str, mark: str, *, resume: bool, can_resume: 
     except BaseException:
         dump.leave()
         if dump.count:
-            context.note(f"{dump.count} items are in {dump.part}: run the same command with --resume to continue")
+            context.note(
+                f"{dump.part} holds {counted(dump.count, 'item')}: run the same command with --resume to continue"
+            )
         raise
-    context.note(f"wrote {dump.count} items to {path}")
+    context.note(f"wrote {counted(dump.count, 'item')} to {path}")
 
 
 def format_of(path: str) -> str | None:

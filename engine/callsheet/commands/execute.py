@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..language.safety import CHANGES
 from .progress import with_progress
 
@@ -209,7 +209,7 @@ def download(context: Context, request: Request, out: str | None) -> None:
 
     if out not in (None, STDOUT):
         size = save_to(context.client(), request, out)
-        context.note(f"wrote {size} bytes to {out}")
+        context.note(f"wrote {counted(size, 'byte')} to {out}")
         return
     stream = context.streams.out
     if stream.isatty():

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import DefinitionError, closest, did_you_mean
+from ..errors import DefinitionError, closest, counted, did_you_mean
 from ..registry import NODES
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems
@@ -102,7 +102,7 @@ def refuse(problems: list[Problem], definitions: Definitions) -> None:
         told = {worded(problem, definitions) for problem in _told_once(problems)}
         details = sorted({*told, *definitions.idle, *(each.text for each in definitions.stale)}, key=_by_line)
         count = len(details)
-        raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=details)
+        raise DefinitionError(f"{counted(count, 'problem')} in definitions", details=details)
 
 
 def _told_once(problems: list[Problem]) -> Iterator[Problem]:

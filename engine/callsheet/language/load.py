@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from ..errors import DefinitionError, did_you_mean
+from ..errors import DefinitionError, counted, did_you_mean
 from .as_shipped import hold_classes, hold_containers
 from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, Stale
 from .inherit import merge_all, name_shared
@@ -34,7 +34,7 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
     problems += merge_all(definitions, without)
     if problems:
         problems += definitions.idle
-        raise DefinitionError(f"{len(problems)} problem{'s'[: len(problems) > 1]} in definitions", details=problems)
+        raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
     _take_over(definitions)
     hold_classes(definitions)
     hold_containers(definitions)

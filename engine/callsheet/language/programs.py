@@ -115,4 +115,4 @@ def refuse_unknown(program: str, environ: Mapping[str, str]) -> None:
         return
     names = program_names(environ)
     near = did_you_mean(program, names)
-    raise UsageError(f"there is no program {program!r}{near}", hint=f"the programs: {', '.join(names)}")
+    raise UsageError(f"there is no program {program!r}{near}", hint=f"programs: {', '.join(names)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ...commands.context import Context, ParameterValues
-from ...errors import UsageError, did_you_mean
+from ...errors import UsageError, counted, did_you_mean
 from ...language.layers import Layer, files_of
 
 
@@ -24,7 +24,7 @@ def check(context: Context, values: ParameterValues) -> None:
     for text in definitions.notes:
         context.note(f"{text}; `{context.program} definitions upgrade` changes the file")
     files = sum(len(files_of(layer)) for layer in found)
-    context.streams.out.write(f"{len(definitions)} definitions in {files} files, no problems\n")
+    context.streams.out.write(f"{counted(len(definitions), 'definition')} in {counted(files, 'file')}, no problems\n")
 
 
 def show(context: Context, values: ParameterValues) -> None:
@@ -97,7 +97,7 @@ def upgrade(context: Context, values: ParameterValues) -> None:
             context.streams.out.writelines(unified_diff(*lines, each.path, each.path))
         else:
             write_atomically(each.path, each.written, os.stat(each.path).st_mode & 0o777)
-            context.streams.out.write(f"{each.path}: {each.changes} change{'s'[: each.changes > 1]}\n")
+            context.streams.out.write(f"{each.path}: {counted(each.changes, 'change')}\n")
     if not changed:
         context.note("every file is up to date")
 

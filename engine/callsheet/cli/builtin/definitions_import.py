@@ -6,7 +6,7 @@ import os
 import re
 
 from ...commands.context import Context, ParameterValues
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
 from ...paths import own_definitions
@@ -25,13 +25,14 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     result = sound(context.layers, _imported(context, values, key, target), key)
     for note in result.notes:
         context.note(note)
-    counts = f"{len(result.operations)} operations and {len(result.schemas)} schemas in {len(result.files)} files"
+    made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]
+    counts = "{} and {} in {}".format(*(counted(number, noun) for number, noun in made))
     where = os.path.join(target, *directory_of(key).split("/"))
     if context.option("dry-run"):
         context.streams.out.write(f"{key}: {counts} would be written to {where}\n")
         return
     stale = write_files(result.files, target, key)
-    left = f"; {len(stale)} files of an earlier import removed" if stale else ""
+    left = f"; {counted(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from click.exceptions import Exit
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, DefinitionError, UsageError
+from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
 from ...programs.create import Made, ProgramSource, create, create_empty
 from ...programs.installed import installed, own_directory, put, refuse_existing
@@ -40,7 +40,8 @@ def new(context: Context, values: ParameterValues) -> None:
     made = _made(context, values, program, address)
     for note in made.notes:
         context.note(note)
-    found = f"{made.commands} commands for {made.operations} operations, in {len(made.files)} files"
+    counts = [(made.commands, "command"), (made.operations, "operation"), (len(made.files), "file")]
+    found = "{} for {}, in {}".format(*(counted(number, noun) for number, noun in counts))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {found}, would be made\n")
         return
@@ -135,12 +136,11 @@ def check(context: Context, values: ParameterValues) -> None:
     for program in wanted:
         _known(context, program)
         try:
-            context.streams.out.write(f"{program}: {sound(context, program)} definitions, no problems\n")
+            context.streams.out.write(f"{program}: {counted(sound(context, program), 'definition')}, no problems\n")
         except DefinitionError as error:
             problems += error.details or [f"{program}: {error.message}"]
     if problems:
-        count = len(problems)
-        raise DefinitionError(f"{count} problem{'s'[: count > 1]} in definitions", details=problems)
+        raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
 
 
 def sound(context: Context, program: str) -> int:

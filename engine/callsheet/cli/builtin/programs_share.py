@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from ...commands.context import Context, ParameterValues
-from ...errors import DefinitionError, UsageError
+from ...errors import DefinitionError, UsageError, counted
 from ...language.definition import Definitions
 from ...language.layers import Layer
 from ...language.load import load
@@ -34,10 +34,10 @@ def share(context: Context, values: ParameterValues) -> None:
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
     _show(context, abilities_of(together(shared.files), definitions, below))
     if context.option("dry-run"):
-        context.streams.out.write(f"{program}: {len(files)} files would be written to {target}\n")
+        context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
         return
     save(files, target)
-    context.streams.out.write(f"{program}: {len(files)} files written to {target}\n")
+    context.streams.out.write(f"{program}: {counted(len(files), 'file')} written to {target}\n")
     context.note("others install it with `callsheet install DIRECTORY`; read it through for what only you should know")
 
 

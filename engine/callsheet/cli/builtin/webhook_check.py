@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 from ...commands.context import Context, ParameterValues
-from ...errors import CallsheetError, UsageError
+from ...errors import CallsheetError, UsageError, counted
 from ...output.clean import one_line
 
 OWN = ("routes", "source", "events", "queue")
@@ -46,7 +46,7 @@ def check(context: Context, values: ParameterValues) -> None:
     for text in found:
         context.say(f"warning: {text}")
     summary = ", ".join(
-        f"{count} {word}{'s'[: count != 1]}"
+        counted(count, word)
         for count, word in (
             (len(values["source"]), "source"),
             (len(rules.types), "event type"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from ...errors import counted
 from ...files import changeable, shared
 from ...language.layers import files_of
 from ...paths import cache_directory, own_definitions, settings_directory
@@ -66,7 +67,9 @@ def definitions(context: Context) -> Iterator[Row]:
     files = sum(len(files_of(layer)) for layer in context.layers)
     kinds = context.catalog.kinds()
     ((offered,),) = context.catalog.query("SELECT count(*) FROM operation")
-    yield Row("definitions", "ok", f"{sum(kinds.values())} in {files} files, {offered} operations")
+    yield Row(
+        "definitions", "ok", f"{sum(kinds.values())} in {counted(files, 'file')}, {counted(offered, 'operation')}"
+    )
 
 
 def catalog(context: Context) -> Iterator[Row]:

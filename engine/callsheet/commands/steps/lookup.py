@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import CallsheetError, NoMatch, UsageError, did_you_mean
+from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from . import numbers
@@ -238,11 +238,7 @@ def _label(lookup: LookupDefinition, item: Any) -> str:
 
 
 def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) -> UsageError:
-    return UsageError(f'"{word}" matches {len(labels)} {_plural(lookup["title"])}: {_joined(labels)}', hint=hint)
-
-
-def _plural(title: str) -> str:
-    return f"{title[:-1]}ies" if title.endswith("y") else f"{title}s"
+    return UsageError(f'"{word}" matches {counted(len(labels), lookup["title"])}: {_joined(labels)}', hint=hint)
 
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:

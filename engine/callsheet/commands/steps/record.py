@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CallsheetError, NetworkError
+from ...errors import CallsheetError, NetworkError, counted
 from ..journal.recorded import UNDER_WAY, Recorded
 from .bulk import OutcomeUnknown
 from .each import Numbered
@@ -86,7 +86,8 @@ class JournalRecord:
         try:
             values = self._snapshots.read([each.item for each in items])
         except CallsheetError as error:
-            self._context.note(f"{len(items)} items could not be read again after the change: {error.message}")
+            number = counted(len(items), "item")
+            self._context.note(f"{number} could not be read again after the change: {error.message}")
             return
         for each, value in zip(items, values, strict=True):
             if value is not MISSING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ...errors import UsageError
+from ...errors import UsageError, did_you_mean
 from ...files import changeable
 from ...language.checks.problem import place_of
 from ...language.definition import Definitions
@@ -103,9 +103,9 @@ def load_checked(layers: Sequence[Layer], files: Sequence[str]) -> Definitions:
         if doubt is not None:  # they say which programs run
             raise UsageError(f"--routes: {doubt}", hint=doubt.remedy)
         if other := set(read(path).tables) - _ALLOWED_KINDS:
-            raise UsageError(
-                f"--routes: {path}: holds {', '.join(sorted(other))}; only routes and events are allowed in this file"
-            )
+            name = min(other)
+            near, hint = did_you_mean(name, _ALLOWED_KINDS), f"allowed: {', '.join(sorted(_ALLOWED_KINDS))}"
+            raise UsageError(f"--routes: {path}: {name!r} is not allowed in this file{near}", hint=hint)
     definitions = load([*layers, *(Layer(os.path.abspath(path)) for path in files)])
     check(definitions, {"operation": qualified_names(definitions)}, names())
     return definitions

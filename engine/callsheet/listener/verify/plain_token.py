@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from ...errors import counted
 from .rejection import not_genuine
 from .signature import check_secret
 from .signed_message import NO_REQUEST, Headers, SignedRequest
@@ -29,7 +30,7 @@ class PlainToken:
 
     @property
     def summary(self) -> str:
-        return f"a token in {self._place}, {len(self.keys)} secret{'s'[: len(self.keys) != 1]}"
+        return f"a token in {self._place}, {counted(len(self.keys), 'secret')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the secrets was sent."""

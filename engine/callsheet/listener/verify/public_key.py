@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from .rejection import not_genuine
 from .signature import key_of
 from .signed_message import NO_REQUEST, Headers, SignedMessage, SignedRequest
@@ -33,7 +33,7 @@ class PublicKeySignature:
 
     @property
     def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {len(self.verifiers)} public key{'s'[: len(self.verifiers) != 1]}"
+        return f"signatures in {self.signed.name}, {counted(len(self.verifiers), 'public key')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with the private half of one of the keys."""

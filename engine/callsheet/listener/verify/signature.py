@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ..byte_order_mark import refuse_byte_order_mark
 from .keyed_hash import KeyedHash
 from .rejection import not_genuine
@@ -31,7 +31,7 @@ class Signature:
 
     @property
     def summary(self) -> str:
-        return f"signatures in {self.signed.name}, {len(self.keys)} secret{'s'[: len(self.keys) != 1]}"
+        return f"signatures in {self.signed.name}, {counted(len(self.keys), 'secret')}"
 
     def check(self, headers: Headers, body: bytes, now: float, request: SignedRequest = NO_REQUEST) -> None:
         """Raises `Rejected` unless one of the signatures was made with one of the secrets."""

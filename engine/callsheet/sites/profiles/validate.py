@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from ...errors import UsageError, did_you_mean
+from ...errors import UsageError, counted, did_you_mean
 from ...files import open_regular
 from ...language.locate import Path, line_of
 from .model import PROFILES, Access, Profiles, SiteProfile
@@ -51,7 +51,7 @@ def check_text(text: str, path: str, known: Known) -> Profiles:
         return tables
     details = [f"{path}:{line_of(text, keys)}: {_dotted(keys)}: {what}" for keys, what in problems]
     count = len(details)
-    raise UsageError(f"{count} problem{'s'[: count > 1]} in {path}", details=details)
+    raise UsageError(f"{counted(count, 'problem')} in {path}", details=details)
 
 
 def _read(text: str, path: str, known: Known) -> tuple[Profiles, list[tuple[Path, str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....durations import seconds
-from ....errors import CallsheetError
+from ....errors import CallsheetError, counted
 from ...verify.fetch import check_url, fetcher
 from ..port import Guarantees, QueueFailed
 from .connection import QueueAccess, checked, connect, disconnect
@@ -64,7 +64,7 @@ def _describe(info: Any) -> Iterator[str]:
     limits += [f"{config.max_msgs} events"] if (config.max_msgs or -1) > 0 else []
     full = "senders get 503 when it is full" if config.discard == "new" else "then it throws events away"
     yield f"it holds {' or '.join(limits) or 'as much as the disk'}; {full}"
-    yield f"{config.num_replicas or 1} replica{'s'[: (config.num_replicas or 1) != 1]}, kept in {config.storage}"
+    yield f"{counted(config.num_replicas or 1, 'replica')}, kept in {config.storage}"
     yield f"a repeated delivery is recognized for {(config.duplicate_window or 0):g} s"
     yield f"{info.state.messages} events are in it"
 
