@@ -34,7 +34,7 @@ def test_all_is_well(work: Shell) -> None:
     assert code == 0, rows
     assert {row["status"] for row in rows.values()} <= {"ok"}, rows
     assert rows["access: jira"]["detail"] == "Jira platform: Robin Sample"
-    assert rows["licences: jira"]["detail"] == "jira-software PAID"
+    assert rows["licenses: jira"]["detail"] == "jira-software PAID"
     assert rows["server: jira"]["detail"] == "Cloud, 1001.0.0"
     expected = {"configuration", "permissions", "definitions", "catalog", "key store", "site", "credential"}
     assert expected | {"connection", "TLS", "clock"} <= set(rows)

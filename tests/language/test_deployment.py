@@ -106,8 +106,8 @@ def test_a_value_for_the_service_may_be_named_like_a_key_of_ours() -> None:
 
 def test_named_parts_are_changed_and_removed_by_name() -> None:
     table = {
-        "facts": [{"name": "server", "call": "a", "value": "b"}, {"name": "licences", "call": "c"}],
-        "on": {"stage": {"facts": [{"name": "licences", "remove": True}, {"name": "server", "value": "d"}]}},
+        "facts": [{"name": "server", "call": "a", "value": "b"}, {"name": "licenses", "call": "c"}],
+        "on": {"stage": {"facts": [{"name": "licenses", "remove": True}, {"name": "server", "value": "d"}]}},
     }
     assert on_deployment(table, "stage") == {"facts": [{"name": "server", "call": "a", "value": "d"}]}
 

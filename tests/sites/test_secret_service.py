@@ -132,7 +132,7 @@ def test_no_key_store_is_an_error_with_a_way_out(shell: Shell, site: FakeSite) -
     done = initialised(shell, site)
     assert done.code == 1
     assert "this machine has no key store that can be used" in done.err
-    assert "hint: without a key store give SUITE_KEYRING_PASSWORD a password" in done.err
+    assert "hint: set SUITE_KEYRING_PASSWORD to a password" in done.err
     assert not shell.profiles
 
 

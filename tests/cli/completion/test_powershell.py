@@ -52,6 +52,27 @@ def test_a_word_is_one_literal_or_left_out(word: str) -> None:
         assert re.fullmatch(r"[a1.-]+", word)
 
 
+def wrong(text: str) -> list[str]:
+    """What a grammar of PowerShell cannot read in a script; there is no PowerShell here to run it."""
+    grammar = pytest.importorskip("tree_sitter_powershell", reason="only where it can be installed without a compiler")
+    parser = pytest.importorskip("tree_sitter")
+    source = text.encode()
+    waiting, found = [parser.Parser(parser.Language(grammar.language())).parse(source).root_node], []
+    while waiting:
+        node = waiting.pop()
+        found += [source[node.start_byte : node.end_byte].decode()] if node.is_error or node.is_missing else []
+        waiting += node.children
+    return found
+
+
+@pytest.mark.parametrize("program", ["suite", "my-shop", "a1"])
+def test_the_script_is_sound_as_a_whole_and_not_without_a_part(program: str) -> None:
+    text = script("powershell", program)
+    assert wrong(text) == []
+    for part in ("param(", "try {", "ForEach-Object {", "$typed += (", "-replace '"):
+        assert wrong(text.replace(part, "", 1)), part
+
+
 def test_the_script_is_for_the_program() -> None:
     text = script("powershell", "my-shop")
     assert "-CommandName 'my-shop', 'my-shop.exe'" in text

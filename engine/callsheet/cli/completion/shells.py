@@ -99,7 +99,7 @@ Register-ArgumentCompleter -Native -CommandName '%(program)s', '%(program)s.exe'
         }
     } finally {
         $env:PYTHONIOENCODING = $before
-        Remove-Item -ErrorAction Ignore Env:%(variable)s, Env:%(variable)s_WORDS
+        Remove-Item -ErrorAction Ignore -Path 'Env:%(variable)s', 'Env:%(variable)s_WORDS'
         [Console]::OutputEncoding = $encoding
     }
 }

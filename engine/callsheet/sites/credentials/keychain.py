@@ -21,7 +21,7 @@ NAME = "keyring"
 _LONGEST = 1000
 # Backends that keep nothing, or keep it readable.
 _UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
-_HINT = "without a key store give {variable} a password: credentials then go into an encrypted file"
+_HINT = "set {variable} to a password: credentials then go into an encrypted file"
 
 
 class Keychain:
