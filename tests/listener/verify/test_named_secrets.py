@@ -94,7 +94,7 @@ def test_what_is_no_secret_is_not_kept(typed: str, words: str, tmp_path: Path) -
         ({"LMS_KEYRING_PASSWORD": "wrong"}, 3, "check LMS_KEYRING_PASSWORD"),
         ({"LMS_KEYRING_BACKEND": "file"}, 3, "set LMS_KEYRING_PASSWORD or LMS_KEYRING_PASSWORD_FILE"),
         ({"LMS_KEYRING_BACKEND": "flie"}, 2, "did you mean 'file'?"),
-        ({"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}, 1, "give LMS_KEYRING_PASSWORD a password"),
+        ({"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}, 1, "set LMS_KEYRING_PASSWORD to a password"),
     ],
 )
 def test_what_stands_in_the_way_is_said(environ: dict[str, str], code: int, words: str, tmp_path: Path) -> None:
