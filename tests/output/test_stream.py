@@ -200,7 +200,7 @@ def test_memory_is_flat(form: str) -> None:
 def test_the_size_of_a_terminal_that_is_none_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("LINES", raising=False)
-    assert stream_module._terminal_size(io.StringIO()) == (80, 24)
+    assert stream_module.terminal_size(io.StringIO()) == (80, 24)
 
 
 def test_a_stream_closed_meanwhile_is_no_crash() -> None:

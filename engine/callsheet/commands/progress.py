@@ -73,3 +73,6 @@ def _with_bar(context: Context, pages: Iterator[Page], done: int, length: int | 
         for page in pages:
             yield page
             bar.update(len(page.items))
+        if length is None:  # it is known now
+            bar.length = bar.pos
+            bar.render_progress()

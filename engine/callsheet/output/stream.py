@@ -25,7 +25,7 @@ class Stream:
         self._stream = stream if stream is None else unguarded(stream)
         self.terminal = is_terminal(stream)
         self.styles = self.terminal and _understands_styles() if color is None else color
-        self.width = width if width is not None or not self.terminal else _terminal_size(stream).columns
+        self.width = width if width is not None or not self.terminal else terminal_size(stream).columns
         _prepare(stream, self.terminal)
 
     def write(self, chunks: Iterable[str], *, flush: bool = False) -> None:
@@ -45,7 +45,7 @@ class Stream:
 
     def _paged(self, chunks: Iterable[str]) -> Iterator[str]:
         """The chunks when they fit the screen, nothing when a pager has shown them."""
-        height = _terminal_size(self._stream).lines
+        height = terminal_size(self._stream).lines
         shown: list[str] = []
         lines = 0
         source = iter(chunks)
@@ -99,7 +99,7 @@ def _understands_styles() -> bool:
     return os.name != "nt" or bool(os.environ.get("WT_SESSION") or os.environ.get("TERM"))
 
 
-def _terminal_size(stream: TextIO | None) -> os.terminal_size:
+def terminal_size(stream: TextIO | None) -> os.terminal_size:
     """The size of the terminal behind the stream; `COLUMNS` and `LINES` win where they are set."""
     try:
         size = os.get_terminal_size(stream.fileno()) if stream is not None else os.terminal_size((80, 24))

@@ -41,11 +41,14 @@ def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | Non
 
 
 def _lines(run: Planned, each: Each, sample: Sequence[Any], total: int, bulk: int | None) -> Iterator[str]:
+    from ...output.stream import terminal_size
+
+    width = terminal_size(run.context.streams.err).columns
     for row in sample[:_SHOWN]:
-        yield f"  {_short('  '.join(map(to_text, row)) if isinstance(row, list) else to_text(row))}"
+        yield f"  {_short('  '.join(map(to_text, row)) if isinstance(row, list) else to_text(row), width)}"
     if total > _SHOWN:
         yield f"  ... and {total - _SHOWN} more"
-    if given := [_short(text) for text in _given(run, each["plan"].get("when"))]:
+    if given := [_short(text, _WIDEST) for text in _given(run, each["plan"].get("when"))]:
         yield f"change: {' '.join(given)}"
     if total > 1:
         alone = f"one request each, up to {WORKERS} at a time"
@@ -65,5 +68,8 @@ def _given(run: Planned, asked_for: str | None) -> Iterator[str]:
         yield f"--{name}" if value is True else f"--{name} {to_text(shown)}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+def _short(text: str, width: int) -> str:
+    """On one line of a terminal, behind two spaces."""
+    from ...output.table import shortened
+
+    return shortened(text.expandtabs(1), min(_WIDEST, width - 2))
