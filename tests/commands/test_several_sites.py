@@ -37,7 +37,7 @@ def sites(tmp_path: Path) -> Iterator[tuple[Server, Server, Sites]]:
         (home / "profiles.toml").write_text(profiles, encoding="utf-8")
         cache = tmp_path.parent / "shared-cache"
         environ = {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache), "CASE_TOKEN": TOKEN}
-        yield one, two, lambda *words: run_program("suite", ["--site", "one,two", *words], environ)
+        yield one, two, lambda *words, site="one,two": run_program("suite", ["--site", site, *words], environ)
 
 
 def answers(server: Server, json: Any = None, status: int = 200) -> None:
@@ -109,3 +109,11 @@ def test_a_dry_run_prints_the_requests_of_all(sites: tuple[Server, Server, Sites
     one, two, run = sites
     lines = run("issues", "list", "--jql", "x", "--dry-run").stdout.decode().splitlines()
     assert [server.url in line for server, line in zip((one, two), lines, strict=True)] == [True, True]
+
+
+def test_a_misspelt_site_is_told_before_any_is_asked(sites: tuple[Server, Server, Sites]) -> None:
+    one, two, run = sites
+    done = run("issues", "list", "--jql", "x", site="one,tow")
+    assert (done.exit, done.stdout) == (2, b"")
+    assert "error: unknown site 'tow', did you mean 'two'?" in done.stderr
+    assert one.requests + two.requests == []

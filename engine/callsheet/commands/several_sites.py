@@ -46,6 +46,7 @@ def run_on_each(
     Raises `UsageError` for what changes something, and `CallsheetError` at the end where a site failed.
     """
     _refuse(context, command, values)
+    _refuse_unknown(context, names)
     view = context.catalog.get("view", command["view"]) if "view" in command else None
     output = context.output(_with_site(view))
     jobs = [_child(context, name) for name in names]
@@ -75,6 +76,16 @@ def _refuse(context: Context, command: CompiledCommand, values: Mapping[str, Any
         raise UsageError("--base-url is the address of one site", hint="give one --site")
     if values.get("out") or values.get("page-token"):
         raise UsageError("--out and --page-token are for one site", hint="give one --site")
+
+
+def _refuse_unknown(context: Context, names: list[str]) -> None:
+    """A name that is misspelt is found before any site is asked."""
+    from ..sites.profiles.choose import site_settings
+    from ..sites.profiles.read import read_profiles
+
+    profiles = read_profiles(context.catalog, context.environ)
+    for name in names:
+        site_settings(profiles, name)
 
 
 def _child(context: Context, name: str) -> Context:
