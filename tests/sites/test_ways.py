@@ -70,7 +70,7 @@ def test_a_secret_is_presented_as_defined(auth: Any, secret: str, headers: dict[
         (key(cookie="a"), f"{SECRET};b=c", "contains characters that are not allowed in a cookie"),
         (key(header="A"), f"{SECRET}\r\nB: c", "line break or control character"),
         (key(query="a"), f"{SECRET} x", "contains characters that are not allowed in a token"),
-        ({"scheme": "all", "parts": [key(header="A"), key(header="B")]}, SECRET, "has 1 lines, expected 2"),
+        ({"scheme": "all", "parts": [key(header="A"), key(header="B")]}, SECRET, "has 1 line, expected 2"),
         ({"scheme": "all", "parts": [key(header="A"), key(header="B")]}, f"{SECRET}\n\nx", "has 3 lines, expected 2"),
     ],
 )
