@@ -32,6 +32,7 @@ class WikiWriter:
         self.reader = WikiInline(self.forms)
         self.items = rules.listed
         self.signs = {kind: sign for sign, kind in reversed(self.forms.bullets.items())}
+        self._opened: list[str] = []  # names of the macros around
         self._marks = re.compile(f"[{re.escape(''.join(self.forms.marks.values()))}!]")
         self._texts: list[tuple[str, TextTemplate]] = [(one.kind, one) for one in self.forms.templates]
 
@@ -51,15 +52,26 @@ class WikiWriter:
         if node.kind == "table":
             return "\n".join(self._row(row) for row in node.content)
         if macro := self.forms.macro(node):
+            if macro.name in self._opened:
+                return self._within_itself(node)
             return self._macro(node, macro.opening(node.attrs), macro.name, plain=macro.plain)
-        prefix = next(
-            (p for p, kind, attrs in self.forms.prefixes if kind == node.kind and attrs.items() <= node.attrs.items()),
-            None,
-        )
-        if prefix:
+        if prefix := self._prefix(node):
             return prefix + self.inline(node.content, single=True)
         line = next((line for line, kind in self.forms.lines.items() if kind == node.kind), None)
         return line if line is not None else self._other(node)
+
+    def _prefix(self, node: Node) -> str | None:
+        """What stands before the words of a block that is one line."""
+        said = ((p, attrs) for p, kind, attrs in self.forms.prefixes if kind == node.kind)
+        return next((prefix for prefix, attrs in said if attrs.items() <= node.attrs.items()), None)
+
+    def _within_itself(self, node: Node) -> str:
+        """A macro in one of its name, which its opening would close: lines with a sign each, or only what it holds."""
+        prefix = self._prefix(node)
+        if prefix and all(child.kind == "paragraph" for child in node.content):
+            return "\n\n".join(prefix + self.inline(child.content, single=True) for child in node.content)
+        self.losses.add(f"{named(node)} in another one cannot be said in wiki markup: only what it holds is kept")
+        return self.blocks(FLATTEN["titled"](node, self.rules))
 
     def _tell(self, node: Node) -> None:
         for mark in node.marks:
@@ -72,7 +84,10 @@ class WikiWriter:
                 self.losses.add(f"{{{name}}} inside of code was taken apart")
                 words = words.replace("{" + name + "}", "{" + name + " }")
             return f"{opening}\n{words}\n{{{name}}}"
-        return f"{opening}\n{self.blocks(node.content)}\n{{{name}}}"
+        self._opened.append(name)
+        inner = self.blocks(node.content)
+        self._opened.pop()
+        return f"{opening}\n{inner}\n{{{name}}}"
 
     def _other(self, node: Node) -> str:
         for attempt in self.rules.of(node.kind).get("unfit", ()):
@@ -116,10 +131,18 @@ class WikiWriter:
             if child.kind in self.signs or child.kind in self.items:
                 lines += self._list(child if child.kind in self.signs else Node("bullets", {}, child.content), signs)
             else:
-                blocks.append(self.block(child))
+                blocks.append(self._in_item(child))
         if len(blocks) > 1:
             self.losses.add("blocks of one list item became its lines in wiki markup")
         return [f"{signs} " + "\n".join(filter(None, blocks)).replace("\n\n", "\n"), *lines]
+
+    def _in_item(self, node: Node) -> str:
+        """A block of an item; one that is told by what its line starts with is what its definition makes of it."""
+        if self._prefix(node) is None or self.forms.macro(node):
+            return self.block(node)
+        attempt = next((one for one in self.rules.of(node.kind).get("unfit", ()) if one in FLATTEN), "content")
+        self.losses.add(f"{node.kind} is not possible in a list item of wiki markup")
+        return self.blocks(FLATTEN[attempt](node, self.rules))
 
     def _row(self, row: Node) -> str:
         bars = {kind: bar for bar, kind in self.forms.bars.items()}
