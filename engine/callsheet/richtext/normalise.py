@@ -47,7 +47,7 @@ class Fitter:
         What is not the `last` in a parent that ends before it is text where it can be: the rest stays in the parent.
         """
         rules = self.rules
-        if child.kind in rules.holds.get(parent.kind, ()) and self._sayable(child):
+        if child.kind in rules.holds.get(parent.kind, ()) and (self._sayable(child) or self._hollow(child, parent)):
             if "title" in child.attrs and child.kind in self._untitled and not child.kept:
                 return self._under_title(child, parent)
             return self._settled(child, parent)
@@ -95,6 +95,11 @@ class Fitter:
             return True
         counted = form.starts or self.rules.holds[node.kind]
         return form.least <= sum(child.kind in counted and self._sayable(child) for child in node.content)
+
+    def _hollow(self, child: Node, parent: Node) -> bool:
+        """Whether it is restored as it was found, empty, in a parent where that is allowed."""
+        form = self.rules.forms[child.kind][0]
+        return child.kept and not child.content and parent.kind in form.table.get("hollow_in", ())
 
     def _wrapper(self, child: Node, parent: Node) -> str | None:
         """The kind that `parent` is made of, when its definition says so and it can hold the child."""

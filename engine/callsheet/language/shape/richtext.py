@@ -59,6 +59,7 @@ class DocumentForm(Shape, total=False):
     least: Annotated[int, Field(description="Children it has at least.")]
     most: Annotated[int, Field(description="Children it has at most.")]
     hollow: Annotated[bool, Field(description="A restored node may be empty.")]
+    hollow_in: Annotated[list[str], Field(description="Parents in which a restored node may be empty.")]
     plain: Annotated[bool, Field(description="Its text is one run without marks.")]
     marks: Annotated[list[str], Field(description="Marks that may stand on it.")]
     within: Annotated[
