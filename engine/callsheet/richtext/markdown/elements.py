@@ -50,6 +50,7 @@ CLOSES: dict[str, frozenset[str]] = {
     "td": _names("td th p"),
     "th": _names("td th p"),
     "a": _names("a"),
+    "table": _names("p table"),
 }
 # Blocks that say nothing themselves: what they hold begins and ends with them.
 GROUPS = _names("address article aside center dir div fieldset footer form header main menu nav section")

@@ -18,6 +18,7 @@ from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, GROUPS, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement, surround
+from .stray import beside_rows
 from .tags import Given, Tags
 from .white_space import ends_blank, tidied
 
@@ -265,6 +266,8 @@ class _Builder(HTMLParser):
             return definition_list(node.content)
         if node.kind in ("caption", "figcaption"):
             return node.content
+        if element.name == "table":
+            return beside_rows(node, self.rules)
         return [node] if node.content or node.kind not in ("bullets", "numbers", "quote") else []
 
     def _carried(self, element: HtmlElement, holds: frozenset[str]) -> list[Node]:
@@ -285,14 +288,12 @@ class _Builder(HTMLParser):
 
     def _lines(self, node: Node, element: HtmlElement) -> list[Node]:
         """A paragraph or heading: its words; blocks that came into it stay blocks."""
-        parts = self._blocks(element, around=False)
-        result: list[Node] = []
-        for part in parts:
-            if part.kind == "paragraph" and not part.kept:
-                result.append(Node(node.kind, dict(node.attrs), part.content, marks=element.around or part.marks))
-            else:
-                result.append(part)
-        return result
+        return [
+            Node(node.kind, dict(node.attrs), part.content, marks=element.around or part.marks)
+            if part.kind == "paragraph" and not part.kept
+            else part
+            for part in self._blocks(element, around=False)
+        ]
 
     def _parts(self, node: Node, element: HtmlElement, holds: frozenset[str]) -> list[Node]:
         """The children of a list or table: its parts, and whatever else says something."""
