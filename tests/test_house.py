@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -95,11 +96,19 @@ def test_a_start_loads_nothing_slow(arguments: list[str]) -> None:
     assert sorted(loaded(arguments).intersection(slow)) == []
 
 
-def test_a_start_compiles_no_regular_expression_that_it_may_not_need() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "typed"), [(["suite", "op", "search", "sprint"], None), (["suite"], "suite sprints get --board 3 ")]
+)
+def test_a_start_compiles_no_regular_expression_that_it_may_not_need(
+    arguments: list[str], typed: str | None, tmp_path: Path
+) -> None:
     """Compiling them took a tenth of it. `patterns.pattern` compiles what is used."""
-    search = ["suite", "op", "search", "sprint"]
-    loaded(search)  # after a change of a definition the first start compiles the catalog, with more modules
-    modules = loaded(search)
+    asked = {"_SUITE_COMPLETE": "bash", "COMP_LINE": typed, "SUITE_COMPLETION": "off"} if typed else {}
+    site = {"SUITE_BASE_URL": "http://127.0.0.1:9", "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "none"}
+    environ = {**os.environ, **site, **asked, "CALLSHEET_HOME": str(tmp_path)}
+    loaded(arguments, environ)  # after a change of a definition the first start compiles the catalog, with more modules
+    modules = loaded(arguments, environ)
+    assert sorted(modules.intersection([*SLOW, "locale", "zipfile"])) == []
     early = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in MODULES

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from callsheet import installation
-from callsheet.installation import how_to_add
+from callsheet.installation import how_to_add, own_command
 
 
 @pytest.fixture
@@ -59,6 +59,12 @@ def test_the_python_of_a_system_is_left_alone(prefix: Path, monkeypatch: pytest.
     (prefix / "EXTERNALLY-MANAGED").touch()
     expected = 'install it in an environment of its own: pipx install "callsheet[mcp]"'
     assert how_to_add(extra="mcp") == expected
+
+
+def test_how_to_start_again_is_known_without_loading_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for while a person waits at the Tab key."""
+    monkeypatch.setitem(sys.modules, "zipfile", None)
+    assert own_command("suite")[0] == sys.executable
 
 
 def test_a_single_file_takes_nothing(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+_EXTRA = r"""extra\s*==\s*['"]([^'"]+)['"]"""
 # Files that tools leave at the root of the environments that they make.
 _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 
@@ -52,9 +52,13 @@ def distribution() -> str:
 
 def is_single_file() -> bool:
     """Whether the program that runs is one file with everything in it (a zipapp)."""
-    from zipfile import is_zipfile
+    # Not zipfile, which takes longer to load than a person at the Tab key should wait.
+    from zipimport import ZipImportError, zipimporter
 
-    return os.path.isfile(sys.argv[0]) and is_zipfile(sys.argv[0])
+    try:
+        return os.path.isfile(sys.argv[0]) and zipimporter(sys.argv[0]) is not None
+    except ZipImportError:
+        return False
 
 
 def _requirements_of(extra: str | None) -> list[str]:
@@ -65,7 +69,7 @@ def _requirements_of(extra: str | None) -> list[str]:
         listed = metadata.requires(distribution()) or []
     except metadata.PackageNotFoundError:
         listed = []
-    found = [each.partition(";")[0].strip() for each in listed if extra in _EXTRA.findall(each)]
+    found = [each.partition(";")[0].strip() for each in listed if extra in re.findall(_EXTRA, each)]
     return found or [f"{distribution()}[{extra}]"]
 
 

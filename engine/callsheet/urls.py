@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from .errors import UsageError
+from .patterns import pattern
 
 # What a site may be called.
 SITE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -71,7 +71,7 @@ def proxy_problem(text: str) -> str | None:
     return "expected a URL like http://proxy.example.org:3128" if wrong else None
 
 
-_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
+_LABEL = pattern(r"[A-Za-z0-9_-]{1,63}")
 _LONGEST_HOST = 253
 
 

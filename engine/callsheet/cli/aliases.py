@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError, counted
 from ..files import open_regular, refuse_changeable
 from ..paths import settings_directory
+from ..patterns import pattern
 
-_NAME = re.compile(r"[A-Za-z][\w-]*\Z")
-_HOLE = re.compile(r"\$(?:(\d)|@)")
+if TYPE_CHECKING:
+    import re
+
+_NAME = pattern(r"[A-Za-z][\w-]*\Z")
+_HOLE = pattern(r"\$(?:(\d)|@)")
 
 
 def aliases_path(environ: Mapping[str, str], program: str) -> str:

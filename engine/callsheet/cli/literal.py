@@ -10,7 +10,7 @@ import click
 from ..commands.context import Typed
 from ..errors import UsageError, did_you_mean
 from ..jsontext import dump
-from .options import POSITIONAL, SHARED
+from .options import POSITIONAL, SHARED, FilePath
 
 Parse = Callable[[list[str]], tuple[dict[str, Any], list[str], list[click.Parameter]]]
 
@@ -47,7 +47,7 @@ class LiteralValues:
             param = known.get(name)
             if param is None:
                 raise UsageError(f"{command} has no parameter {name!r}{did_you_mean(name, known)}")
-            if name not in self.typed and (str(param.name).startswith(SHARED) or isinstance(param.type, click.Path)):
+            if name not in self.typed and (str(param.name).startswith(SHARED) or isinstance(param.type, FilePath)):
                 raise UsageError(
                     f"{command}: {name} cannot be set by a tool call or an event", hint="write it out whole"
                 )

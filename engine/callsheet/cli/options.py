@@ -76,14 +76,22 @@ class Duration(NumberType):
         return seconds
 
 
-class FilePath(click.Path):
-    """The path of a file, which is looked at by what uses it."""
+class FilePath(WordType):
+    """The path of a file, which is looked at by what uses it.
+
+    Not a `click.Path`: each of those asks for the translation of its name, and that loads `locale`.
+    """
+
+    name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return super().convert(value, param, ctx)
+            return click.Path().convert(value, param, ctx)
         except ValueError:
             raise UsageError(f"{value!r} cannot be the name of a file") from None
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return click.Path().shell_complete(ctx, param, incomplete)
 
 
 TYPES: dict[str, Callable[[], Any]] = {

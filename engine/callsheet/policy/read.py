@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from ..errors import UsageError, closest, did_you_mean
+from ..patterns import pattern
 from .policy import PolicySource, class_rules, read_only
 from .rule import CLASSES, DECISIONS, Decision, PolicyRule
 
@@ -15,8 +16,8 @@ RULES = "rule"
 PROGRAM = "program"
 _OTHERS = 'a rule about another program says so: program = "NAME"'
 _PATTERNS = ("operation", "class", "method", "path", "site")
-_METHOD = re.compile(r"[A-Za-z]+")
-_SHORT = re.compile(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
+_METHOD = pattern(r"[A-Za-z]+")
+_SHORT = pattern(r"[\w.*-]+(=\w+)?([,\s]+[\w.*-]+(=\w+)?)*")
 
 
 class KnownNames(Protocol):

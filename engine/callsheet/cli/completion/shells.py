@@ -7,10 +7,10 @@ with tabs between them. None of them lets the shell read a word as code: bash ge
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...patterns import pattern
 from .bash_line import read_line
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ Register-ArgumentCompleter -Native -CommandName '%(program)s', '%(program)s.exe'
     }
 }
 """
-_BARE_WORD = re.compile(r"[\w./:=+%-]+")
-_POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")  # it takes all of them for an apostrophe
+_BARE_WORD = pattern(r"[\w./:=+%-]+")
+_POWERSHELL_QUOTES = pattern("['\u2018\u2019\u201a\u201b]")  # it takes all of them for an apostrophe
 
 
 class TypedLine(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
@@ -95,7 +95,7 @@ def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -
         raise NotAllowed(
             f"{user!r} is not an e-mail address or user name: it contains a colon", hint=f"set {found.user}"
         )
-    pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    pair = binascii.b2a_base64(f"{user}:{secret}".encode(), newline=False).decode()
     return Credential({_HEADER: f"Basic {pair}"}, (pair, secret))
 
 
