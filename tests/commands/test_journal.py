@@ -199,6 +199,26 @@ def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None
     assert count_of(desk, f"status = 'In Progress' and key >= {keys[0]}") == 101
 
 
+def test_many_are_watched_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
+    """Oneself: the service does not tell of many issues at once whether somebody else watches them."""
+    keys = created(desk, 101)
+    watched = f"watcher = currentUser() and key >= {keys[0]}"
+    assert desk.run("issues", "watch", keys[0]).exit == 0
+    done = desk.run("issues", "watch", "-", "-v", stdin="\n".join(keys))
+    assert (done.exit, done.stderr.count("/bulk/issues/watch"), done.stderr.count("/watchers")) == (0, 1, 0), (
+        done.stderr
+    )
+    assert count_of(desk, watched) == 101
+    assert desk.run("undo", "last", "--yes").exit == 0
+    assert count_of(desk, watched) == 1
+    assert desk.run("undo", "last", "--yes").exit == 0
+    done = desk.run("issues", "watch", "-", "--stop", "-v", stdin="\n".join(keys))
+    assert (done.exit, done.stderr.count("/bulk/issues/unwatch"), done.stderr.count("/watchers")) == (0, 1, 0)
+    assert count_of(desk, watched) == 0
+    done = desk.run("issues", "watch", "-", "--who", "Kim Example", "--dry-run", stdin="\n".join(keys))
+    assert (done.exit, done.stdout.count(b"/watchers"), b"bulk" in done.stdout) == (0, 101, False), done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "query"),
     [
