@@ -13,6 +13,7 @@ SITE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether a host name or address means this machine (`0.0.0.0` does not).
 

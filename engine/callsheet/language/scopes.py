@@ -40,6 +40,11 @@ def marked_names(expression: str) -> Iterator[str]:
     yield from _marked(_tree(expression))
 
 
+def looks_at_all(expression: str) -> bool:
+    """Whether it takes its whole scope, as `@` does at its beginning: then it may use any name there."""
+    return _looks_at_all(_tree(expression))
+
+
 def names_of_items(expression: str) -> Iterator[str]:
     """The names at the start of an expression that are looked up in an item instead: `tag` in `[?contains(tags, tag)]`.
 
@@ -78,6 +83,16 @@ def _roots(node: Node) -> Iterator[str]:
     else:
         for child in children:
             yield from _roots(child)
+
+
+def _looks_at_all(node: Node) -> bool:
+    children = list(_nodes(node.get("children", [])))
+    if node["type"] in ("current", "identity"):
+        return True
+    if node["type"] == "expref":
+        return False
+    seen = children[:1] if node["type"] in _RELATIVE or node["type"] == "key_val_pair" else children
+    return any(map(_looks_at_all, seen))
 
 
 def _marked(node: Node) -> Iterator[str]:

@@ -22,6 +22,15 @@ _QUOTES = "'\"`"
 _UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 
 
+class Settled:
+    """A value in the place of a template, which is filled with nothing any more."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class TemplateError(CallsheetError, ValueError):
     """An expression or a placeholder that does not parse, or that meets values it is not made for."""
 
@@ -94,7 +103,7 @@ def fill(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         items = [filled for item in value if (filled := fill(item, scope)) is not None]
         return items if items or not value else None
-    return value
+    return value.value if isinstance(value, Settled) else value
 
 
 def fill_text(text: str, scope: Mapping[str, Any]) -> Any:

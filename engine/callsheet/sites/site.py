@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 class Site:
     """One site, unchangeable. A secret is looked up when its service is first asked for and never shown by `repr`."""
 
-    __slots__ = ("_catalog", "_credentials", "_environ", "_secrets", "_settings", "deployment", "name", "policy")
+    __slots__ = (
+        "_catalog",
+        "_credentials",
+        "_environ",
+        "_secrets",
+        "_services",
+        "_settings",
+        "deployment",
+        "name",
+        "policy",
+    )
 
     def __init__(
         self,
@@ -46,6 +56,7 @@ class Site:
         self.policy = policy_here(catalog, variables, environ, site=here, restrictions=restrictions, warn=warn)
         self._catalog = catalog
         self._environ = environ
+        self._services: list[str] | None = None
         self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
         self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
         self._settings = self._with_methods(choice.settings)
@@ -94,7 +105,9 @@ class Site:
     def secrets(self) -> list[str]:
         """Texts that must not be shown: of every credential the site has."""
         found: list[str] = []
-        for service in self._catalog.ids("service"):
+        if self._services is None:
+            self._services = self._catalog.ids("service")
+        for service in self._services:
             with contextlib.suppress(CallsheetError):
                 found.extend(self._credential(service).secrets)
         return list(dict.fromkeys(found))

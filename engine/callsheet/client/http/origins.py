@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import httpx
 
 from ...errors import UsageError
@@ -14,12 +16,18 @@ def check_origin(url: httpx.URL, home: str) -> None:
     Whatever built the URL (definitions, a profile, a link of an answer), this compares what the library will really
     connect to, so that two readings of one text cannot differ.
     """
-    if _parse(url) != _parse(httpx.URL(home)):
+    if _parse(url) != _parse_home(home):
         target = origin(f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}")
         raise UsageError(
             f"the request would go to {target}, but the credential is for {home}",
             hint="nothing was sent; the path or base URL that leads there is wrong",
         )
+
+
+@lru_cache(maxsize=64)
+def _parse_home(home: str) -> tuple[str, bytes, int | None]:
+    """The same one for all requests of a site."""
+    return _parse(httpx.URL(home))
 
 
 def _parse(url: httpx.URL) -> tuple[str, bytes, int | None]:

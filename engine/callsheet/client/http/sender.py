@@ -132,7 +132,7 @@ class Sender:
             message.extensions[SHOW_CERTIFICATE] = hop.own
             self._observer.on_send(hop, self._redactor.url(hop.url))
             response = self._connections.handle_request(message)
-        self._reached.add(origin(hop.url))
+        self._reached.add(origin(hop.home))  # the URL is of the same one, and there are fewer of these to remember
         self._observer.on_response(response)
         return response
 

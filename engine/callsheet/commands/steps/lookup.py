@@ -40,10 +40,14 @@ class Lookups:
         self.dispatcher = wire
         self.exact = exact
         self._answers: dict[str, Any] = {}
+        self._definitions: dict[str, LookupDefinition] = {}
         self._chosen: dict[tuple[str, str], Match] = {}  # what a person chose in a menu, by lookup and label
 
     def definition(self, id: str) -> LookupDefinition:
-        return on_deployment(self.context.catalog.get("lookup", id), self.context.site().deployment)
+        if id not in self._definitions:
+            found = self.context.catalog.get("lookup", id)
+            self._definitions[id] = on_deployment(found, self.context.site().deployment)
+        return self._definitions[id]
 
     def resolve(self, id: str, word: str, scope: Mapping[str, Any]) -> Any:
         return self.find(id, word, scope).value

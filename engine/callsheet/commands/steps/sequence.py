@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
-from ...language.template import Scope, evaluate, evaluate_part, fill, is_true, to_text
+from ...language.template import Scope, Settled, evaluate, evaluate_part, fill, is_true, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -21,6 +21,7 @@ from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
+from .settling import settled
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -51,7 +52,12 @@ class StepRun:
         return fill(value, self.scope if scope is None else scope)
 
     def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
-        return "when" not in step or is_true(evaluate(step["when"], self.scope if scope is None else scope))
+        if "when" not in step:
+            return True
+        when: Any = step["when"]
+        if isinstance(when, Settled):
+            return bool(when.value)
+        return is_true(evaluate(when, self.scope if scope is None else scope))
 
     def note(self, text: str) -> None:
         self.context.note(text)
@@ -134,9 +140,12 @@ class StepRun:
     def check(self, step: StepDefinition, scope: Scope) -> None:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
-            for item in items_of(step["each"]["items"], scope):
-                inner = {**scope, item_name(step["each"]): item}
-                for part in step["each"]["step"]:
+            name = item_name(step["each"])
+            items = items_of(step["each"]["items"], scope)
+            parts = settled(step["each"], scope, len(items), name)["step"]
+            for item in items:
+                inner = {**scope, name: item}
+                for part in parts:
                     self.check(cast("StepDefinition", part), inner)
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
@@ -187,7 +196,8 @@ class StepRun:
         saves = any("save" in part for part in each["step"])  # files get free names one after another
         parallel = not (self.dispatcher.dry or saves) and (record is not None or self.may_repeat(step))
         workers = WORKERS if parallel else 1
-        make = partial(self.item_run, step, final=final)
+        alike = {**step, "each": settled(each, self.scope, len(items), item_name(each))}
+        make = partial(self.item_run, cast("StepDefinition", alike), final=final)
         together = None if bulk is None or bulk.is_denied([items[0].item]) else bulk
         work = Work(items, make, each, self.scope, workers, record, already, together, partial(self._result_for, each))
         answers, failure = run_for_each(self.context, work)

@@ -14,12 +14,13 @@ from ..journal.writer import held, new_journal
 from .dispatcher import StepDispatcher
 from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .lookup import Lookups
-from .parts import calls_of
+from .parts import calls_of, item_name
 from .record import JournalRecord
 from .recording import followed, head_of, shown_path, tell
 from .resume import step_of
 from .scope import of_the_run
 from .sequence import ItemRun, StepRun
+from .settling import settled
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
@@ -102,9 +103,10 @@ class UndoRun(StepRun):
 
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
+        steps = settled(self.back, self.scope, len(items), item_name(self.back), "was")["step"]
         for each in items:
             scope = self._scope_of(each)
-            for step in self.back["step"]:
+            for step in steps:
                 self.check(cast("StepDefinition", step), scope)
 
     def _scope_of(self, item: Numbered) -> dict[str, Any]:
@@ -112,8 +114,10 @@ class UndoRun(StepRun):
         return {**self.scope, name: item.item, "was": self.found.was(item.number)}
 
     def _restore(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
+        back = settled(self.back, self.scope, len(items), item_name(self.back), "was")
+
         def make(item: Numbered) -> StepsOfItem:
-            steps = ItemRun(self, self.back, item.item, final=True, seen={"was": self.found.was(item.number)})
+            steps = ItemRun(self, back, item.item, final=True, seen={"was": self.found.was(item.number)})
             return _Restoring(self, item, steps, record)
 
         workers = 1 if self.dispatcher.dry else WORKERS

@@ -1,0 +1,79 @@
+"""Steps for many items, with what is the same for all of them worked out once.
+
+An expression that looks at nothing of the item has one value for the whole run: only the others stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import CallsheetError
+from ...language.scopes import looks_at_all, names_in, roots
+from ...language.template import Settled, evaluate, expressions, fill, is_true
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import Each, ItemStep
+
+_MANY = 20
+_TEMPLATES = ("args", "body", "files")
+_OWN_SCOPE = {"batch", "on_conflict"}  # keys of steps whose templates are filled over other scopes, too
+
+
+def settled(each: Each, scope: Mapping[str, Any], count: int, *names: str) -> Each:
+    """The steps for so many items, as they are where it would not be worth the work.
+
+    `names` are those that are different for each item, beside what its own steps are called.
+    """
+    if count < _MANY:
+        return each
+    changing = {*names, *_names_given(each["step"])}
+    return {**each, "step": [_settled_step(step, scope, changing) for step in each["step"]]}
+
+
+def _names_given(steps: Iterable[ItemStep]) -> set[str]:
+    """What the answers of steps are called in those behind them."""
+    given = [step["as"] for step in steps if "as" in step]
+    return {name for each in given for name in (each if isinstance(each, Mapping) else [each])}
+
+
+def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) -> ItemStep:
+    if _OWN_SCOPE & step.keys():
+        return step
+    found: dict[str, Any] = {**step}
+    for key in _TEMPLATES:
+        if key in found:
+            found[key] = settled_value(found[key], scope, changing)
+    if "over" in found:
+        found["over"] = [settled_value(layer, scope, changing) for layer in found["over"]]
+    if "when" in found and not _changes(found["when"], changing):
+        with suppress(CallsheetError):  # it is told of the item that meets it
+            found["when"] = Settled(is_true(evaluate(found["when"], scope)))
+    return cast("ItemStep", found)
+
+
+def settled_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
+    """A template whose parts that do not change are `Settled`; so is the whole where all of them are."""
+    if isinstance(value, str):
+        return _settled_text(value, scope, changing)
+    if isinstance(value, Mapping):
+        table = {key: settled_value(item, scope, changing) for key, item in value.items()}
+        return Settled(fill(table, scope)) if all(isinstance(item, Settled) for item in table.values()) else table
+    if isinstance(value, list):
+        items = [settled_value(item, scope, changing) for item in value]
+        return Settled(fill(items, scope)) if all(isinstance(item, Settled) for item in items) else items
+    return Settled(value)
+
+
+def _settled_text(text: str, scope: Mapping[str, Any], changing: set[str]) -> Any:
+    try:
+        if changing.intersection(names_in(text)) or any(map(looks_at_all, expressions(text))):
+            return text
+        return Settled(fill(text, scope))
+    except CallsheetError:
+        return text
+
+
+def _changes(expression: str, changing: set[str]) -> bool:
+    return looks_at_all(expression) or bool(changing.intersection(roots(expression)))
