@@ -20,14 +20,27 @@ def request_of(context: Context, values: Mapping[str, Any], site: RequestSite) -
     """The request that the values of the command's parameters describe."""
     from ..client.request.build import Builder
 
+    method, path = _method_and_path(context, values)
     headers = [_header(text) for text in values.get("header") or []]
     return Builder(context.catalog, site, context.program).raw(
-        values["method"],
-        _below(context, values["path"], values.get("product"), site.deployment),
+        method,
+        _below(context, path, values.get("product"), site.deployment),
         [_pair(text) for text in values.get("query") or []],
         [(name, text) for name, text in headers if name.lower() != TYPE],
         _body(context, values.get("data"), headers),
     )
+
+
+def _method_and_path(context: Context, values: Mapping[str, Any]) -> tuple[str, str]:
+    """A path alone is read. Whatever has a body says itself what it does."""
+    word, path = values["method"], values.get("path")
+    if path is not None:
+        return word, path
+    if "/" not in word:
+        raise UsageError("missing argument 'PATH'", hint=f"see {context.program} api --help")
+    if values.get("data") is not None:
+        raise UsageError("a request with a body needs a method", hint=f"{context.program} api POST {word} -d ...")
+    return "GET", word
 
 
 def _below(context: Context, path: str, product: str | None, deployment: str) -> str:

@@ -166,7 +166,7 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
     policy, site = _policy(context)
     data = values.get("data")
     shown = data if data is not None and not data.startswith(("@", "-", *_EXPANDED)) else None
-    if values["path"].startswith(_EXPANDED):
+    if (values.get("path") or values["method"]).startswith(_EXPANDED):
         raise Unclear("its path is only known when the line runs")
     try:
         request = request_of(context, {**values, "data": shown}, site)

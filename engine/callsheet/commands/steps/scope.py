@@ -37,7 +37,7 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
         if param.get("lines") and values.get(param["name"]):
             plain[identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
         if param.get("split"):
-            plain[identifier(param["name"])] = _pieces(context, values.get(param["name"]))
+            plain[identifier(param["name"])] = _pieces(context, plain[identifier(param["name"])])
     site = context.site()
     for param in params:
         if "setting" in param and plain.get(identifier(param["name"])) is None:
