@@ -210,7 +210,8 @@ def _with_hint(error: Exception) -> CallsheetError:
     if isinstance(error, click.NoSuchOption):
         near = similar_option(error.option_name, error.ctx)
         return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
-    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
+    is_missing = isinstance(error, click.MissingParameter)  # whose message is empty
+    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option) and not is_missing:
         return UsageError(f"{max(error.param.opts, key=len)}: {error.message.rstrip('.')}", hint=_help(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
