@@ -35,6 +35,7 @@ WRITTEN = "".join(c for c in EVERYTHING if not "\ud800" <= c <= "\udfff")
 # Definitions with control characters, or with marks that turn the direction of text, are refused.
 REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 ACCEPTED = REFUSED.sub("", WRITTEN)
+COLUMN = json.dumps(re.sub(r"[\r\n\t]", "", ACCEPTED))  # the name of a column stands in one line
 TOML, EXAMPLE = json.dumps(ACCEPTED), json.dumps(f"evil show '{ACCEPTED}'")
 PRODUCT = f"""
 [product.evil]
@@ -48,7 +49,10 @@ http = "GET /{{key}}"
 title = {TOML}
 help = {TOML}
 tag = {TOML}
-params = [{{ name = "key", in = "path", required = true, help = {TOML}, example = {TOML} }}]
+params = [
+  {{ name = "key", in = "path", required = true, help = {TOML}, example = {TOML} }},
+  {{ name = "other", in = "query" }},
+]
 scopes = [{TOML}]
 
 [operation.evilRemoval]
@@ -60,7 +64,7 @@ title = {TOML}
 help = {TOML}
 
 [view.evil]
-columns = [{{ name = {TOML}, value = "key" }}]
+columns = [{{ name = {COLUMN}, value = "key" }}]
 
 [command."evil show"]
 help = {TOML}
@@ -73,7 +77,7 @@ params = [
 safety = "read"
 view = "evil"
 call = "evilOperation"
-args = {{ key = "{{key}}" }}
+args = {{ key = "{{key}}", other = "{{other}}" }}
 
 [command."evil remove"]
 help = {TOML}

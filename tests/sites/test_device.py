@@ -52,9 +52,9 @@ def test_another_name_of_the_address_is_known() -> None:
 
 @pytest.mark.parametrize("missing", sorted(GIVEN))
 def test_what_is_no_code_is_refused(missing: str) -> None:
-    with pytest.raises(CallsheetError, match="not with a code"):
+    with pytest.raises(CallsheetError, match="without a valid device code"):
         code({name: text for name, text in GIVEN.items() if name != missing})
-    with pytest.raises(CallsheetError, match="not with a code"):
+    with pytest.raises(CallsheetError, match="without a valid device code"):
         code(["a"])
 
 

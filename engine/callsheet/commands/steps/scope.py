@@ -36,7 +36,7 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
     for param in params:
         if param.get("lines") and values.get(param["name"]):
             plain[identifier(param["name"])] = list(dict.fromkeys(_with_lines(context, values[param["name"]])))
-        if param.get("split"):
+        if param.get("split") and identifier(param["name"]) in plain:  # a run that is resumed is given nothing
             plain[identifier(param["name"])] = _pieces(context, plain[identifier(param["name"])])
     site = context.site()
     for param in params:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
-from ...language.template import Scope, Settled, evaluate, evaluate_part, fill, is_true, to_text
+from ...language.template import Scope, evaluate_part, fill, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -21,7 +21,7 @@ from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
-from .settling import settled
+from .settling import holds, settled
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
@@ -52,12 +52,7 @@ class StepRun:
         return fill(value, self.scope if scope is None else scope)
 
     def wanted(self, step: ItemStep, scope: Mapping[str, Any] | None = None) -> bool:
-        if "when" not in step:
-            return True
-        when: Any = step["when"]
-        if isinstance(when, Settled):
-            return bool(when.value)
-        return is_true(evaluate(when, self.scope if scope is None else scope))
+        return "when" not in step or holds(step["when"], self.scope if scope is None else scope)
 
     def note(self, text: str) -> None:
         self.context.note(text)
@@ -140,11 +135,10 @@ class StepRun:
     def check(self, step: StepDefinition, scope: Scope) -> None:
         """Build what a step sends, and let the policy judge it, with the values that are known before."""
         if "each" in step and self.wanted(step, scope):
-            name = item_name(step["each"])
             items = items_of(step["each"]["items"], scope)
-            parts = settled(step["each"], scope, len(items), name)["step"]
+            parts = settled(step["each"], scope, len(items), item_name(step["each"]))["step"]
             for item in items:
-                inner = {**scope, name: item}
+                inner = {**scope, item_name(step["each"]): item}
                 for part in parts:
                     self.check(cast("StepDefinition", part), inner)
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
@@ -170,8 +164,7 @@ class StepRun:
         elif bulk is not None:
             return self._print_bulk(step, bulk, items)
         with self.recording(step, items) as record:
-            already = len(items) - len(numbered)
-            return self.take_for_each(step, numbered, record, bulk, final=final, already=already)
+            return self.take_for_each(step, numbered, record, bulk, final=final, already=len(items) - len(numbered))
 
     def ask_about(self, each: Each, items: list[Any], bulk: InBulk | None) -> None:
         """Where a person is asked before the items are changed."""

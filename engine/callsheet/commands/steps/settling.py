@@ -53,6 +53,11 @@ def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) 
     return cast("ItemStep", found)
 
 
+def holds(condition: str | Settled, scope: Mapping[str, Any]) -> bool:
+    """Whether a condition of a step is true, which may be `Settled`."""
+    return bool(condition.value) if isinstance(condition, Settled) else is_true(evaluate(condition, scope))
+
+
 def settled_value(value: Any, scope: Mapping[str, Any], changing: set[str]) -> Any:
     """A template whose parts that do not change are `Settled`; so is the whole where all of them are."""
     if isinstance(value, str):
