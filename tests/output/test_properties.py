@@ -126,6 +126,7 @@ def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str,
 
 
 @settings(max_examples=150, deadline=None)
+@example([("\u0903a", "\U000119dc", "|"), ("b", "a\u0301", "|")], 21)
 @example([("a", "\u200d", "|"), ("\u200db", "日\u200d\u200d", "|")], 21)
 @given(
     st.lists(st.tuples(TEXTS.map(one_line), TEXTS.map(one_line), st.just("|")), min_size=1, max_size=4),

@@ -9,6 +9,7 @@ from ..patterns import pattern
 from ..terminal import painted
 
 _GAP = "  "
+_CIRCLE = "\u25cc"  # what Unicode shows a mark on that has no letter
 _LEAST = 8  # a column is not squeezed below this width
 # A joiner with nothing to join would reach into the padding beside it.
 _JOINS_NOTHING = pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
@@ -113,9 +114,15 @@ def shortened(text: str, width: int) -> str:
 
 
 def _joined(text: str) -> str:
-    if "\u200d" not in text:
+    """A mark that begins a cell would join the padding before it, so it gets a circle to stand on."""
+    if text.isascii():
         return text
-    return Cell(_JOINS_NOTHING.sub("", text), text.style if isinstance(text, Cell) else "")
+    from unicodedata import category
+
+    joined = _JOINS_NOTHING.sub("", text) if "\u200d" in text else text
+    if category(joined[:1] or " ").startswith("M"):
+        joined = _CIRCLE + joined
+    return joined if joined is text else Cell(joined, text.style if isinstance(text, Cell) else "")
 
 
 def _widths(cells: list[list[str]]) -> list[int]:

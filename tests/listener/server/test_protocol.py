@@ -410,3 +410,17 @@ def test_a_sender_that_does_not_read_is_not_read() -> None:
         assert (connection.transport.reading, connection.protocol.flow.write_paused) == (True, False)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{"])
+def test_a_slow_connection_that_is_closing_is_written_nothing(begun: bytes) -> None:
+    async def work() -> None:
+        connection = Connection()
+        if begun:
+            connection.protocol.data_received(begun)
+        connection.transport.close()
+        connection.protocol.sweep(connection.protocol.now() + 16)
+        assert connection.refused
+        assert connection.answers == []
+
+    run(work)

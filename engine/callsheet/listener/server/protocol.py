@@ -277,6 +277,8 @@ class LimitedProtocol(HttpToolsProtocol):
         earlier, own = self._unfinished_cycles()
         self._enter_phase(CLOSING, self.now())
         self.pipeline.clear()
+        if self.transport.is_closing():  # it takes no answer any more
+            return
         if earlier is not None:  # the answer it waits for comes first, and is the last
             earlier.keep_alive = False
             self.phase_start += self.limits.idle_timeout
