@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,19 @@ class Session:
         self.daemon.stdin.write("unlock")
         self.daemon.stdin.close()
         assert self.daemon.stdout is not None
-        self.daemon.stdout.readline()  # it is ready when it says where its control socket is
+        self.daemon.stdout.readline()  # where its control socket is; its name on the bus comes a moment later
+        self._wait_for_name()
+
+    def _wait_for_name(self) -> None:
+        """A client that asks before would have the bus start a second, locked store, which pushes this one aside."""
+        from jeepney.bus_messages import message_bus  # Linux only
+        from jeepney.io.blocking import open_dbus_connection
+
+        with open_dbus_connection(bus=self.environ["DBUS_SESSION_BUS_ADDRESS"]) as connection:
+            until = time.monotonic() + 20
+            while not connection.send_and_get_reply(message_bus.NameHasOwner("org.freedesktop.secrets")).body[0]:
+                assert time.monotonic() < until, "the key store took no name on the bus"
+                time.sleep(0.02)
 
     def close(self) -> None:
         for process in (self.daemon, self.bus):

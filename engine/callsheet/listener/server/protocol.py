@@ -312,10 +312,8 @@ class LimitedProtocol(HttpToolsProtocol):
         elif self.phase == BODY and elapsed > self.limits.body_timeout:
             self._refuse(408, "body_too_slow", _TOO_SLOW)
         elif self.phase == IDLE and elapsed > self.limits.idle_timeout:
-            if self.transport.get_write_buffer_size():  # closing would wait for a sender that reads nothing
-                self.transport.abort()
-            else:
-                self.transport.close()
+            is_unread = self.transport.get_write_buffer_size()  # closing would wait for a sender that reads nothing
+            (self.transport.abort if is_unread else self.transport.close)()
 
 
 def _exceeds(value: bytes, limit: int) -> bool:
