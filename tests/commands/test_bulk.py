@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from support.cases import Done, run_program
-from support.own_program import own_program
+from support.own_program import SHOP_SERVICE, own_program
 from support.server import Exchange, exchange, reply, serve
 
-SHOP = """
+SHOP = (
+    """
 [program.demo]
 title = "A shop"
 prefix = "DEMO"
@@ -24,21 +25,9 @@ options = [
 ]
 journal = [{ name = "journal", type = "path" }, { name = "resume", type = "path" }]
 
-[auth.none]
-title = "Nothing"
-scheme = "none"
-
-[deployment.cloud]
-title = "Cloud"
-method = "none"
-
-[service.shop]
-title = "Shop"
-
-[product.shop]
-title = "Shop"
-service = "shop"
-errors = "message"
+"""
+    + SHOP_SERVICE
+    + """errors = "message"
 
 [operation.shipOrder]
 product = "shop"
@@ -89,6 +78,7 @@ done   = "done"
 failed = "failed"
 name   = "item"
 """
+)
 
 
 @pytest.fixture(scope="module")

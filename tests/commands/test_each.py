@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from support.cases import Done, run_program
-from support.own_program import own_program
+from support.own_program import SHOP_SERVICE, own_program
 from support.server import Exchange, exchange, reply, serve
 
-SHOP = """
+SHOP = (
+    """
 [program.demo]
 title = "A shop"
 prefix = "DEMO"
@@ -24,21 +25,9 @@ options = [
   { name = "yes", kind = "flag" }, { name = "base-url" },
 ]
 
-[auth.none]
-title = "Nothing"
-scheme = "none"
-
-[deployment.cloud]
-title = "Cloud"
-method = "none"
-
-[service.shop]
-title = "Shop"
-
-[product.shop]
-title = "Shop"
-service = "shop"
-errors = "message"
+"""
+    + SHOP_SERVICE
+    + """errors = "message"
 
 [operation.findOrders]
 product = "shop"
@@ -151,6 +140,7 @@ call = "putOrder"
 args = { id = "all" }
 body = { told = true }
 """
+)
 
 
 @pytest.fixture(scope="module")

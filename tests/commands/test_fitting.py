@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from support.cases import Done, run_program
-from support.own_program import own_program
+from support.own_program import SHOP_SERVICE, own_program
 from support.server import Exchange, exchange, reply, serve
 
-SHOP = """
+SHOP = (
+    """
 [program.demo]
 title = "A shop"
 prefix = "DEMO"
@@ -22,21 +23,9 @@ options = [
 ]
 paging = [{ name = "all", kind = "flag" }, { name = "max", type = "integer" }]
 
-[auth.none]
-title = "Nothing"
-scheme = "none"
-
-[deployment.cloud]
-title = "Cloud"
-method = "none"
-
-[service.shop]
-title = "Shop"
-
-[product.shop]
-title = "Shop"
-service = "shop"
-
+"""
+    + SHOP_SERVICE
+    + """
 [paginator.word]
 kind = "token"
 send = "after"
@@ -112,6 +101,7 @@ help = "Stop"
 params = [{ name = "why" }]
 step = [{ fail = "{why}" }]
 """
+)
 
 
 @pytest.fixture(scope="module")

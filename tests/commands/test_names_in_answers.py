@@ -10,30 +10,19 @@ from pathlib import Path
 import pytest
 
 from support.cases import run_program
-from support.own_program import own_program
+from support.own_program import SHOP_SERVICE, own_program
 from support.server import exchange, reply, serve
 
-SHOP = """
+SHOP = (
+    """
 [program.demo]
 title = "A shop"
 prefix = "DEMO"
 options = [{ name = "output", short = "o" }, { name = "dry-run", kind = "flag" }, { name = "base-url" }]
 
-[auth.none]
-title = "Nothing"
-scheme = "none"
-
-[deployment.cloud]
-title = "Cloud"
-method = "none"
-
-[service.shop]
-title = "Shop"
-
-[product.shop]
-title = "Shop"
-service = "shop"
-
+"""
+    + SHOP_SERVICE
+    + """
 [operation.listOrders]
 product = "shop"
 http = "GET /orders"
@@ -66,6 +55,7 @@ params = [{ name = "tag" }]
 call = "listOrders"
 items = "orders[?contains(tags, $tag)].id"
 """
+)
 ORDERS = [{"id": "1", "tags": ["red"]}, {"id": "2", "tags": ["red", "new"]}, {"id": "3", "tags": ["new"]}]
 
 

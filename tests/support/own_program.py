@@ -13,6 +13,24 @@ from callsheet.language import layers, programs
 
 from .places import DEFINITIONS
 
+# A service that needs no credential, on one deployment. What follows goes on in the table of its product.
+SHOP_SERVICE = """
+[auth.none]
+title = "Nothing"
+scheme = "none"
+
+[deployment.cloud]
+title = "Cloud"
+method = "none"
+
+[service.shop]
+title = "Shop"
+
+[product.shop]
+title = "Shop"
+service = "shop"
+"""
+
 
 @contextmanager
 def own_program(root: Path, definitions: str) -> Iterator[Path]:
