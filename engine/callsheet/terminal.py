@@ -19,6 +19,9 @@ from .patterns import pattern
 _ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
 _IN_LINE = pattern(f"[\x00-\x1f{_ACTIVE}]")
 _IN_TEXT = pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
+# What acts in ASCII. Deleting bytes is the fastest way to see whether there are any.
+_ASCII_IN_LINE = bytes((*range(0x20), 0x7F))
+_ASCII_IN_TEXT = _ASCII_IN_LINE.translate(None, b"\t\n")
 # What the program itself says to a terminal: styles and their end, and how a progress bar draws over itself. Only the
 # base colors: every terminal's own palette makes them readable on its background.
 STYLES = {
@@ -35,12 +38,24 @@ _DRAWING = pattern(r"(\r|\x1b\[\?25[lh]|\x1b\[K)")
 
 def escape_line(text: str) -> str:
     r"""The text with everything that acts, line breaks and tabs too, written as `\uXXXX`."""
-    return text if text.isascii() and text.isprintable() else _IN_LINE.sub(_visible, text)
+    return text if is_plain_line(text) else _IN_LINE.sub(_visible, text)
 
 
 def escape(text: str) -> str:
     """The same, with line breaks and tabs kept."""
+    if text.isascii() and _has_none(text, _ASCII_IN_TEXT):
+        return text
     return _IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def is_plain_line(text: str) -> bool:
+    """Whether nothing in it acts or breaks the line. False for some texts in which nothing does."""
+    return _has_none(text, _ASCII_IN_LINE) if text.isascii() else text.isprintable()
+
+
+def _has_none(text: str, unwanted: bytes) -> bool:
+    data = text.encode()
+    return len(data.translate(None, unwanted)) == len(data)
 
 
 def styled(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.telemetry.log import Log, field
+from callsheet.listener.verify.payload import parse_exact
 
 
 class Lines:
@@ -20,8 +21,10 @@ class Lines:
 
 
 def event(**changes: Any) -> Any:
-    scope = {"event_time": "2026-01-31T09:00:00Z"}
-    given = {"type": "paid", "id": "7", "payload": {"a": 1.10}, "scope": scope, "source": SimpleNamespace(name="lms")}
+    given = {
+        "type": "paid", "id": "7", "time": "2026-01-31T09:00:00Z", "text": b' {"a":1.10}\r\n',
+        "source": SimpleNamespace(name="lms"),
+    }  # fmt: skip
     return SimpleNamespace(**{**given, **changes})
 
 
@@ -79,13 +82,32 @@ def test_whole_events_take_the_place_of_lines_about_what_went_well() -> None:
     log.delivery(200, "accepted", "x", event(), 0.0)
     log.delivery(500, "failed", "x", event(), 0.0, "no")
     log.event(event(), "accepted")
-    log.event(event(id=None, type="a\nb", scope={"event_time": None}), "duplicate")
+    log.event(event(id=None, type="a\nb", time=None), "duplicate")
     assert len(err.lines) == 1
-    assert out.lines[0] == 'Time: 2026-01-31T09:00:00Z\nType: paid\nID: 7\nBody: {"a": 1.1}'
+    assert out.lines[0] == 'Time: 2026-01-31T09:00:00Z\nType: paid\nID: 7\nBody: {"a":1.10}'
     time, type_, id_, note, body = out.lines[1].split("\n")
     assert re.fullmatch(r"Time: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", time)
     assert (type_, note) == ("Type: a\\u000ab", "Note: duplicate")
-    assert (id_, body) == ("ID: ", 'Body: {"a": 1.1}')
+    assert (id_, body) == ("ID: ", 'Body: {"a":1.10}')
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (b'{"a" : "\\u001b"}', '{"a" : "\\u001b"}'),
+        ('{"a":"\u00fc\u65e5"}'.encode(), '{"a":"\u00fc\u65e5"}'),
+        (b'{\n  "a": 5.50\n}', '{"a": 5.50}'),
+        (b'{"a":\t1}', '{"a": 1}'),
+        (b'{"a":"\x7f"}', '{"a": "\\u007f"}'),
+        ('{"a":"\u202e"}'.encode(), '{"a": "\\u202e"}'),
+        ('{"a":"\u2028"}'.encode(), '{"a": "\\u2028"}'),
+        ('{"a":"\x9b"}'.encode(), '{"a": "\\u009b"}'),
+    ],
+)
+def test_a_body_is_shown_as_it_was_sent_unless_it_would_break_the_line(text: bytes, shown: str) -> None:
+    out = Lines()
+    Log(out, out).event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
+    assert out.lines[0].partition("\nBody: ")[2] == shown
 
 
 def test_no_body_is_written_where_none_was_asked_for() -> None:

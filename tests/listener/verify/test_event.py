@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from callsheet.jsontext import dump
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 
@@ -48,6 +49,21 @@ def test_what_is_seen_by_conditions_and_by_placeholders() -> None:
     assert made.scope["headers"]["x-id"] == "9"
     assert made.scope["body"] == {}
     assert made.attempt == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "time", "shown"),
+    [
+        ('"now"', "payload.at", '"now"'),
+        ("7", "payload.at", "7"),
+        ("5.50", "payload.at", "5.50"),
+        ("[5.50]", "payload.at", "[5.50]"),
+        ("null", "payload.at", "null"),
+        ("1", 'headers."x-id"', '"9"'),
+    ],
+)
+def test_the_time_is_as_it_was_sent(at: str, time: str, shown: str) -> None:
+    assert dump(event(f'{{"type": "t", "at": {at}}}'.encode(), time=time).time) == shown
 
 
 def test_type_and_id_may_stand_beside_the_body() -> None:

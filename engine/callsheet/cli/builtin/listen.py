@@ -41,9 +41,10 @@ def _listen(
         with opened(address, part) as sockets:
             if part is None or part.announces:
                 with unheard():
-                    _announce(context, assembly, sockets, load_tls is not None)
+                    _warn(context, assembly)
             withhold(assembly.context.hidden)
-            serve(assembly, sockets, part, notifier, load_tls)
+            announce = partial(_announce, context, assembly, sockets, load_tls is not None)
+            serve(assembly, sockets, part, notifier, announce, load_tls)
 
 
 def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> ListenOptions:
@@ -107,6 +108,9 @@ def _announce(context: Context, assembly: Assembly, sockets: list[socket.socket]
     for url in urls(sockets, "https" if secure else "http"):
         where = url if url.startswith("unix:") else "  ".join(url + path for path in paths)
         context.note(f"listening on {where}")
+
+
+def _warn(context: Context, assembly: Assembly) -> None:
     if assembly.unverified:
         is_public = assembly.options.is_public
         who = "anyone who can reach this host" if is_public else "any program on this host"

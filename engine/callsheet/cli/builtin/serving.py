@@ -165,13 +165,17 @@ def serve(
     sockets: list[socket.socket],
     part: WorkerAssignment | None,
     notifier: Notifier,
+    announce: Callable[[], None],
     load_tls: LoadTls | None = None,
 ) -> None:
-    """Until told to stop, and what runs has ended."""
+    """Until told to stop, and what runs has ended. `announce` says what is served, once it is."""
     from ...durations import seconds
     from ...listener.server.server import Listener, run
 
     def ready() -> None:
+        if part is None or part.announces:
+            with unheard():
+                announce()
         if part is not None:
             part.signal_ready()
             return

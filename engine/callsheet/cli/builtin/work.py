@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
-from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
+from .serving import in_processes, opened, serve, tls_loader, withhold, writers
 
 if TYPE_CHECKING:
     import socket
@@ -55,11 +55,9 @@ def _work(
         load_tls = tls_loader(values)
         assembly = Assembly(context.catalog, options, dict(context.environ), err, None, run_literally, part)
         with opened(address, part) as sockets:
-            if address is not None and (part is None or part.announces):
-                with unheard():
-                    _announce(context, assembly, sockets, "https" if load_tls else "http")
             withhold(assembly.context.hidden)
-            serve(assembly, sockets, part, notifier, load_tls)
+            announce = partial(_announce, context, assembly, sockets, "https" if load_tls else "http")
+            serve(assembly, sockets, part, notifier, announce, load_tls)
 
 
 def _queue(context: Context, values: ParameterValues) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...jsontext import dump
 from ...language.template import to_text
-from ...terminal import escape_line
+from ...terminal import escape_line, is_plain_line
 from .line_writer import LineWriter
 
 if TYPE_CHECKING:
@@ -58,13 +59,22 @@ class Log:
         """Time, type, id and payload, a line each."""
         if self.out is None:
             return
-        moment = event.scope["event_time"]
+        moment = event.time
         shown = to_text(moment) if moment is not None else datetime.now(UTC).isoformat(timespec="milliseconds")
         mark = "" if outcome == "accepted" else f"\nNote: {outcome}"
         self.out.write(
             f"Time: {escape_line(shown)}\nType: {escape_line(event.type)}\nID: {escape_line(to_text(event.id))}{mark}\n"
-            f"Body: {escape_line(dump(event.payload))}"
+            f"Body: {_json_line(event)}"
         )
+
+
+def _json_line(event: Event) -> str:
+    """The payload as it was sent where that is one line in which nothing acts: that costs little. Else written anew."""
+    with contextlib.suppress(UnicodeDecodeError):
+        text = event.text.decode().strip()
+        if is_plain_line(text):
+            return text
+    return escape_line(dump(event.payload))
 
 
 def field(value: Any) -> str:

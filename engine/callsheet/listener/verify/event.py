@@ -87,6 +87,15 @@ class Event:
         return parse_exact(self.text)
 
     @lazy
+    def time(self) -> Any:
+        """When it happened, as it was sent, where its source says that."""
+        payload = self._payload
+        found = self.source.time_of(
+            self._outer_scope(payload) if self.source.record_needs_headers else {"payload": payload}
+        )
+        return found if found is None or type(found) in (str, int) else self.scope["event_time"]
+
+    @lazy
     def query_values(self) -> dict[str, str]:
         return query_values(self.query)
 

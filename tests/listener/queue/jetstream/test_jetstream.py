@@ -205,6 +205,9 @@ def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
     given = {"LMS_QUEUE_CREDENTIALS": "user:hunter2", "LMS_DEFINITIONS": str(tmp_path / "own")}
     gone = run(tmp_path, "inbox", "list", "--queue", server.url, **given)
     assert (gone.returncode, "hunter2" in gone.stderr, "Traceback" in gone.stderr) == (7, False, False), gone.stderr
+    for words in (["listen", "--addr", "127.0.0.1:0"], ["work", "--addr", "127.0.0.1:0", "--handler", "true"]):
+        gone = run(tmp_path, *words, "--queue", server.url, **given)
+        assert (gone.returncode, "http://" in gone.stderr) == (7, False), gone.stderr
 
 
 def test_a_stream_that_loses_events_is_an_error_of_check_and_a_warning_at_each_start(tmp_path: Path) -> None:
