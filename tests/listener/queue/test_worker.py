@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.listener.dispatch.runner import Runner
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
+from callsheet.listener.queue import worker as worker_module
 from callsheet.listener.queue.intake import Intake
 from callsheet.listener.queue.port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
 from callsheet.listener.queue.worker import Backoff, Worker
@@ -37,7 +39,7 @@ class Memory:
     """A queue in memory. Each change first fails as many times as `failures` says next."""
 
     renew_every = 60.0
-    problem = None
+    problem: str | None = None
 
     def __init__(self, failures: Sequence[int] = ()) -> None:
         self._failures = list(failures)
@@ -314,6 +316,32 @@ def test_what_cannot_be_read_fails_and_keeps_no_other_waiting() -> None:
     told = {key: change for change, key in queue.changes}
     assert told[1] == "retry: source 'gone' is not one of this listener's sources"
     assert (told[2].partition(":")[0], told[3].partition(":")[0], told[4]) == ("retry", "dead", "done")
+
+
+def test_a_disk_that_is_full_is_told_once_until_something_can_be_written() -> None:
+    """To take nothing from a queue changes nothing, so it says nothing of the disk."""
+
+    async def play() -> None:
+        queue = Memory()
+        turns = [QueueFailed("disk is full"), "disk is full", QueueFailed("disk is full"), None]
+
+        async def fetch(count: int) -> list[QueuedEvent]:
+            turn = turns.pop(0) if turns else worker.stop_fetching()
+            if isinstance(turn, QueueFailed):
+                raise turn
+            queue.problem = turn
+            return []
+
+        queue.fetch = fetch  # type: ignore[method-assign]
+        worker = worker_of(queue)
+        notes: list[str] = []
+        worker.log.note = notes.append  # type: ignore[method-assign]
+        await worker._fetch_forever()
+        assert notes == ["inbox: disk is full", "inbox: writable again"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_module, "_MAX_RETRY_DELAY", 0.0)
+        asyncio.run(play())
 
 
 def test_what_runs_at_the_end_is_cut_off_and_left_to_others() -> None:

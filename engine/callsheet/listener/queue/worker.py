@@ -116,7 +116,8 @@ class Worker:
                 self._report(str(error))
                 await asyncio.sleep(_MAX_RETRY_DELAY)
             else:
-                self._report(None)
+                if self.queue.problem is None:
+                    self._report(None)
 
     async def _renew_forever(self) -> None:
         while True:

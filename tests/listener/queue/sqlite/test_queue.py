@@ -204,8 +204,9 @@ def test_what_a_process_held_that_ended_is_taken_over_and_said(tmp_path: Path, m
         first, second = Opened(tmp_path), Opened(tmp_path)
         async with first as one, second as two:
             await one.put(event("a"), has_jobs=True, run_here=True)
-            now[0] += module.LEASE - 1
-            await two.extend(())
+            for step in (2, 2, 2, 2, 1):
+                now[0] += step
+                await two.extend(())
             assert await two.fetch(1) == []
             now[0] += 2
             two._work_available.clear()
@@ -247,6 +248,38 @@ def test_what_cannot_be_written_is_a_problem_until_something_is(play: Play) -> N
         assert queue.problem is None
 
     play(scene)
+
+
+def test_processes_that_could_not_write_for_long_leave_each_other_what_they_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: now))
+
+    async def scene() -> None:
+        nonlocal now
+        first, second = Opened(tmp_path), Opened(tmp_path)
+        async with first as one, second as other:
+            leases = [(await one.put(event(id), has_jobs=True, run_here=True)).lease for id in "ab"]
+            assert leases[0] is not None
+            assert leases[1] is not None
+            now += 7.0  # a full disk: neither of them could say that it lives
+            await other.extend(())
+            now += 53.0  # and once more
+            await other.extend(())
+            await one.extend(())
+            assert await one.complete(leases[0]) is True
+            for _ in range(4):
+                now += 2.0
+                await other.extend(())
+            assert second.notes == []
+            for _ in range(4):  # and now the first does live no more
+                now += 2.0
+                await other.extend(())
+            assert second.notes == ["inbox: 1 events of a process that ended are handled again"]
+            assert await one.complete(leases[1]) is False
+
+    asyncio.run(scene())
 
 
 def test_what_is_not_urgent_is_kept_at_the_end_and_the_file_is_closed(tmp_path: Path) -> None:

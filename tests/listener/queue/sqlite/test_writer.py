@@ -45,6 +45,8 @@ def test_a_failing_disk_is_a_problem_until_something_is_written(tmp_path: Path) 
             await writer.submit(full)
         assert writer.problem is not None
         assert await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone()) == (0,)
+        assert writer.problem is not None  # to change nothing succeeds on a full disk too
+        await writer.submit(lambda inbox: inbox.execute("INSERT INTO owner VALUES ('x', 1)"))
         assert writer.problem is None
 
     with_writer(tmp_path / "in.db", play)

@@ -117,10 +117,12 @@ def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: fl
     return bool(changed.rowcount)
 
 
-def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float) -> int:
-    """Say that this process lives, and free what processes held that do not; returns how many."""
+def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *, judges: bool = True) -> int:
+    """Say that this process lives; one that `judges` frees what processes held that do not. Returns how many events."""
     row = (holder.owner, now + holder.lease)
     connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
+    if not judges:
+        return 0
     connection.execute("DELETE FROM owner WHERE alive_until < ?", (now,))
     rescheduled = connection.execute(
         "UPDATE event INDEXED BY event_running"

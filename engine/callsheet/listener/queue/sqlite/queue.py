@@ -43,6 +43,8 @@ class FileQueue:
         self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
         self._depth: Mapping[str, float] = {}
         self._heartbeats = 0
+        self._last_heartbeat: float | None = None
+        self._trusts_until = 0.0
         self._writer: InboxWriter | None = None
         self._work_available = asyncio.Event()
         self._with_successes: set[int] = set()  # events held here of which single jobs were noted
@@ -91,9 +93,18 @@ class FileQueue:
         return events
 
     async def extend(self, leases: Sequence[Lease]) -> None:
-        """One row speaks for all that this process holds."""
+        """One row speaks for all that this process holds.
+
+        Where that row could not be written for a while (a full disk, a computer that slept), the rows of others could
+        not be either: they get the time to say that they live.
+        """
         del leases
-        rescheduled = await self._submit(partial(changes.heartbeat, holder=self._lease_holder, now=time.time()))
+        now = time.time()
+        if self._last_heartbeat is not None and now - self._last_heartbeat > LEASE - 2 * HEARTBEAT:
+            self._trusts_until = now + LEASE
+        judges = now >= self._trusts_until
+        rescheduled = await self._submit(partial(changes.heartbeat, holder=self._lease_holder, now=now, judges=judges))
+        self._last_heartbeat = now
         if rescheduled:
             self._note(f"inbox: {rescheduled} events of a process that ended are handled again")
             self.wake()

@@ -88,6 +88,7 @@ class InboxWriter:
             self._connection.execute("BEGIN IMMEDIATE")
         except Exception as error:  # noqa: BLE001 - locked, or no disk: no part of it can be written either
             return [self._classify(error)] * len(batch)
+        changed_before = self._connection.total_changes
         try:
             results = [change.operation(self._connection) for change in batch]
             self._connection.execute("COMMIT")
@@ -97,7 +98,8 @@ class InboxWriter:
                 return [self._classify(error)] * len(batch)
             half = len(batch) // 2
             return self._write(batch[:half], deadline) + self._write(batch[half:], deadline)
-        self.problem = None
+        if self._connection.total_changes > changed_before:  # to change nothing succeeds on a full disk too
+            self.problem = None
         return results
 
     def _roll_back(self) -> None:
