@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,10 +18,22 @@ from support.fakesite import FakeSite
 from support.shell import Shell
 from support.watch import Watch, watching
 
+# All that is collected lasts as long as the run: the collector need not look at it, now or after each test.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 # On CI the same examples every time: a change is judged by what it changed. Elsewhere new ones are tried.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# jsonschema imports it where it is installed, for formats that nothing checks here; each worker would take seconds.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # A shell starts what runs in its background with signals ignored, and children inherit that; the tests send them.
 for _name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"):
@@ -26,8 +41,27 @@ for _name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"):
         signal.signal(getattr(signal, _name), signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 
+_HANDLED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)]
+
+
+def _of_this_process() -> dict[str, Any]:
+    return {
+        "priority": os.nice(0) if hasattr(os, "nice") else 0,
+        "folder": os.getcwd(),
+        "handlers": [signal.getsignal(number) for number in _HANDLED],
+    }
+
+
 @pytest.fixture(autouse=True)
-def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def _process() -> Iterator[None]:
+    """A test leaves its process as it was: the tests after it would be slow, or elsewhere, or deaf to signals."""
+    before = _of_this_process()
+    yield
+    assert _of_this_process() == before
+
+
+@pytest.fixture(autouse=True)
+def _nobody(_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("SUITE_", "LMS_", "CALLSHEET_", "_SUITE", "_LMS")):
             monkeypatch.delenv(name)

@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from callsheet import registry
 from support.places import ROOT
+from support.slow_modules import SLOW
 
 PACKAGE = ROOT / "engine" / "callsheet"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -22,32 +24,6 @@ DATA_WORDS = re.compile(
     r"|/rest/|/wiki/|x-lms|grade_change|submission_created|getIssue",
     re.IGNORECASE,
 )
-# What a start may not load: each costs more than the rest of it together.
-SLOW = [
-    "asyncio",
-    "cryptography",
-    "dataclasses",
-    "httpx",
-    "jmespath",
-    "jq",
-    "jsonschema",
-    "jwt",
-    "keyring",
-    "markdown_it",
-    "mcp",
-    "mcp_types",
-    "nats",
-    "pathlib",
-    "pydantic",
-    "tomlkit",
-    "tomllib",
-    "typing_extensions",
-    "uvicorn",
-    "wcwidth",
-    "yaml",
-    "logging",
-    "urllib.request",
-]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -152,7 +128,9 @@ def imported(path: Path) -> set[tuple[str, ...]]:
     return found - {own, ()}
 
 
-IMPORTS = {dotted(path): imported(path) for path in MODULES}
+@cache
+def imports() -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    return {dotted(path): imported(path) for path in MODULES}
 
 
 def test_the_order_of_packages_names_each_of_them_once() -> None:
@@ -166,7 +144,7 @@ def test_imports_point_one_way(path: Path) -> None:
     if own in {(), ("__main__",)}:
         return
     places = {name: place for place, name in enumerate(order())}
-    upward = [name for name in IMPORTS[own] if name[0] != own[0] and places[name[0]] >= places[own[0]]]
+    upward = [name for name in imports()[own] if name[0] != own[0] and places[name[0]] >= places[own[0]]]
     assert upward == []
 
 
@@ -174,7 +152,7 @@ def parts_of(package: tuple[str, ...]) -> dict[str, set[str]]:
     """Which parts of a package import which other parts of it. `__init__` is the package's face: a part of its own."""
     depth = len(package)
     graph: dict[str, set[str]] = {}
-    for own, others in IMPORTS.items():
+    for own, others in imports().items():
         if own[:depth] != package:
             continue
         part = own[depth] if len(own) > depth else "__init__"
