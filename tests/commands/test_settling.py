@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.catalog.catalog import open_catalog
+from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.commands.steps.settling import settled, settled_value
 from callsheet.errors import CallsheetError
 from callsheet.language import dates
 from callsheet.language.template import Settled, evaluate, fill, is_true
+from support.cases import nobody
 
 TEMPLATES = [
     "plain",
@@ -67,8 +69,7 @@ def test_a_settled_template_gives_what_the_template_gives(value: Any, scope: dic
         assert outcome(found, inner) == outcome(value, inner)
 
 
-def each_steps() -> Iterator[tuple[str, Any]]:
-    catalog = open_catalog("suite", {})
+def each_steps(catalog: Catalog) -> Iterator[tuple[str, Any]]:
     for name, command in catalog.all("command").items():
         for place, step in enumerate(command.get("step", ())):
             if "each" in step:
@@ -77,7 +78,12 @@ def each_steps() -> Iterator[tuple[str, Any]]:
                     yield f"{name} {place} undo", {**step["each"], "step": step["each"]["undo"]}
 
 
-EACH = dict(each_steps())
+@pytest.fixture(scope="module")
+def every_each(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with closing(open_catalog("suite", nobody(tmp_path_factory))) as catalog:
+        return dict(each_steps(catalog))
+
+
 WORDS: list[Any] = [None, True, "x", "me", "DEMO-1", ["x"], {"id": "7", "name": "x"}, {"fields": {"labels": []}}]
 
 
@@ -98,11 +104,17 @@ class Noon(datetime):
         return cls(2026, 1, 31, 12, tzinfo=tz)
 
 
-@pytest.mark.parametrize("name", EACH)
 @pytest.mark.parametrize("deployment", ["cloud", "datacenter"])
-def test_shipped_steps_send_what_they_sent(name: str, deployment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_steps_send_what_they_sent(
+    deployment: str, every_each: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dates, "datetime", Noon)  # else it is a millisecond later
-    each = EACH[name]
+    assert every_each
+    for name, each in every_each.items():
+        sends_what_it_sent(name, each, deployment)
+
+
+def sends_what_it_sent(name: str, each: Any, deployment: str) -> None:
     own = each.get("item", "item")
     for seed in range(8):
         scope = AnyNames(seed, site={"deployment": deployment})
@@ -110,23 +122,23 @@ def test_shipped_steps_send_what_they_sent(name: str, deployment: str, monkeypat
         for item in ("DEMO-1", "DEMO-2", {"id": "1"}):
             inner = AnyNames(seed, **{**scope, own: item, "was": {"fields": {"summary": item}}})
             for step, other in zip(each["step"], found["step"], strict=True):
-                compare(step, other, inner)
+                compare(name, step, other, inner)
 
 
-def compare(step: Any, other: Any, scope: dict[str, Any]) -> None:
+def compare(name: str, step: Any, other: Any, scope: dict[str, Any]) -> None:
     for key in ("args", "body", "files"):
-        assert outcome(step.get(key), scope) == outcome(other.get(key), scope)
+        assert outcome(step.get(key), scope) == outcome(other.get(key), scope), name
     for layer, its in zip(step.get("over", ()), other.get("over", ()), strict=True):
-        assert outcome(layer, scope) == outcome(its, scope)
+        assert outcome(layer, scope) == outcome(its, scope), name
     if isinstance(other.get("when"), Settled):
-        assert other["when"].value == is_true(evaluate(step["when"], scope))
+        assert other["when"].value == is_true(evaluate(step["when"], scope)), name
     else:
-        assert other.get("when") == step.get("when")
+        assert other.get("when") == step.get("when"), name
 
 
-def test_something_is_settled_in_an_edit_of_many() -> None:
+def test_something_is_settled_in_an_edit_of_many(every_each: dict[str, Any]) -> None:
     """Without it each issue of 10,000 takes a quarter longer."""
-    each = next(each for name, each in EACH.items() if name.startswith("issues label"))
+    each = next(each for name, each in every_each.items() if name.startswith("issues label"))
     known = {"add": ["x"], "remove": None}
     step: Any = settled(each, known, 20, "issue")["step"][0]
     assert isinstance(step["body"], Settled)

@@ -12,6 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from callsheet.errors import UsageError
+from callsheet.language.definition import Definition
 from callsheet.language.deployment import check_available, on_deployment, variants
 from callsheet.language.load import load
 from callsheet.language.merge import CALLS
@@ -20,20 +21,24 @@ from callsheet.language.shape import KINDS
 from support.cases import run_case
 from support.places import ROOT
 
-DEFINITIONS = [
-    definition
-    for program in ("suite", "lms")
-    for definition in load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)).values()
-]
 # A route's `on` is a list of event types, which is another thing.
 DEPLOYED = {kind for kind, shape in KINDS.items() if "on" in getattr(shape, "__annotations__", {})} - {"route"}
 MARK = "laid over"
 
 
-def test_every_definition_is_sound_on_every_deployment_it_names() -> None:
+@pytest.fixture(scope="module")
+def definitions() -> list[Definition]:
+    return [
+        definition
+        for program in ("suite", "lms")
+        for definition in load(layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)).values()
+    ]
+
+
+def test_every_definition_is_sound_on_every_deployment_it_names(definitions: list[Definition]) -> None:
     """What is laid over the rest may leave no table that its own shape would refuse."""
     checked = set()
-    for definition in DEFINITIONS:
+    for definition in definitions:
         if definition.kind in DEPLOYED:
             for there in variants(definition.table).values():
                 there.pop("unavailable", None)
@@ -58,9 +63,11 @@ def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
     return {path[0]: nested(path[1:], value) if path[1:] else value}
 
 
-def test_a_change_of_one_key_changes_this_key_alone_in_every_definition_of_every_kind() -> None:
+def test_a_change_of_one_key_changes_this_key_alone_in_every_definition_of_every_kind(
+    definitions: list[Definition],
+) -> None:
     seen = set()
-    for definition in DEFINITIONS:
+    for definition in definitions:
         if definition.kind not in DEPLOYED:
             continue
         plain = {key: value for key, value in definition.table.items() if key != "on"}
@@ -76,7 +83,7 @@ def test_a_change_of_one_key_changes_this_key_alone_in_every_definition_of_every
             result = on_deployment({**plain, "on": {"stage": nested(path, MARK)}}, "stage")
             assert result == changed, (definition.kind, definition.id, path)
             seen.add(definition.kind)
-    assert seen == DEPLOYED - {"address"} | {definition.kind for definition in DEFINITIONS} & {"address"}
+    assert seen == DEPLOYED - {"address"} | {definition.kind for definition in definitions} & {"address"}
 
 
 def test_another_call_takes_nothing_of_the_call_below_along() -> None:

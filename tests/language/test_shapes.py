@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -28,33 +29,35 @@ SHAPES: dict[str, Any] = {
     and value.__module__.startswith("callsheet.")
     and name != "Shape"
 }
-TREES = {
-    path.relative_to(ENGINE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(ENGINE.rglob("*.py"))
-    if "shape" not in path.relative_to(ENGINE).parts
-}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(ENGINE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(ENGINE.rglob("*.py"))
+        if "shape" not in path.relative_to(ENGINE).parts
+    }
 
 
 def keys_of(name: str) -> set[str]:
     return set(get_type_hints(SHAPES[name])) - {"__pydantic_config__"}
 
 
+@cache
 def texts() -> set[str]:
     """Every text of the engine's code that could name a key."""
     return {
         node.value
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 
 
-TEXTS = texts()
-
-
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_key_is_read_somewhere(name: str) -> None:
-    unread = {key for key in keys_of(name) if key not in TEXTS}
+    unread = {key for key in keys_of(name) if key not in texts()}
     assert unread == set()
 
 
@@ -96,7 +99,7 @@ def keys_read(function: ast.AST) -> Iterator[tuple[str, str]]:
 def test_every_key_that_is_read_exists() -> None:
     """mypy sees most of it; of `.get` with a key that no shape has it only says that the value is an object."""
     wrong, looked_at = [], 0
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
@@ -117,7 +120,7 @@ def test_every_key_that_is_read_off_a_table_exists() -> None:
     known |= {"$schema", "properties"}  # of a JSON Schema
     read = {
         (path, node.lineno, key)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.startswith(("language/", "catalog/"))
         for node in ast.walk(tree)
         if (key := key_read_off_a_table(node)) is not None
@@ -140,7 +143,7 @@ def key_read_off_a_table(node: ast.AST) -> str | None:
 
 def test_every_kind_is_typed_by_its_shape() -> None:
     """`Catalog.get`, `find` and `all` have an overload for each kind, and none for any: that one would win."""
-    tree = TREES["catalog/records.py"]
+    tree = trees()["catalog/records.py"]
     typed: dict[str, set[str]] = {"get": set(), "find": set(), "all": set()}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in typed:
