@@ -123,6 +123,11 @@ class Rules:
         """Mark → marks that cannot stand with it."""
         return {kind: frozenset(self.of(kind).get("excludes", ())) for kind in self.marks}
 
+    @cached_property
+    def keeping(self) -> frozenset[str]:
+        """Kinds that keep their other attributes when what Markdown says of them is edited."""
+        return frozenset(kind for kind, table in self.nodes.items() if table.get("keeps"))
+
     # --- Markdown ---
 
     @cached_property

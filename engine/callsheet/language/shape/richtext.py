@@ -222,6 +222,7 @@ class NodeDefinition(Shape, total=False):
     ]
     row: Annotated[str, Field(description="What becomes of several linked ones alone in a paragraph, as in unfit.")]
     says: Annotated[str, Field(description="Its words as text: attributes in braces, `|` between alternatives.")]
+    keeps: Annotated[bool, Field(description="It keeps its other attributes where what Markdown says of it is edited.")]
     excludes: Annotated[list[str], Field(description="Of a mark: marks that cannot stand with it.")]
     insists: Annotated[list[str], Field(description="Of a mark: kinds that become text rather than lose it.")]
     html: Annotated[

@@ -45,7 +45,7 @@ class DocumentEdit:
         form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
-        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content)), node)
+        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content), keeping=self.rules.keeping), node)
         if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
             inner = [{**around, "content": inner}]
         return self.around(part, node, inner)
@@ -98,7 +98,7 @@ class DocumentEdit:
         return [*result, *(content[n] for n in range(reached, len(content)) if n not in seen)]
 
     def _figure(self, part: Part, node: Node) -> list[Any]:
-        """An image with another description or caption; anything more makes it new."""
+        """An image with another address, description or caption; one of another sort is new."""
         line = tokens_of(node.content)
         new = line[0].node if len(line) == 1 else None
         old = (part.line or [EditToken()])[0].node
@@ -107,7 +107,8 @@ class DocumentEdit:
         if new.kind not in FRAMED or old.kind not in FRAMED:
             raise MisfitError
         was, now = (one.content[0] if one.kind == "figure" else one for one in (old, new))
-        if was.attrs.get("url") != now.attrs.get("url"):
+        forms = [form_of(self.rules, image.kind, image.attrs) for image in (was, now)]
+        if len({found[0].address for found in forms if found}) != 1 or not all(forms):
             raise MisfitError
         content = [self._image(child, was, now) for child in part.source.get("content", ())]
         if caption_of(old) != caption_of(new):
@@ -118,8 +119,9 @@ class DocumentEdit:
         form = self.parts.form(raw)
         if form is None or form.kind not in FRAMED or was.attrs == now.attrs:
             return raw
+        found = form_of(self.rules, now.kind, now.attrs)
         attrs = {name: value for name, value in raw.get("attrs", {}).items() if name != "alt"}
-        return {**raw, "attrs": {**attrs, **({"alt": now.attrs["alt"]} if "alt" in now.attrs else {})}}
+        return {**raw, "attrs": {**attrs, **(found[1] if found else {})}}
 
     def _captioned(self, figure: Raw, content: list[Raw], words: str) -> list[Raw]:
         """What is in a figure, with another caption, or one more, or one less."""

@@ -103,7 +103,8 @@ class Sayable:
         if kind == "decision":
             return dict(next(iter(self.rules.of(kind).get("markers", {"": {}}).values())))
         said = {name: attrs[name] for name in SAID.get(kind, ()) if attrs.get(name) is not None}
-        if kind == "numbers" and not (isinstance(said.get("start", 1), int) and 1 < said.get("start", 1) < LONG):
+        start = said.get("start", 1)
+        if kind == "numbers" and not (isinstance(start, int) and 0 <= start < LONG and start != 1):
             said.pop("start", None)
         if "language" in said and not LANGUAGE.fullmatch(str(said["language"])):
             del said["language"]

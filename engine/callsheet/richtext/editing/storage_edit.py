@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..rules import Rules
+from ..storage.forms import StorageForm
 from ..storage.write import StorageWriter
 from ..storage.xml import Element, cdata, escaped, parse
 from ..tree import Losses, Node, text
@@ -39,7 +40,7 @@ class StorageEdit:
     def words(self, part: Part, node: Node) -> str:
         if part.line is None:
             return self._plain(part, node)
-        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content)))
+        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content), keeping=self.rules.keeping))
         return self.around(part, node, inner)
 
     def _plain(self, part: Part, node: Node) -> str:
@@ -155,24 +156,37 @@ class StorageEdit:
         """A node of which Markdown now says something else: its words, which may have marks, or its attributes."""
         node = token.node or Node("text")
         source = str(old.pieces[0].source)
-        words: str | None = node.attrs.get(self.rules.of(node.kind).get("link", {}).get("label", ""))
+        words: str | None = node.attrs.get(self._label(node))
         if old.node is not None and node.kind in FRAMED and old.node.kind != node.kind:
             return self._framed(old.node, node, source)
         if node.kind == "figure":
             words, node = caption_of(node), node.content[0]
+        was = _image(old.node).attrs if old.node else {}
+        changed = differing(was, node.attrs)
         if old.label and words:
             new = tokens_of([text(str(words))])
             inner = self._inline(merged(old.label.lead, old.label.line, new, marks=False))
-            return source[: old.label.start] + inner + source[old.label.end :]
+            source = source[: old.label.start] + inner + source[old.label.end :]
+            changed.pop(self._label(node), None)
         element = parse(source).elements()[0]
         form = self.writer.forms.reading(element)
-        was = _image(old.node).attrs if old.node else {}
-        changed = differing(was, node.attrs)
-        if form and (done := patched(source, element, form, changed, element.end)) is not None:
-            return done
+        shown = old.label is not None or not words  # with words of its own, or without any
+        if form and shown and self._form(_image(old.node or node)) is self._form(node):
+            done = patched(source, element, form, changed, element.end)
+            if done is not None:
+                return done
         own = form.read(element) if form else {}
         own = {name: value for name, value in own.items() if name not in was}
         return self.writer.inline([Node(node.kind, {**own, **node.attrs})])
+
+    def _form(self, node: Node) -> StorageForm | None:
+        """The form that a node is written in."""
+        elements = parse(self.writer.inline([Node(node.kind, node.attrs)])).elements()
+        return self.writer.forms.reading(elements[0]) if elements else None
+
+    def _label(self, node: Node) -> str:
+        """The attribute that has the words of a node that is written as a link."""
+        return self.rules.of(node.kind).get("link", {}).get("label", "")
 
     def _framed(self, old: Node, new: Node, source: str) -> str:
         """An image that was given a caption, or lost it."""

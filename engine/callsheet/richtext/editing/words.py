@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ..tree import Mark
-from .align import same
 from .glued import taken_apart
+from .pairs import paired
 from .parts import EditToken, Piece, Wrapper
 
 
@@ -22,19 +22,27 @@ class OutputPiece:
     near: Piece | None = None  # what a new word came in the place of
 
 
-def merged(lead: list[Piece], old: list[EditToken], new: list[EditToken], *, marks: bool = True) -> list[OutputPiece]:
-    """The new tokens in order, each with the source of the old one it is. Without `marks` those of the old stay."""
+def merged(
+    lead: list[Piece],
+    old: list[EditToken],
+    new: list[EditToken],
+    *,
+    marks: bool = True,
+    keeping: frozenset[str] = frozenset(),
+) -> list[OutputPiece]:
+    """The new tokens in order, each with the source of the old one it is. Without `marks` those of the old stay.
+
+    Nodes of the kinds in `keeping` keep what Markdown does not say of them when they say something else.
+    """
     new = taken_apart(old, new)
-    source = {b: a for a, b in same([token.key for token in old], [token.key for token in new])}
-    _apart(old, source)
-    _lonely(new, source)
+    source = paired(old, new, keeping)
     fresh: dict[str, Wrapper] = {}
     result = [OutputPiece(piece.stack, piece) for piece in lead]
     reached, replaced = 0, False
     for place, token in enumerate(new):
         if place not in source:
             replaced = True
-            around, gone = _around(old, new, source, place)
+            around, gone = _around(old, new, source, place, marks=marks)
             stack = _stack(around, token.marks, fresh) if marks else around
             result += _spliced(gone, token, stack) if gone else [OutputPiece(stack, token=token)]
             continue
@@ -59,25 +67,6 @@ def _unseen(gone: list[EditToken], *, replaced: bool) -> list[OutputPiece]:
     ]
 
 
-def _apart(old: list[EditToken], source: dict[int, int]) -> None:
-    """Tokens that stand for one piece of source together are that piece only when all of them are there."""
-    placed = {a: b for b, a in source.items()}
-    for place, token in enumerate(old):
-        if token.whole and token is token.whole[0]:
-            places = range(place, place + len(token.whole))
-            there = [placed.get(one, -1) for one in places]
-            if -1 in there or there != list(range(there[0], there[0] + len(there))):
-                for one in places:
-                    source.pop(placed.get(one, -1), None)
-
-
-def _lonely(new: list[EditToken], source: dict[int, int]) -> None:
-    """A space between words that are all new is new, too: no link and no colour stays for it alone."""
-    for place in [place for place in source if new[place].blank]:
-        if not any(source.get(place + step) == source[place] + step for step in (-1, 1)):
-            del source[place]
-
-
 def _kept(old: list[EditToken], new: list[EditToken], source: dict[int, int], place: int) -> bool:
     """Whether its marks are those it had. A space has none of its own: it goes with its neighbours."""
     if not new[place].blank:
@@ -90,26 +79,44 @@ def _kept(old: list[EditToken], new: list[EditToken], source: dict[int, int], pl
 
 
 def _around(
-    old: list[EditToken], new: list[EditToken], source: dict[int, int], place: int
+    old: list[EditToken], new: list[EditToken], source: dict[int, int], place: int, *, marks: bool
 ) -> tuple[tuple[Wrapper, ...], EditToken | None]:
     """What is around a new token: what is around all that it replaces, else around both of its neighbours.
 
-    With it the one token that it replaces, where as many came as went.
+    Beside a neighbour with a mark that it has too, it stands in what is around that one. With it the one token that
+    it replaces, where as many came as went.
     """
     first = next((i for i in range(place, -1, -1) if i in source), -1)
     last = next((i for i in range(place, len(new)) if i in source), len(new))
     before, after = source.get(first, -1), source.get(last, len(old))
     gone = old[before + 1 : after]
+    even = len(gone) == last - first - 1
     stacks = [piece.stack for token in gone for piece in token.pieces]
-    if not stacks:
-        beside = [old[before]] if before >= 0 else []
-        beside += [old[after]] if after < len(old) else []
-        stacks = [token.pieces[-1].stack if token.pieces else () for token in beside] if len(beside) > 1 else []
-    common = stacks[0] if stacks else ()
+    if stacks:
+        return _common(stacks), gone[place - first - 1] if even else None
+    sides = [old[at].pieces[-1].stack if old[at].pieces else () for at in (before, after) if 0 <= at < len(old)]
+    common = _common(sides) if len(sides) > 1 else ()
+    longest = max((_shared(stack, new[place], marks=marks) for stack in sides), key=len, default=())
+    return max(common, longest, key=len), gone[place - first - 1] if even else None
+
+
+def _common(stacks: list[tuple[Wrapper, ...]]) -> tuple[Wrapper, ...]:
+    """What all of them begin with."""
+    common = stacks[0]
     for stack in stacks:
         common = tuple(a for a, b in takewhile(lambda pair: pair[0] is pair[1], zip(common, stack, strict=False)))
-    even = len(gone) == last - first - 1
-    return common, gone[place - first - 1] if even else None
+    return common
+
+
+def _shared(stack: tuple[Wrapper, ...], token: EditToken, *, marks: bool) -> tuple[Wrapper, ...]:
+    """What is around a neighbour, up to the last mark that a token has, too; in a label, all that is plain text."""
+    end = 0
+    for place, wrapper in enumerate(stack, 1):
+        if (wrapper.mark in token.marks) if marks else wrapper.plain:
+            end = place
+        elif wrapper.mark is not None:
+            break
+    return stack[:end]
 
 
 def _spliced(gone: EditToken, token: EditToken, stack: tuple[Wrapper, ...]) -> list[OutputPiece]:
