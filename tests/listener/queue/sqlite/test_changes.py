@@ -35,9 +35,13 @@ def state_of(connection: sqlite3.Connection) -> list[Any]:
     return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("event", "succeeded", "tally")]
 
 
+def complete(connection: sqlite3.Connection, lease: Lease, owner: str, now: float) -> bool:
+    return changes.complete(connection, [lease], owner, now, noted={lease.key}) == [True]
+
+
 LATE: dict[str, Callable[[sqlite3.Connection, Lease], bool]] = {
     "record_success": lambda inbox, lease: changes.record_success(inbox, lease, "me", "r/1"),
-    "complete": lambda inbox, lease: changes.complete(inbox, lease, "me", 50.0),
+    "complete": lambda inbox, lease: complete(inbox, lease, "me", 50.0),
     "retry": lambda inbox, lease: changes.reschedule(inbox, lease, "me", 60.0, "late"),
     "dead": lambda inbox, lease: changes.reschedule(inbox, lease, "me", None, "late"),
 }
@@ -57,7 +61,7 @@ def test_a_process_that_lost_its_claim_writes_nothing(connection: sqlite3.Connec
     before = state_of(connection)
     assert LATE[change](connection, lost) is False
     assert state_of(connection) == before
-    assert changes.complete(connection, taken.lease, by, 12.0) is True
+    assert complete(connection, taken.lease, by, 12.0) is True
     before = state_of(connection)
     assert LATE[change](connection, lost) is False
     assert state_of(connection) == before
@@ -100,7 +104,8 @@ def test_counters_are_right_after_any_changes(connection: sqlite3.Connection) ->
                 taken, _ = changes.claim(connection, chance.randrange(4), "me", now)
                 held += [one.lease for one in taken]
             case 3 if held:
-                changes.complete(connection, held.pop(), "me", now)
+                ended = [held.pop() for _ in range(min(len(held), chance.randint(1, 3)))]
+                changes.complete(connection, ended, "me", now, noted=())
             case 4 if held:
                 changes.reschedule(connection, held.pop(), "me", chance.choice((None, now + 1)), "failed")
             case 5:
@@ -124,7 +129,7 @@ def test_no_statement_looks_at_all_events(tmp_path: Path, connection: sqlite3.Co
         changes.add(connection, row(number, "running", "me"))
     changes.heartbeat(connection, HOLDER, 0.0)
     changes.record_success(connection, held[1], "me", "r/1")
-    changes.complete(connection, held[1], "me", 1.0)
+    complete(connection, held[1], "me", 1.0)
     changes.reschedule(connection, held[2], "me", 1.0, "x")
     changes.reschedule(connection, held[3], "me", None, "x")
     changes.claim(connection, 2, "me", 2.0)

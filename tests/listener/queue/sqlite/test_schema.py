@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.errors import CallsheetError, UsageError
-from callsheet.listener.queue.sqlite import inspection, schema
+from callsheet.listener.queue.sqlite import changes, inspection, schema
+from callsheet.listener.verify.event import _digest
 from support.listening import run
 
 V1 = """
@@ -45,6 +46,14 @@ CREATE TRIGGER event_removed AFTER DELETE ON event BEGIN
   UPDATE tally SET events = events - 1 WHERE state = old.state;
 END;
 """
+
+V3 = V2.replace(", ('running', 0)", "").replace(
+    "CREATE INDEX event_state ON event (state);",
+    """
+CREATE INDEX event_waiting ON event (key) WHERE state = 'waiting';
+CREATE INDEX event_running ON event (owner) WHERE state = 'running';
+CREATE INDEX event_dead ON event (received) WHERE state = 'dead';""",
+)
 
 
 def insert(connection: sqlite3.Connection, number: int, state: str = "done") -> None:
@@ -119,7 +128,7 @@ def test_the_commands_say_so_in_a_line(tmp_path: Path) -> None:
     assert (done.returncode, "no event '9'" in done.stderr) == (4, True), done.stderr
 
 
-@pytest.mark.parametrize(("version", "script"), [(1, V1), (2, V2)])
+@pytest.mark.parametrize(("version", "script"), [(1, V1), (2, V2), (3, V3)])
 def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_listener(
     tmp_path: Path, version: int, script: str
 ) -> None:
@@ -140,9 +149,41 @@ def test_an_inbox_of_an_earlier_version_is_read_as_it_is_and_upgraded_by_a_liste
     assert path.read_bytes() == before
     with contextlib.closing(schema.open_inbox(str(path))) as connection:
         assert inspection.counts(connection) == {"waiting": 1, "running": 1, "done": 1, "dead": 0}
-        made = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        made = names(connection)
+        assert all(changes.add(connection, row(number)) is None for number in (1, 2, 3))
     with contextlib.closing(schema.open_inbox(str(tmp_path / "new"))) as connection:
-        assert made == {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        assert made - {"sqlite_autoindex_event_1"} == names(connection)
+
+
+def names(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+
+
+def row(number: int) -> changes.Row:
+    return f"i{number}", "lms", "t", f'"{number}"', 0.0, b"", b"", b"", None, "waiting", 0, 0.0, None, None
+
+
+@pytest.mark.parametrize("script", ["", V1, V2, V3], ids=["new", "1", "2", "3"])
+def test_each_identity_is_kept_once_whatever_it_is_made_of(tmp_path: Path, script: str) -> None:
+    """Of what is known by its content, the id may differ; ids that are alike may be of several sources or types."""
+    path = tmp_path / "in.db"
+    versions = {V1: 1, V2: 2, V3: 3}
+    if script:
+        with contextlib.closing(sqlite3.connect(path)) as old:
+            old.executescript(f"{script} PRAGMA user_version = {versions[script]}")
+    with contextlib.closing(schema.open_inbox(str(path))) as connection:
+        assert [changes.add(connection, each) is not None for each in identities()] == [True, True, True, True, True]
+        assert [changes.add(connection, each) for each in identities("other")] == [None] * 5
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def identities(unsigned: str = "one") -> list[changes.Row]:
+    """Events by id, of two types and of another source, and by digests of the body and of values."""
+    digest = _digest(b"body")
+    assert len(digest) == schema._DIGEST_LENGTH
+    known = [("lms/t/s1", '"1"'), ("lms/u/s1", '"1"'), ("crm/t/s1", '"1"')]
+    digests = [(f"lms/t/{kind}{digest}", f'"{unsigned}"') for kind in "bh"]
+    return [(identity, "lms", "t", id, *row(1)[4:]) for identity, id in known + digests]
 
 
 def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..port import Lease, QueuedEvent, storable_headers
@@ -20,6 +20,7 @@ _INSERT = (
     "INSERT OR IGNORE INTO event (identity, source, type, id, received, headers, query, data, text,"
     " state, attempts, due, finished, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_COMPLETE = f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}"  # noqa: S608 - a constant
 Row = tuple[Any, ...]
 
 
@@ -96,16 +97,17 @@ def record_success(connection: sqlite3.Connection, lease: Lease, owner: str, job
 
 
 def complete(
-    connection: sqlite3.Connection, lease: Lease, owner: str, now: float, *, has_successes: bool = True
-) -> bool:
-    """`has_successes`: jobs of it may have been noted one by one."""
-    changed = connection.execute(
-        f"UPDATE event SET state = 'done', finished = ?, owner = NULL, error = NULL WHERE {_HELD}",  # noqa: S608 - a constant
-        (now, lease.key, owner, lease.attempts),
-    ).rowcount
-    if changed and has_successes:
-        connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
-    return bool(changed)
+    connection: sqlite3.Connection, leases: Iterable[Lease], owner: str, now: float, noted: Container[int]
+) -> list[bool]:
+    """Which of these were held still. `noted`: the keys of events of which single jobs may have been noted."""
+    changed = []
+    for lease in leases:
+        cursor = connection.execute(_COMPLETE, (now, lease.key, owner, lease.attempts))
+        changed.append(bool(cursor.rowcount))
+        if changed[-1] and lease.key in noted:
+            connection.execute("DELETE FROM succeeded WHERE key = ?", (lease.key,))
+    connection.execute("UPDATE tally SET events = events + ? WHERE state = 'done'", (sum(changed),))
+    return changed
 
 
 def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: float | None, error: str) -> bool:

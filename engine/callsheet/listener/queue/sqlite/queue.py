@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
@@ -26,6 +26,13 @@ HEARTBEAT = 2.0
 LONGEST_SLEEP = 2.0
 PURGE_EVERY = 30
 PURGE_BATCH = 2000
+
+
+class _Completion(NamedTuple):
+    """Events that ended before the batch of that number went to the disk, and who waits for that."""
+
+    batch: int
+    waiting: list[tuple[Lease, asyncio.Future[bool]]]
 
 
 class FileQueue:
@@ -46,6 +53,7 @@ class FileQueue:
         self._last_heartbeat: float | None = None
         self._trusts_until = 0.0
         self._writer: InboxWriter | None = None
+        self._completion: _Completion | None = None
         self._work_available = asyncio.Event()
         self._with_successes: set[int] = set()  # events held here of which single jobs were noted
 
@@ -123,18 +131,39 @@ class FileQueue:
         return self._submit(partial(changes.record_success, lease=lease, owner=self._owner, job=job))
 
     def complete(self, lease: Lease) -> asyncio.Future[bool]:
-        has_successes = lease.key in self._with_successes
-        future = self._submit(
-            partial(changes.complete, lease=lease, owner=self._owner, now=time.time(), has_successes=has_successes),
-            is_urgent=False,
-        )
-        if has_successes:
-            future.add_done_callback(partial(self._on_completed, lease))
+        """All that end before the next commit are one change."""
+        completion = self._completion
+        if self._writer is None or completion is None or completion.batch != self._writer.batch:
+            completion = self._completion = self._new_completion()
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        completion.waiting.append((lease, future))
         return future
 
-    def _on_completed(self, lease: Lease, future: asyncio.Future[bool]) -> None:
-        if not future.cancelled() and future.exception() is None:
-            self._with_successes.discard(lease.key)
+    def _new_completion(self) -> _Completion:
+        waiting: list[tuple[Lease, asyncio.Future[bool]]] = []
+        future = self._submit(partial(self._complete, waiting=waiting, now=time.time()), is_urgent=False)
+        future.add_done_callback(partial(self._on_completed, waiting))
+        return _Completion(0 if self._writer is None else self._writer.batch, waiting)
+
+    def _complete(
+        self, connection: sqlite3.Connection, waiting: Sequence[tuple[Lease, object]], now: float
+    ) -> list[bool]:
+        leases = [lease for lease, _ in waiting]
+        return changes.complete(connection, leases, self._owner, now, noted=self._with_successes)
+
+    def _on_completed(
+        self, waiting: Sequence[tuple[Lease, asyncio.Future[bool]]], completed: asyncio.Future[list[bool]]
+    ) -> None:
+        error = completed.exception()
+        for position, (lease, future) in enumerate(waiting):
+            if error is None:
+                self._with_successes.discard(lease.key)
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(completed.result()[position])
+            else:
+                future.set_exception(error)
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
         changed = await self._reschedule(lease, time.time() + delay, reason)

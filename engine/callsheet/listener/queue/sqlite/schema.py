@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from ....errors import CallsheetError, UsageError
 
-VERSION = 3
+VERSION = 4
 BUSY_WAIT = 3.0
+_DIGEST_LENGTH = 32  # of an identity that is made of an event's content, as `verify/event.py` makes it
 _TABLES = {
     "event": "key identity source type id received headers query data text state attempts due finished error owner",
     "succeeded": "key job",
@@ -22,22 +23,33 @@ _TABLES = {
 _CREATE = (
     """CREATE TABLE event (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
-  identity TEXT NOT NULL UNIQUE,
+  identity TEXT NOT NULL,
   source TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
   received REAL NOT NULL, headers BLOB NOT NULL, query BLOB NOT NULL, data BLOB NOT NULL, text BLOB,
   state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, finished REAL, error TEXT, owner TEXT
 )""",
     "CREATE INDEX event_due ON event (due) WHERE state = 'waiting'",
     "CREATE INDEX event_finished ON event (finished) WHERE state = 'done'",
-    "CREATE INDEX event_id ON event (id)",
     "CREATE TABLE succeeded (key INTEGER NOT NULL, job TEXT NOT NULL, PRIMARY KEY (key, job)) WITHOUT ROWID",
     "CREATE TABLE owner (id TEXT PRIMARY KEY, alive_until REAL NOT NULL) WITHOUT ROWID",
 )
+# What every version before the present one gets, and a new file. An event is known by its id and its identity, which
+# one index holds, because ids are random: each index over them costs a page of the file for every event. An identity
+# that is a digest of the content says nothing of the id, so these are known by themselves; that some other identity
+# ends alike does no harm. A file of an earlier version keeps an index of its own over identities.
+_CREATE_IDENTITY = (
+    "DROP INDEX IF EXISTS event_id",
+    "CREATE UNIQUE INDEX event_id ON event (id, identity)",
+    f"""CREATE UNIQUE INDEX event_digest ON event (identity)
+WHERE substr(identity, {-_DIGEST_LENGTH - 2}, 2) IN ('/b', '/h')""",
+)
 # Events are listed by state, and counted without being looked at: a million of them cost as much as one. Each state has
-# an index of its own, so that most changes touch one of them. Running events are few, and counted by theirs.
+# an index of its own, so that most changes touch one of them. Running events are few, and counted by theirs; whoever
+# completes running events counts them, once for all of a commit.
 _CREATE_BY_STATE = (
     "DROP INDEX IF EXISTS event_owner",
     "DROP INDEX IF EXISTS event_state",
+    *(f"DROP INDEX IF EXISTS event_{state}" for state in ("waiting", "running", "dead")),
     "CREATE INDEX event_waiting ON event (key) WHERE state = 'waiting'",
     "CREATE INDEX event_running ON event (owner) WHERE state = 'running'",
     "CREATE INDEX event_dead ON event (received) WHERE state = 'dead'",
@@ -49,7 +61,8 @@ _CREATE_BY_STATE = (
     """CREATE TRIGGER event_added AFTER INSERT ON event WHEN new.state <> 'running' BEGIN
   UPDATE tally SET events = events + 1 WHERE state = new.state;
 END""",
-    """CREATE TRIGGER event_moved AFTER UPDATE OF state ON event WHEN old.state <> new.state BEGIN
+    """CREATE TRIGGER event_moved AFTER UPDATE OF state ON event
+WHEN old.state <> new.state AND (old.state <> 'running' OR new.state <> 'done') BEGIN
   UPDATE tally SET events = events - 1 WHERE state = old.state;
   UPDATE tally SET events = events + 1 WHERE state = new.state;
 END""",
@@ -149,13 +162,18 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
-        connection.execute("BEGIN IMMEDIATE")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-        for statement in (*(() if version else _CREATE), *(_CREATE_BY_STATE if version < VERSION else ())):
+        _bring_up_to_date(connection)
+    _enable_wal(connection)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < VERSION:  # else another process was faster
+        for statement in (*(() if version else _CREATE), *_CREATE_IDENTITY, *_CREATE_BY_STATE):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    _enable_wal(connection)
+    connection.execute("COMMIT")
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:

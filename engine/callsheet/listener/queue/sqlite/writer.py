@@ -27,10 +27,14 @@ class _Change(NamedTuple):
 
 
 class InboxWriter:
-    """`problem` is set while nothing can be written. Changes are made in order."""
+    """`problem` is set while nothing can be written. Changes are made in order.
+
+    What is submitted while `batch` has the same number goes to the disk together, unless it has to be tried in parts.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem: str | None = None
+        self.batch = 0
         self._connection = connection
         self._changes: list[_Change] = []
         self._sending: asyncio.Handle | None = None
@@ -61,6 +65,7 @@ class InboxWriter:
 
     def _send(self) -> None:
         self._sending, self._is_urgent = None, False
+        self.batch += 1
         changes, self._changes = self._changes, []
         self._batches.put(changes)
 
