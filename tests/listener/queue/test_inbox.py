@@ -25,7 +25,7 @@ APPEND = '[route.r]\ndo = [{ handler = "append", file = "got" }]\n'
 QUICK = '[listener.webhook]\nbackoff = "200ms"\nmax_attempts = 3\n'
 
 # The next process waits for the lease of one that was killed. There is never another one that could take it too early.
-SHORT_LEASE = "from callsheet.listener.queue.sqlite import queue; queue.LEASE, queue.FileQueue.renew_every = 0.5, 0.2"
+SHORT_LEASE = "from callsheet.listener.queue.sqlite import queue; queue.LEASE, queue.FileQueue.renew_every = 1.2, 0.1"
 
 
 # How long a statement waits while another program holds the file's lock, and how long until it is tried again.

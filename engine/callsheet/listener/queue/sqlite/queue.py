@@ -108,7 +108,7 @@ class FileQueue:
         """
         del leases
         now = time.time()
-        if self._last_heartbeat is not None and now - self._last_heartbeat > LEASE - 2 * HEARTBEAT:
+        if self._last_heartbeat is not None and now - self._last_heartbeat > LEASE - 2 * self.renew_every:
             self._trusts_until = now + LEASE
         judges = now >= self._trusts_until
         rescheduled = await self._submit(partial(changes.heartbeat, holder=self._lease_holder, now=now, judges=judges))
