@@ -38,12 +38,12 @@ WRONG = [
 ELSEWHERE = [
     (
         ["issues", "create", "--project", "A", "--type", "B", "--summary=x"],
-        "`suite issues new` or `suite issues edit` takes --project, --type and --summary",
+        "`suite issues new` takes --project, --type and --summary",
     ),
     (["page", "create", "--space", "A", "--yes", "--body", "x"], "`suite page new` takes --space and --body"),
     (
         ["issue", "create", "-tBug", "-sx", "-p", "A"],
-        "`suite issue new` or `suite issue edit` takes -t, -s and -p",
+        "`suite issue new` takes -t, -s and -p",
     ),
     (["issue", "create", "-t", "Bug", "--order", "-1"], "see suite issue create --help"),
     (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
@@ -57,7 +57,10 @@ ELSEWHERE = [
 FURTHER_DOWN = [
     (["me"], "did you mean `suite users me`?"),
     (["comment", "A-1", "x"], "did you mean `suite issues comment`, `suite requests comment`?"),
-    (["view"], "see suite --help"),  # many groups have one
+    (["view"], "did you mean `suite issues get KEY`, `suite pages get PAGE`?"),
+    (["children"], "did you mean `suite pages children`?"),
+    (["issues", "comment", "add", "A-1", "x"], "did you mean `suite issues comment KEY TEXT`?"),
+    (["attach"], "did you mean `suite issues attach`, `suite pages attach`?"),
 ]
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         AuthDefinition,
         DeploymentDefinition,
     )
+    from ..language.shape.addresses import AddressDefinition
     from ..language.shape.commands import (
-        AddressDefinition,
         GroupDefinition,
         InputDefinition,
         PaletteDefinition,

@@ -10,7 +10,7 @@ import click
 from .. import __version__
 from ..catalog.catalog import Child
 from ..commands.context import Context
-from ..errors import UsageError, closest
+from ..errors import UsageError
 from ..language.safety import CHANGES
 from .options import argument_name, click_params, global_params, missing, take_positional, values_of
 from .parser import strict, take_shared
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
 HELP = {"help_option_names": ["-h", "--help"]}
-_MOST_NAMED = 3  # commands that a hint names
 
 
 class WithHelp(click.Command):
@@ -214,13 +213,21 @@ class DefinedGroup(WithHelp, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         command = self.get_command(ctx, args[0])
         if command is not None:
+            self._refuse_two_words(command, args)
             return args[0], command, args[1:]
         if args[0].startswith("-"):
             self.make_parser(ctx).parse_args(args)
         expanded = args if self.path else self._expanded(args)
         if expanded != args:
             return self.resolve_command(ctx, expanded)
-        raise self._unknown(ctx, args[0])
+        raise self._unknown(args)
+
+    def _refuse_two_words(self, command: click.Command, args: list[str]) -> None:
+        """`comment add KEY`, where `comment` takes a key: the second word would be read as one."""
+        if self.path and len(args) > 1 and isinstance(command, DefinedCommand) and self.values is None:
+            instead = self.context.catalog.get("group", self.path).get("instead", {})
+            if lines := instead.get(f"{command.name} {args[1]}"):
+                raise self._refused(" ".join(args[:2]), lines)
 
     def _expanded(self, args: list[str]) -> list[str]:
         """Only a word that is no command can be an alias, so no other start reads the file."""
@@ -231,24 +238,18 @@ class DefinedGroup(WithHelp, click.Group):
             args,
         )
 
-    def _unknown(self, ctx: click.Context, word: str) -> UsageError:
-        names = {name: name for name in self.children}
-        for child in self.children.values():
-            names.update(dict.fromkeys(child.aliases, child.name))
-        if not self.path:
-            names.update({name: name for name in self.context.definition.get("aliases", {})})
-        near = list({names[name]: name for name in reversed(closest(word, names, _MOST_NAMED))}.values())[::-1]
-        near = self._in_groups(word) or near
-        path = ctx.command_path
-        hint = "did you mean " + ", ".join(f"`{path} {name}`" for name in near) + "?" if near else f"see {path} --help"
-        return UsageError(f"unknown command {word!r} of `{path}`", hint=hint)
+    def _unknown(self, words: list[str]) -> UsageError:
+        from .suggestions import suggestions
 
-    def _in_groups(self, word: str) -> list[str]:
-        """Commands of that name one level further down, as `GROUP NAME`; none where many groups have one."""
-        groups = [child.name for child in self.children.values() if child.kind == "group" and not child.hidden]
-        below = {name: self.context.catalog.children(f"{self.path} {name}".strip()) for name in groups}
-        found = [f"{name} {word}" for name, found in below.items() if any(word in (c.name, *c.aliases) for c in found)]
-        return found if len(found) <= _MOST_NAMED else []
+        return self._refused(words[0], suggestions(self.context.catalog, self.path, words))
+
+    def _refused(self, word: str, lines: list[str]) -> UsageError:
+        program = self.context.program
+        path = f"{program} {self.path}".strip()
+        near = ", ".join(f"`{program} {line}`" for line in lines)
+        return UsageError(
+            f"unknown command {word!r} of `{path}`", hint=f"did you mean {near}?" if near else f"see {path} --help"
+        )
 
     def options(self, *, changing: bool) -> Iterator[tuple[str, set[str]]]:
         """The commands of the group that change something, or do not, with the names of their options."""

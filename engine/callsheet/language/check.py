@@ -28,6 +28,7 @@ from .checks.renames import rename_findings
 from .checks.schemas import schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
+from .checks.suggested import suggestion_findings
 from .checks.together import together_findings
 from .checks.tools import resource_findings, tool_findings, toolset_findings
 from .checks.tree import (
@@ -180,6 +181,7 @@ def _meant(definition: Definition, definitions: Definitions) -> str:
 def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -> Iterator[Problem]:
     """What takes more than a shape to say, by kind."""
     lines, words = CommandLines(definitions), words_by_group(definitions)
+    examples, suggested = partial(example_findings, lines=lines), partial(suggestion_findings, lines=lines)
     schemas = {id for kind, id in definitions if kind == "schema"}
     options = partial(option_problems, shared=options_of_programs(definitions))
     usual = paging_options(definitions)
@@ -192,12 +194,12 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
             options,
             params,
             partial(unused_findings, usual=usual),
-            partial(example_findings, lines=lines),
+            examples,
             partial(command_problems, operations=operations),
             partial(safety_findings, aliases=operations),
         ),
-        "group": (place_problems, partial(alias_problems, words=words), default_problems),
-        "program": (options, params, program_problems, partial(example_findings, lines=lines), reading),
+        "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),
+        "program": (options, params, program_problems, examples, suggested, reading),
         "input": (input_findings,),
         "view": (need_findings,),
         "renamed": (rename_findings,),

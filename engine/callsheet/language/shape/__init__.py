@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import access, asking, commands, guards, hosts, listener, policy, renamed, rest, richtext, sandbox, steps, tools
+from .addresses import AddressDefinition
 from .commands import (
-    AddressDefinition,
     CommandDefinition,
     GroupDefinition,
     InputDefinition,

@@ -17,7 +17,6 @@ from .base import (
     Words,
     keyed_by,
     named,
-    pattern,
     reference,
     seeing,
 )
@@ -26,6 +25,7 @@ from .rules import KeyRule, Rules
 from .steps import Action, Code, StepDefinition
 
 HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]
+CommandLines = Annotated[list[HelpText], Field(min_length=1)]
 
 
 class InputRule(Shape, total=False):
@@ -126,6 +126,17 @@ class ProgramDefinition(Shape, total=False):
         str, reference("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
     ]
     synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
+    verbs: Annotated[
+        dict[str, list[str]],
+        Field(
+            description="Verb of other programs → names of commands that mean the same; where a group has no such "
+            "command, the first of these that it has is suggested."
+        ),
+    ]
+    instead: Annotated[
+        dict[str, CommandLines],
+        Field(description="First word that is not a command, or two words → command lines that are suggested."),
+    ]
     aliases: Annotated[dict[str, str], Field(description="Alias → the words of a command or group that it means.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
@@ -181,25 +192,6 @@ class ViewDefinition(Shape, total=False):
     detail: Annotated[list[Detail], Field(description="A table of one thing shows all of its columns, then this.")]
 
 
-class AddressHere(Shape, total=False):
-    """What an address's table may say differently for one deployment."""
-
-    pattern: Annotated[str, pattern(description="Regular expression: a word that matches means the thing.")]
-    url: Annotated[Template, seeing("word")]
-
-
-class AddressDefinition(Shape, total=False):
-    """Where a thing of a site is shown in the browser."""
-
-    title: Required[str]
-    pattern: Annotated[
-        str, pattern(description="Regular expression: a word that matches means the thing. Default: no word does.")
-    ]
-    service: Required[Annotated[str, reference("service", description="Whose address it is below.")]]
-    url: Required[Annotated[Template, seeing("word"), Field(description="Path and query; sees `word`.")]]
-    on: Annotated[dict[str, AddressHere], keyed_by("deployment", description="Deployment → what differs there.")]
-
-
 class GroupDefinition(Shape, total=False):
     """A group of commands."""
 
@@ -207,6 +199,13 @@ class GroupDefinition(Shape, total=False):
     aliases: list[str]
     default: Annotated[
         Name, Field(description="The command of the group that runs when the next word is not a command.")
+    ]
+    instead: Annotated[
+        dict[str, CommandLines],
+        Field(
+            description="Word that is not a command of the group → command lines that are suggested. Two words may "
+            "be given too, such as `comment add`, even where the first is a command."
+        ),
     ]
 
 
@@ -304,7 +303,6 @@ RULES: Rules = {
 
 __all__ = [
     "RULES",
-    "AddressDefinition",
     "ColumnDefinition",
     "CommandDefinition",
     "GroupDefinition",
