@@ -29,7 +29,9 @@ class Site:
     """One site, unchangeable. A secret is looked up when its service is first asked for and never shown by `repr`."""
 
     __slots__ = (
+        "_accesses",
         "_catalog",
+        "_credential_keys",
         "_credentials",
         "_environ",
         "_secrets",
@@ -57,7 +59,9 @@ class Site:
         self._catalog = catalog
         self._environ = environ
         self._services: list[str] | None = None
+        self._accesses: dict[str, SiteProfile] = {}
         self._credentials: dict[tuple[str, ...], Credential | CallsheetError] = {}
+        self._credential_keys: dict[str, tuple[str, ...]] = {}
         self.deployment: str = choice.settings.get("deployment") or catalog.ids("deployment")[0]
         self._settings = self._with_methods(choice.settings)
         self._secrets = Secrets(
@@ -113,8 +117,10 @@ class Site:
         return list(dict.fromkeys(found))
 
     def access(self, service: str) -> SiteProfile:
-        """Address, method and places of credentials as they hold for one service."""
-        return access_to(self._settings, service)
+        """Address, method and places of credentials as they hold for one service; not to be changed."""
+        if service not in self._accesses:  # every request asks several times
+            self._accesses[service] = access_to(self._settings, service)
+        return self._accesses[service]
 
     def hosts(self, service: str) -> list[str]:
         """The origins that see the service's credential: where requests go, and where an access token is renewed."""
@@ -151,9 +157,9 @@ class Site:
 
     def _credential(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
-        access = self.access(service)
-        home = origin(access.get("base_url", ""))
-        key = (account(self.name, self._settings, service), home, access["method"], access.get("email", ""))
+        if service not in self._credential_keys:
+            self._credential_keys[service] = self._credential_key(service)
+        key = self._credential_keys[service]
         found = self._credentials.get(key)
         if found is None or (isinstance(found, Credential) and found.expires_at < time()):
             try:
@@ -164,6 +170,12 @@ class Site:
         if isinstance(found, CallsheetError):
             raise found
         return found
+
+    def _credential_key(self, service: str) -> tuple[str, ...]:
+        """Equal for services that share a credential."""
+        access = self.access(service)
+        home = origin(access.get("base_url", ""))
+        return account(self.name, self._settings, service), home, access["method"], access.get("email", "")
 
     def _load_credential(self, service: str) -> Credential:
         auth = self._catalog.get("auth", self.method(service))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 
 import httpx
 
-from ... import __version__
 from ...errors import CallsheetError, NotAllowed
 from ...language.deployment import on_deployment
 from ...policy.policy import Policy, PolicySource
@@ -21,6 +20,7 @@ from ..request.media import is_json
 from ..request.model import Request
 from .connect import Connections
 from .incoming import Incoming
+from .messages import Messages
 from .quota import RateLimiter, read_quota
 from .redact import Redactor
 from .redirect import Sent
@@ -87,7 +87,7 @@ class Client:
         self.connections: Connections = shared.connections if shared else Connections(site, environ)
         self.limiter: RateLimiter = shared.limiter if shared else RateLimiter(site.rps, clock)
         self._sender = Sender(
-            _message_builder(site),
+            Messages(site.timeout or TIMEOUT),
             self.connections,
             self.limiter,
             policy or RetryPolicy(),
@@ -160,7 +160,9 @@ class Client:
         Else an expired token would be an empty list, as strangers see it.
         """
         names = self._service(request).get("refused", {})
-        if not names or origin(url) != request.origin or not self._is_known(request.service):
+        if not names or not (url == request.url or origin(url) == request.origin):
+            return
+        if not self._is_known(request.service):
             return
         from .failure import refused_credential
 
@@ -253,11 +255,3 @@ def _reports_failure(reply: Reply, product: ProductDefinition) -> bool:
         return bool(evaluate(failed, reply.json()))
     except TemplateError:
         return False
-
-
-def _message_builder(site: SenderSite) -> httpx.Client:
-    """Makes messages and sends none: redirects, proxies and cookies (there are none) are not the library's matter."""
-    headers = {"User-Agent": f"callsheet/{__version__}", "Accept-Encoding": "gzip, deflate"}
-    return httpx.Client(
-        transport=httpx.BaseTransport(), timeout=site.timeout or TIMEOUT, headers=headers, trust_env=False
-    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import httpx
 
@@ -18,22 +19,23 @@ LARGEST = 128 * 1024 * 1024  # bytes of an answer that is held in memory
 _CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 
 
-def check_coding(response: httpx.Response, what: str) -> None:
+def check_coding(incoming: Incoming) -> None:
     """Raise `CallsheetError` for a compression that was not asked for, and for one inside another.
 
     Each multiplies what a few bytes can become; the two that are asked for are read in small pieces.
     """
-    coding = response.headers.get("content-encoding", "").strip().lower()
+    coding = incoming.headers.get("content-encoding", "").strip().lower()
     if coding not in _CODINGS:
-        raise CallsheetError(
-            f"{what}: the answer is compressed as {coding[:80]!r}, which was not asked for", status=response.status_code
-        )
+        what = f"{incoming.request.method} {incoming.redactor.url(incoming.url)}"
+        problem = f"the answer is compressed as {coding[:80]!r}, which was not asked for"
+        raise CallsheetError(f"{what}: {problem}", status=incoming.status)
 
 
 def read_whole(response: httpx.Response) -> bytes:
     """The body, in memory; raises httpx's errors, and `CallsheetError` for one that is too large."""
     content = bytearray()
-    for chunk in response.iter_bytes():
+    plain = "content-encoding" not in response.headers  # then the library's decoders have nothing to do
+    for chunk in cast("Iterable[bytes]", response.stream) if plain else response.iter_bytes():
         content += chunk
         if len(content) > LARGEST:
             raise CallsheetError(
@@ -48,11 +50,13 @@ def read_whole(response: httpx.Response) -> bytes:
 class Incoming:
     """`words` turns what goes wrong while reading into an error; the connection is freed by `close`.
 
-    `content` is the body where it was read at once.
+    `headers` are by lower-case names, since the library's own table looks through all of them for each; `content` is
+    the body where it was read at once.
     """
 
     request: Request
     response: httpx.Response
+    headers: Mapping[str, str]
     url: str
     words: Callable[[httpx.RequestError], CallsheetError]
     redactor: Redactor
@@ -61,10 +65,6 @@ class Incoming:
     @property
     def status(self) -> int:
         return self.response.status_code
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self.response.headers
 
     @property
     def ok(self) -> bool:

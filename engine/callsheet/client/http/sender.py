@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import httpx
@@ -17,6 +18,7 @@ from . import network, redirect
 from .connect import SHOW_CERTIFICATE
 from .content import request_content
 from .incoming import Incoming, check_coding, read_whole
+from .messages import Messages
 from .origins import check_origin
 from .quota import RateLimiter, read_quota, resets_too_late
 from .redact import Redactor
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """What the loop tells while it runs; URLs come as they may be shown."""
+    """What the loop tells while it runs; nothing of it may be shown as it is."""
 
-    def on_send(self, hop: redirect.Hop, shown: str) -> None: ...
+    def on_send(self, hop: redirect.Hop) -> None: ...
     def on_response(self, response: httpx.Response) -> None: ...
     def on_wait(self, seconds: float, why: str) -> None: ...
 
@@ -38,7 +40,7 @@ class Observer(Protocol):
 class Sender:
     def __init__(
         self,
-        messages: httpx.Client,
+        messages: Messages,
         connections: httpx.BaseTransport,
         rate_limiter: RateLimiter,
         policy: RetryPolicy,
@@ -107,8 +109,8 @@ class Sender:
         while len(passed) <= redirect.LIMIT and (hop.method, hop.url) not in passed:
             passed.add((hop.method, hop.url))
             response = self._send_one(request, hop)
-            location = response.headers.get("location")
-            if response.status_code not in redirect.STATUSES or not location or request.reply == "location":
+            location = response.headers.get("location") if response.status_code in redirect.STATUSES else None
+            if not location or request.reply == "location":
                 return self._incoming(request, response, hop.url)
             response.close()
             hop = redirect.next_hop(hop, response.status_code, location, self._redactor.url(hop.url))
@@ -116,21 +118,22 @@ class Sender:
         raise CallsheetError(f"{request.method} {self._redactor.url(request.url)}: redirected {how}")
 
     def _incoming(self, request: Request, response: httpx.Response, url: str) -> Incoming:
+        headers, words = dict(response.headers.items()), partial(self._network_error, request)
+        incoming = Incoming(request, response, headers, url, words, self._redactor)
         try:
-            check_coding(response, f"{request.method} {self._redactor.url(url)}")
+            check_coding(incoming)
         except BaseException:
             response.close()
             raise
-        return Incoming(request, response, url, lambda error: self._network_error(request, error), self._redactor)
+        return incoming
 
     def _send_one(self, request: Request, hop: redirect.Hop) -> httpx.Response:
         self._gate.check_hop(request, hop.method, hop.url)
         with request_content(hop.body) as content:
-            headers = {**content.pop("headers", {}), **hop.headers}
-            message = self._messages.build_request(hop.method, hop.whole_url, headers=headers, **content)
+            message = self._messages.make(hop.method, hop.whole_url, hop.headers, content)
             check_origin(message.url, hop.home)
             message.extensions[SHOW_CERTIFICATE] = hop.own
-            self._observer.on_send(hop, self._redactor.url(hop.url))
+            self._observer.on_send(hop)
             response = self._connections.handle_request(message)
         self._reached.add(origin(hop.home))  # the URL is of the same one, and there are fewer of these to remember
         self._observer.on_response(response)
@@ -154,9 +157,8 @@ class Sender:
         return self._policy.delay(attempt, state.resets_in if status == 429 else state.wait)
 
     def _network_error(self, request: Request, error: httpx.RequestError) -> CallsheetError:
-        timeout = self._messages.timeout.read or 0.0
-        safe = request.method in IDEMPOTENT
-        return network.network_error(error, request.method, self._redactor.url(request.url), timeout=timeout, safe=safe)
+        shown, safe = self._redactor.url(request.url), request.method in IDEMPOTENT
+        return network.network_error(error, request.method, shown, timeout=self._messages.timeout, safe=safe)
 
 
 def _with_content(incoming: Incoming) -> Incoming:

@@ -14,20 +14,28 @@ from ...urls import is_loopback
 
 Options = Iterable[tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]]
 
+_END_OF_HEAD = b"\r\n\r\n"
+
 
 class TimedStream(httpcore.NetworkStream):
     """The time-out of a read counts from the last byte that was sent.
 
     The library's own starts anew with each byte that comes, so a body of one byte a second, or endless interim
     answers, would never end. `allow_slow` gives a body that is streamed all the time it needs, until the next request.
+
+    The library writes a message's head and body one after the other, so the head waits here for what follows it: two
+    packets would wake the service twice, and let another thread in between.
     """
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
         self._last_write = time.monotonic()
         self.allow_slow = False
+        self._head = b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._head:
+            self.write(b"", timeout)
         if timeout is not None and not self.allow_slow:
             timeout += self._last_write - time.monotonic()
             if timeout <= 0:
@@ -35,7 +43,11 @@ class TimedStream(httpcore.NetworkStream):
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout)
+        if not self._head and buffer.endswith(_END_OF_HEAD):
+            self._head = buffer
+            return
+        head, self._head = self._head, b""
+        self._inner.write(head + buffer, timeout)
         self._last_write, self.allow_slow = time.monotonic(), False
 
     def close(self) -> None:

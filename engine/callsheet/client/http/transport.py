@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import cast
 
 import httpcore
@@ -47,8 +46,10 @@ class Pool(httpx.BaseTransport):
             content=cast("Iterable[bytes]", request.stream),
             extensions=request.extensions,
         )
-        with _as_httpx_errors(request):
+        try:
             response = self._pool.handle_request(message)
+        except _ERRORS as error:
+            raise _httpx_error(error, request) from error
         compressed = any(name.lower() == b"content-encoding" for name, _ in response.headers)
         stream = _ResponseStream(response, request, _COMPRESSED_CHUNK if compressed else None)
         return httpx.Response(
@@ -66,14 +67,18 @@ class _ResponseStream(httpx.SyncByteStream):
         self._size = size
 
     def __iter__(self) -> Iterator[bytes]:
-        with _as_httpx_errors(self._request):
+        try:
             for chunk in self._response.iter_stream():
                 for start in range(0, len(chunk), self._size or len(chunk) or 1):
                     yield chunk[start : start + self._size] if self._size else chunk
+        except _ERRORS as error:
+            raise _httpx_error(error, self._request) from error
 
     def close(self) -> None:
-        with _as_httpx_errors(self._request):
+        try:
             self._response.close()
+        except _ERRORS as error:
+            raise _httpx_error(error, self._request) from error
 
 
 def allow_slow_body(response: httpx.Response, *, allow_slow: bool) -> None:
@@ -91,17 +96,16 @@ def _proxy(proxy: httpx.Proxy) -> httpcore.Proxy:
     return httpcore.Proxy(_url(proxy.url), proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
 
 
-@contextmanager
-def _as_httpx_errors(request: httpx.Request) -> Iterator[None]:
+_ERRORS = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+)
+
+
+def _httpx_error(error: Exception, request: httpx.Request) -> httpx.RequestError:
     """Both libraries call their errors the same."""
-    try:
-        yield
-    except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-        raise _httpx_error(error)(str(error), request=request) from error
-    except httpcore.UnsupportedProtocol as error:
-        raise httpx.UnsupportedProtocol(str(error), request=request) from error
-
-
-def _httpx_error(error: Exception) -> type[httpx.RequestError]:
     found: type[httpx.RequestError] = getattr(httpx, type(error).__name__, httpx.TransportError)
-    return found
+    return found(str(error), request=request)

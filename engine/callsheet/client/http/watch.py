@@ -26,10 +26,10 @@ class VerboseLog:
         self._clock = clock
         self._started = threading.local()
 
-    def on_send(self, hop: Hop, shown: str) -> None:
+    def on_send(self, hop: Hop) -> None:
         self._started.at = self._clock()
         if self._log:
-            self._log(f"> {hop.method} {shown}")
+            self._log(f"> {hop.method} {self._redactor.url(hop.url)}")
             for name, text in hop.headers.items():
                 self._log(f">   {name}: {self._redactor.header(name, text)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
 from ...language.headers import OF_THE_CONNECTION
@@ -32,13 +32,6 @@ class PlacedArguments:
     rest: dict[str, Any] = field(default_factory=dict)
 
 
-def documented(call: Call) -> list[OperationParam]:
-    """The operation's parameters, and those its path names without describing them."""
-    described = {param["name"] for param in call.params if param.get("in") == "path"}
-    bare = [name for name in _HOLE.findall(call.path) if name not in described]
-    return [*(cast("OperationParam", {"name": name, "in": "path", "required": True}) for name in bare), *call.params]
-
-
 def place_arguments(
     call: Call, arguments: Mapping[str, Any], *, program: str, strict: bool, also: Collection[str]
 ) -> PlacedArguments:
@@ -46,11 +39,9 @@ def place_arguments(
     given = {name: value for name, value in arguments.items() if value is not None and value != []}
     for name, value in given.items():
         _check_text(call, name, value)
-    params = documented(call)
+    params = call.documented
     hint = f"{program} op describe {call.id}"
-    placed = PlacedArguments(
-        rest={name: given[name] for name in given if name not in {param["name"] for param in params}}
-    )
+    placed = PlacedArguments(rest={name: value for name, value in given.items() if name not in call.known})
     if strict:
         _refuse_unknown(call, [name for name in placed.rest if name not in also], params, hint, also)
     _require(call, params, given, hint, strict=strict)

@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from ...language.shape.rest import Body as Documented
     from .call import Call
 
+_NOTHING = object()
+
 
 class BodyBuilder:
-    """One operation's body; `data` is raw text (bytes) still to be read, or a value already."""
+    """One operation's body; `data` is raw text (bytes) still to be read, or a value already.
+
+    A value that fits the schema is not checked again where it is the very same one in the next request, as for many
+    items at once: whoever gives a value does not change it any more.
+    """
 
     def __init__(self, call: Call, catalog: Catalog, program: str, *, strict: bool) -> None:
         self.call = call
@@ -29,6 +35,7 @@ class BodyBuilder:
         self.strict = strict
         self.documented: Documented | None = call.operation.get("body")
         self.media = (self.documented or cast("Documented", {})).get("media", "application/json")
+        self._fitting: Any = _NOTHING
 
     def build(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body | None:
         """`fields` are parts given by name. None when the request goes without a body."""
@@ -62,8 +69,9 @@ class BodyBuilder:
         self._refuse_files(files)
         value = self._parsed(data)
         schema = (self.documented or cast("Documented", {})).get("schema")
-        if schema and self.strict:
+        if schema and self.strict and value is not self._fitting:
             check_json(value, schema, self.catalog, self.call.id, self.program)
+            self._fitting = value
         return Json(value, self.media)
 
     def _parsed(self, data: Any) -> Any:

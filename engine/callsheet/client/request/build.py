@@ -25,6 +25,7 @@ class Builder:
         self.site = site
         self.program = program
         self._calls: dict[str, Call] = {}
+        self._bodies: dict[tuple[str, bool], BodyBuilder] = {}
 
     def call(self, operation: str) -> Call:
         """Each is read once: the catalog is not asked again for every page of a list."""
@@ -49,7 +50,7 @@ class Builder:
         Without `strict` nothing is validated and unknown arguments go into the query.
         """
         call = self.call(operation)
-        bodies = BodyBuilder(call, self.catalog, self.program, strict=strict)
+        bodies = self._body_builder(call, strict=strict)
         placed = place_arguments(call, arguments, program=self.program, strict=strict, also=bodies.parts)
         fields = {name: value for name, value in placed.rest.items() if name in bodies.parts}
         content = bodies.build(body, fields, files)
@@ -68,6 +69,11 @@ class Builder:
             reply=call.operation.get("reply", "json"),
         )
         return with_safety(self.templates, request, known=call.safety)
+
+    def _body_builder(self, call: Call, *, strict: bool) -> BodyBuilder:
+        if (call.id, strict) not in self._bodies:
+            self._bodies[call.id, strict] = BodyBuilder(call, self.catalog, self.program, strict=strict)
+        return self._bodies[call.id, strict]
 
     def raw(
         self,

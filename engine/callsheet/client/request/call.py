@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 from ...language.deployment import check_available, on_deployment
 from ...language.safety import Safety, class_here
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
     from ...language.shape.rest import OperationDefinition, OperationParam, ProductDefinition
 
 
-@dataclass(frozen=True, slots=True)
+_HOLE = re.compile(r"\{([^{}]+)\}")
+
+
+@dataclass(frozen=True)
 class Call:
     """`path` has the deployment's base in the place of the product's, and its placeholders still in braces."""
 
@@ -35,6 +40,21 @@ class Call:
     @property
     def params(self) -> list[OperationParam]:
         return self.operation.get("params", [])
+
+    @cached_property
+    def documented(self) -> list[OperationParam]:
+        """The parameters, and those that the path names without describing them."""
+        described = {param["name"] for param in self.params if param.get("in") == "path"}
+        bare = [name for name in _HOLE.findall(self.path) if name not in described]
+        return [
+            *(cast("OperationParam", {"name": name, "in": "path", "required": True}) for name in bare),
+            *self.params,
+        ]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names of what is documented."""
+        return frozenset(param["name"] for param in self.documented)
 
 
 def call_of(catalog: Catalog, operation_id: str, deployment: str) -> Call:

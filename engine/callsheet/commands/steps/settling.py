@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import CallsheetError
 from ...language.scopes import looks_at_all, names_in, roots
 from ...language.template import Settled, evaluate, expressions, fill, is_true
+from .overlay import overlaid
 
 if TYPE_CHECKING:
     from ...language.shape.steps import Each, ItemStep
@@ -24,33 +25,56 @@ _OWN_SCOPE = {"batch", "on_conflict"}  # keys of steps whose templates are fille
 def settled(each: Each, scope: Mapping[str, Any], count: int, *names: str) -> Each:
     """The steps for so many items, as they are where it would not be worth the work.
 
-    `names` are those that are different for each item, beside what its own steps are called.
+    `names` are those that are different for each item, beside what its own steps are called. A step that is left out
+    for all items gives its names to none.
     """
     if count < _MANY:
         return each
-    changing = {*names, *_names_given(each["step"])}
-    return {**each, "step": [_settled_step(step, scope, changing) for step in each["step"]]}
+    changing = set(names)
+    steps: list[ItemStep] = []
+    for step in each["step"]:
+        steps.append(found := _settled_step(step, scope, changing))
+        if not _is_left_out(found):
+            changing.update(_names_given(step))
+    return {**each, "step": steps}
 
 
-def _names_given(steps: Iterable[ItemStep]) -> set[str]:
-    """What the answers of steps are called in those behind them."""
-    given = [step["as"] for step in steps if "as" in step]
-    return {name for each in given for name in (each if isinstance(each, Mapping) else [each])}
+def _names_given(step: ItemStep) -> Iterable[str]:
+    """What the answer of a step is called in those behind it."""
+    given = step.get("as", ())
+    return [given] if isinstance(given, str) else given
+
+
+def _is_left_out(step: ItemStep) -> bool:
+    when: Any = step.get("when")
+    return isinstance(when, Settled) and not when.value
 
 
 def _settled_step(step: ItemStep, scope: Mapping[str, Any], changing: set[str]) -> ItemStep:
-    if _OWN_SCOPE & step.keys():
-        return step
     found: dict[str, Any] = {**step}
+    if "when" in found and "fail" not in found and not _changes(found["when"], changing):
+        with suppress(CallsheetError):  # it is told of the item that meets it
+            found["when"] = Settled(is_true(evaluate(found["when"], scope)))
+    if _OWN_SCOPE & step.keys():
+        return cast("ItemStep", found)
     for key in _TEMPLATES:
         if key in found:
             found[key] = settled_value(found[key], scope, changing)
     if "over" in found:
         found["over"] = [settled_value(layer, scope, changing) for layer in found["over"]]
-    if "when" in found and not _changes(found["when"], changing):
-        with suppress(CallsheetError):  # it is told of the item that meets it
-            found["when"] = Settled(is_true(evaluate(found["when"], scope)))
+        _lay_over(found)
     return cast("ItemStep", found)
+
+
+def _lay_over(step: dict[str, Any]) -> None:
+    """The layers that do not change become one with a body that does not."""
+    body = step.get("body", Settled(None))
+    while step["over"] and isinstance(body, Settled) and isinstance(step["over"][0], Settled):
+        try:
+            body = Settled(overlaid(body.value, step["over"][0].value))
+        except CallsheetError:  # it is told of the item that meets it
+            return
+        step["body"], step["over"] = body, step["over"][1:]
 
 
 def holds(condition: str | Settled, scope: Mapping[str, Any]) -> bool:
