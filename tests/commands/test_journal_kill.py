@@ -132,7 +132,7 @@ def whole(path: Path) -> bytes:
         journal.head(head, ["a", "b", "c"])
         journal.started(0, "a", {"was": {"x": "\u00e9"}})
         journal.done(0, "a")
-        journal.now(0, "a", {"x": 2})
+        journal.now([(0, "a", {"x": 2})])
         journal.started(1, "b", {"was": 1})
         journal.failed(1, "b", "no\nway")
         journal.started(2, "c", {})

@@ -43,6 +43,7 @@ class Connections(httpx.BaseTransport):
         self._environ = environ
         self._lock = threading.Lock()
         self._pools: dict[PoolKey, Pool] = {}
+        self._known: dict[tuple[str, bytes, bool], Pool] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -55,6 +56,12 @@ class Connections(httpx.BaseTransport):
             pool.close()
 
     def _pool(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
+        known = (url.scheme, url.raw_host, show_certificate)
+        if known not in self._known:  # looking for proxies goes through the whole environment
+            self._known[known] = self._find_pool(url, show_certificate=show_certificate)
+        return self._known[known]
+
+    def _find_pool(self, url: httpx.URL, *, show_certificate: bool) -> Pool:
         secure = url.scheme == "https"
         certificate = secure and show_certificate and self._site.client_cert is not None
         route = PoolKey(secure, proxy_for(url, self._site.proxy), certificate)

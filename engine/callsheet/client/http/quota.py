@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from .pace import Pace
 from .retry import FAR, number, retry_after, server_time
 
 if TYPE_CHECKING:
@@ -104,10 +105,9 @@ class RateLimiter:
     """Keeps a free moment for each endpoint, and one for all by `rps`. Safe with many threads."""
 
     def __init__(self, rps: float | None, clock: Callable[[], float]) -> None:
-        self._gap = 1.0 / rps if rps else 0.0
+        self._pace = Pace(rps) if rps else None
         self._clock = clock
         self._lock = threading.Lock()
-        self._free = 0.0
         self._endpoints: dict[str, tuple[float, float]] = {}
 
     def reserve(self, endpoint: str) -> Turn:
@@ -115,13 +115,13 @@ class RateLimiter:
         with self._lock:
             now = self._clock()
             free, pace = self._endpoints.get(endpoint, (0.0, 0.0))
-            start = max(now, free, self._free)
-            by_option = self._free > max(now, free)
-            if self._gap:
-                self._free = start + self._gap
+            start = turn = max(now, free)
+            if self._pace is not None:
+                start = max(turn, self._pace.next(now))
+                self._pace.take(start, now)
             if endpoint in self._endpoints:
                 self._endpoints[endpoint] = (start + pace, pace)
-            return Turn(start - now, by_option)
+            return Turn(start - now, by_option=start > turn)
 
     def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
         """Learn from an answer, `limited` when it was refused: wait for the reset, or slow down when little is left."""

@@ -13,6 +13,8 @@ from .streams import Backend, TimedStream
 
 # The extension of a message that names the proxy it went to, host and port alone.
 PROXY = "callsheet.proxy"
+# The extension of a message with its path and query, where its address is that of the host alone.
+TARGET = "callsheet.target"
 _PORTS = {"https": 443, "socks5": 1080, "socks5h": 1080}
 _CONNECTIONS = 32
 # Of a compressed body at a time: what it can become (a thousand times as much) has to fit into memory.
@@ -41,7 +43,7 @@ class Pool(httpx.BaseTransport):
             request.extensions[PROXY] = self._proxy
         message = httpcore.Request(
             method=request.method,
-            url=_url(request.url),
+            url=_url(request.url, request.extensions.get(TARGET)),
             headers=request.headers.raw,
             content=cast("Iterable[bytes]", request.stream),
             extensions=request.extensions,
@@ -88,8 +90,8 @@ def allow_slow_body(response: httpx.Response, *, allow_slow: bool) -> None:
         stream.allow_slow = allow_slow
 
 
-def _url(url: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+def _url(url: httpx.URL, target: bytes | None = None) -> httpcore.URL:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=target or url.raw_path)
 
 
 def _proxy(proxy: httpx.Proxy) -> httpcore.Proxy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -29,10 +30,15 @@ def overriding_methods(request: Request) -> set[str]:
     """Methods that a header, a parameter or a field of the body may put in the place of the request's own."""
     found: set[str] = set()
     for name, value in (*request.headers, *request.query, *pairs_in(request.body)):
-        plain = name.strip(" \t[]\ufeff\ufffd").lower().replace("_", "-")
-        if _OVERRIDES.fullmatch(plain):
+        if _overrides(name):
             found.update(word for text in _texts(value) for word in _METHOD.findall(text.upper()))
     return found
+
+
+@lru_cache(maxsize=1024)
+def _overrides(name: str) -> bool:
+    """Many requests have the same few names."""
+    return bool(_OVERRIDES.fullmatch(name.strip(" \t[]\ufeff\ufffd").lower().replace("_", "-")))
 
 
 def overriding_paths(request: Request) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,9 +46,9 @@ class Journal:
         """`known`: it is certain that nothing was changed."""
         self._write({"n": number, "item": item, "state": "failed" if known else "unknown", "why": why})
 
-    def now(self, number: int, item: Any, value: Any) -> None:
-        """What an item is after the change."""
-        self._write({"n": number, "item": item, "now": value})
+    def now(self, values: Iterable[tuple[int, Any, Any]]) -> None:
+        """What items are after the change: the number, the item and the value of each."""
+        self._write(*({"n": number, "item": item, "now": value} for number, item, value in values))
 
     def ended(self, **counts: int) -> None:
         self._write({"ended": moment(), **counts})

@@ -89,9 +89,8 @@ class JournalRecord:
             number = counted(len(items), "item")
             self._context.note(f"{number} could not be read again after the change: {error.message}")
             return
-        for each, value in zip(items, values, strict=True):
-            if value is not MISSING:
-                self.journal.now(each.number, each.item, value)
+        read = zip(items, values, strict=True)
+        self.journal.now((each.number, each.item, value) for each, value in read if value is not MISSING)
 
     def interrupted(self) -> None:
         """Wait a moment for what is under way."""
