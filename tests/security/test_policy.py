@@ -332,7 +332,6 @@ def test_what_goes_to_no_site_is_judged_by_its_class(
 # Whatever else can reach the network, and why it is no way around: it takes no credential of a site.
 OTHER_SENDERS = {
     "cli/builtin/trigger.py",  # signed events for a listener
-    "client/http/client.py",  # builds messages; its transport sends none
     "listener/handlers/forward.py",  # events for a fixed address
     "listener/verify/fetch.py",  # public keys
     "sandbox/process.py",  # the sandbox's own process on this machine, with a token made for it
