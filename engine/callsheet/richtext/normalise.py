@@ -214,6 +214,9 @@ class Fitter:
             return node
         if any(self._is_bare(mark) for mark in node.marks):
             said = tuple(mark for mark in node.marks if form_of(self.rules, mark.kind, mark.attrs))
+            for mark in node.marks:
+                if mark not in said and mark.attrs:
+                    self.losses.add(f"{mark.kind}: what it says has no form in a document")
             return self.with_marks(node.marked(said), parent)
         key = (node.kind, parent.kind, *(mark.kind for mark in node.marks))
         if key not in self._marks:

@@ -209,6 +209,11 @@ class Rules:
         """Kind → its attribute → that of the node in it."""
         return {kind: said["onto"] for kind, said in self.nodes.items() if "onto" in said}
 
+    def style_values(self, kind: str) -> dict[str, str]:
+        """The names that a property of CSS has for values of a mark, such as a color's → the neutral value."""
+        forms = (form.get("values", {}) for form in self.tags.get(kind, ()) if "style" in form)
+        return {name: value for values in forms for name, value in values.items() if isinstance(value, str)}
+
     @cached_property
     def styles(self) -> dict[str, shape.Styled]:
         """Mark on blocks → the declaration that says it in storage XHTML."""

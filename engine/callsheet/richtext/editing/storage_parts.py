@@ -7,33 +7,13 @@ from dataclasses import dataclass
 from ..lossless_markers import label
 from ..markdown.unsupported import LANGUAGE
 from ..rules import Rules
+from ..storage.elements import BLOCKS
 from ..storage.forms import StorageForm
 from ..storage.xml import Element, Words, parse
 from .parts import Part
 from .sayable import Sayable
 from .storage_words import StorageWords, words_in
 
-# Elements of HTML that are blocks, whatever they hold.
-BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "center",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "main",
-        "nav",
-        "section",
-    ]
-)
 PARTS = ("item", "row", "cell", "header", "task", "blocktask", "caption")
 CONTAINERS = ("bullets", "numbers", "quote", "panel", "expand", "nestedexpand", "layout", "column")
 
@@ -125,6 +105,8 @@ class StorageParts:
         if form is None and self.words.is_macro(element):
             return [self._container(element, None)]
         kind = form.kind if form else ""
+        if form is None and (own := self._without_fallback(element)):
+            return own
         if form is None or (kind in PARTS and kind not in self.rules.holds.get(holder, ())):
             return self.blocks(element.children, holder)
         if kind == "paragraph" and any(self.is_block(child) for child in element.elements()):
@@ -140,6 +122,13 @@ class StorageParts:
         if kind in CONTAINERS or kind in ("item", "cell", "header"):
             return [self._container(element, form)]
         return [self._reference(element)]
+
+    def _without_fallback(self, element: Element) -> list[Part]:
+        """The parts of a node of the document format, without what stands beside it for older programs."""
+        frame = self.rules.of("macro").get("document")
+        if not frame or element.name != frame["element"]:
+            return []
+        return self.blocks([child for child in element.elements() if child.name == frame["node"]])
 
     def _span(self, element: Element, body: Element | None, form: StorageForm | None) -> Span:
         body = body or element

@@ -13,10 +13,10 @@ from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
 from ..tree import NO_ATTRS, Losses, Node, bold, text
 from . import relative
+from .assembler import Assembler
 from .attributes import at_end
 from .definition_list import definition_list
 from .front_matter import without
-from .html import Assembler
 from .inline import InlineReader
 from .lines import as_lines, is_lines
 from .outline import grow
@@ -120,10 +120,10 @@ class BlockReader:
                 result.append(child)
         return self.assembler.assemble(result)
 
-    def _words(self, node: Node) -> None:
-        """The node's Markdown as inline content."""
+    def _words(self, node: Node, *, blocks: bool = False) -> None:
+        """The node's Markdown as inline content, with `blocks` also the tags of blocks in it."""
         if node.text:
-            node.content = self.inline.read(node.text)
+            node.content = self.inline.read(node.text, blocks=blocks)
             node.text = ""
 
     def _paragraph(self, node: Node) -> list[Node]:
@@ -134,8 +134,10 @@ class BlockReader:
                 return [Node(kind)]
             node.text, _name = at_end(node.text, whole=True)
         shown = bool(node.text or node.content)
-        self._words(node)
+        self._words(node, blocks=True)
         content = node.content
+        if any(part.kind == "html" for part in content):
+            return self.assembler.of_line(content)
         if not content:
             return []
         if content[0].kind == "break" and all(part.kind == "break" for part in content):
@@ -153,8 +155,11 @@ class BlockReader:
         return [node]
 
     def _cell(self, node: Node) -> list[Node]:
-        self._words(node)
-        node.content = [Node("paragraph", NO_ATTRS, node.content)]
+        self._words(node, blocks=True)
+        if any(part.kind == "html" for part in node.content):
+            node.content = self.assembler.of_line(node.content)
+        else:
+            node.content = [Node("paragraph", NO_ATTRS, node.content)]
         return [node]
 
     def _item(self, node: Node) -> list[Node]:
@@ -263,7 +268,8 @@ class BlockReader:
         while missing := [label for label in self._labels() if label not in items]:
             for label in missing:
                 items[label] = Node("item", content=self._finished(self._notes[label]))
-        return [Node("rule"), Node("numbers", content=list(items.values()))] if items else []
+        # Notes may refer to others, so only now it is known where each one stands.
+        return [Node("rule"), Node("numbers", content=[items[label] for label in self._labels()])] if items else []
 
     def _labels(self) -> list[str]:
         known: dict[str, None] = {}

@@ -52,6 +52,10 @@ CLOSES: dict[str, frozenset[str]] = {
     "a": _names("a"),
     "table": _names("p table"),
 }
+# Tags that are read as blocks also in the middle of a line, where the words around them would run together.
+LINE_BLOCKS = _names("""
+    blockquote center dd details div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre summary table td th tr ul
+    """)
 # Blocks that say nothing themselves: what they hold begins and ends with them.
 GROUPS = _names("address article aside center dir div fieldset footer form header main menu nav section")
 STOPS = _names("ul ol dl table div section blockquote details menu dir") | {CARRY}

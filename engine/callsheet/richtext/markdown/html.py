@@ -18,7 +18,7 @@ from ..tree import Mark, Node, text, trimmed
 from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, GROUPS, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement, surround
-from .stray import beside_rows
+from .stray import beside_rows, in_lists
 from .tags import Given, Tags
 from .white_space import ends_blank, tidied
 
@@ -28,34 +28,14 @@ SPACE = re.compile(r"[ \t\n\r\f]+")
 LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]+)")
 
 
-class Assembler:
-    """Puts the blocks of one container together; `inner` reads Markdown that stands right beside tags."""
+class HtmlBuilder(HTMLParser):
+    """What is open, and the blocks so far; `inner` reads Markdown that stands right beside tags."""
 
     def __init__(self, rules: Rules, tags: Tags, inner: Callable[[str], list[Node]]) -> None:
+        super().__init__(convert_charrefs=True)
         self.rules = rules
         self.tags = tags
         self.inner = inner
-
-    def assemble(self, nodes: list[Node]) -> list[Node]:
-        """The nodes with every HTML block read."""
-        if not any(node.kind == "html" for node in nodes):
-            return nodes
-        builder = _Builder(self)
-        for node in nodes:
-            builder.take(node)
-        return with_details(builder.ended())
-
-    def literal(self, source: str) -> list[Node]:
-        words = " ".join(source.split())
-        return [Node("paragraph", content=[text(words)])] if words else []
-
-
-class _Builder(HTMLParser):
-    def __init__(self, assembler: Assembler) -> None:
-        super().__init__(convert_charrefs=True)
-        self.assembler = assembler
-        self.rules = assembler.rules
-        self.tags = assembler.tags
         self.stack = [HtmlElement("", Node("doc"))]
         self.hidden: list[str] = []
         self.carried: list[str] = []  # comments that wait for their end
@@ -78,6 +58,13 @@ class _Builder(HTMLParser):
             self.reset()
             self.hidden = []
 
+    def take_inline(self, node: Node) -> None:
+        if node.kind == "html":
+            self.feed(node.text)
+            return
+        words = SPACE.sub(" ", node.text) if node.kind == "text" and ends_blank(self._holder().content) else ""
+        self._holder().content.append(text(words.lstrip(" "), node.marks) if words else node)
+
     def _ours(self, words: str) -> None:
         """A comment that carries something, stands for something, or ends one of these."""
         found = lossless_markers.meaning(words, self.rules)
@@ -97,7 +84,7 @@ class _Builder(HTMLParser):
             raise lossless_markers.DamagedError(self.carried[0])
         while len(self.stack) > 1:
             self._close_last()
-        return self._blocks(self.stack[0])
+        return in_lists(self._blocks(self.stack[0]), self.rules)
 
     # --- what the parser calls ---
 
@@ -158,7 +145,7 @@ class _Builder(HTMLParser):
 
     def _markdown(self, words: str) -> None:
         """Words right inside of a block that Markdown writes with tags: they are Markdown too."""
-        for node in self.assembler.inner(words.strip("\n")):
+        for node in self.inner(words.strip("\n")):
             self._block(node)
 
     # --- the tree ---
@@ -299,8 +286,11 @@ class _Builder(HTMLParser):
         """The children of a list or table: its parts, and whatever else says something."""
         content = self._blocks(element)
         if self.rules.group(self.rules.of(node.kind).get("empty") or "") != "part":
-            return content
-        return [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
+            return in_lists(content, self.rules)
+        said = [part for part in content if part.kind in holds or part.kind != "paragraph" or part.content]
+        if "item" not in holds:
+            return said
+        return [part if part.kind in holds else Node("item", {}, [part]) for part in said]
 
     def _blocks(self, element: HtmlElement, *, around: bool = True) -> list[Node]:
         """What an element holds, its runs of inline content as paragraphs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from functools import cached_property
 from urllib.parse import unquote
@@ -13,32 +12,18 @@ from ..rules import Rules
 from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merged, text
 from . import simple
 from .attributes import at_start
-from .elements import SHOWN_BY_ADDRESS
+from .elements import HIDDEN, LINE_BLOCKS
+from .inline_tags import TAG, begins_block, close, shown_address, tag_attributes, tag_name
 from .light import InlineToken
 from .parser import Parser
-from .patterns import Patterns
+from .patterns import Patterns, in_address
 from .tags import Tags
 from .white_space import ends_blank, tidied
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
 GONE = InlineToken("", 0)
-TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
 ODD_LINE = re.compile(r"\s\n|\n\s")
 ATTRIBUTED = frozenset({"image", "link_close", "code_inline"})
-ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-
-
-def tag_attributes(words: str) -> dict[str, str]:
-    return {m[1].lower(): html.unescape(m[2] or m[3] or m[4] or "") for m in ATTRIBUTE.finditer(words)}
-
-
-def shown_address(tag: str) -> str:
-    """The address that stands for what a tag shows, such as a film; empty for any other."""
-    match = TAG.fullmatch(tag)
-    if match is None or match[1] or match[2].lower() not in SHOWN_BY_ADDRESS:
-        return ""
-    address = tag_attributes(match[3]).get("src", "").strip()
-    return address if address.startswith(("http://", "https://")) else ""
 
 
 class InlineReader:
@@ -55,19 +40,21 @@ class InlineReader:
         # Text without any sign that could begin something; line ends in it are spaces.
         self._plain = re.compile(rf"[^\\`*_\[\]!<&~${line}{signs}]*")
 
-    def read(self, content: str) -> list[Node]:
+    def read(self, content: str, *, blocks: bool = False) -> list[Node]:
+        """The nodes of a line; with `blocks` the tags of blocks in it are nodes, too, for the assembler to read."""
         if self._plain.fullmatch(content) and not ODD_LINE.search(content):
             return [text(content.replace("\n", " "))] if content else []
         found = simple.read(content, self.patterns, self.schemes, lines=self.soft_break != "space")
-        return self.parsed(content) if found is None else merged(found)
+        return self.parsed(content, blocks=blocks) if found is None else merged(found)
 
-    def parsed(self, content: str) -> list[Node]:
+    def parsed(self, content: str, *, blocks: bool = False) -> list[Node]:
         """Inline content as the parser reads it."""
         tokens = self.parser.inline(content)
         tagged = any(token.type == "html_inline" for token in tokens)
         if tagged:
             close(tokens)
-        nodes = _Run(self, tokens).nodes()
+        blocks = blocks and tagged and any(begins_block(token) for token in tokens)
+        nodes = _Run(self, tokens, blocks=blocks).nodes()
         return tidied(nodes) if tagged else merged(nodes)
 
     def tag(self, source: str, *, paired: bool) -> tuple[Mark, ...] | Node | None:
@@ -131,25 +118,12 @@ class InlineReader:
         return None
 
 
-def close(tokens: list[InlineToken]) -> None:
-    """Tells each HTML start tag where the end tag is that closes it, each pair of the same name."""
-    waiting: dict[str, list[int]] = {}
-    for index, token in enumerate(tokens):
-        match = TAG.fullmatch(token.content) if token.type == "html_inline" else None
-        if match:
-            name = match[2].lower()
-            if not match[1]:
-                waiting.setdefault(name, []).append(index)
-            elif waiting.get(name):
-                start = waiting[name].pop()
-                tokens[start].end, token.end = index, start
-
-
 class _Run:
     """One pass over the tokens of one piece of inline content."""
 
-    def __init__(self, reader: InlineReader, tokens: list[InlineToken]) -> None:
+    def __init__(self, reader: InlineReader, tokens: list[InlineToken], *, blocks: bool) -> None:
         self.reader = reader
+        self.blocks = blocks
         self.tokens = tokens
         self.opened: dict[str | int, list[tuple[Mark, ...]]] = {}  # what closes them → marks
         self.current: tuple[Mark, ...] = ()
@@ -183,6 +157,9 @@ class _Run:
                 self.plain += " "
                 return index
             kind = "hardbreak"
+        if kind == "text_special" and token.content == "&" and in_address(self.plain):
+            self.plain += "&"  # of an entity in a bare address
+            return index
         self._flush()
         if kind == "text_special":
             self.found.append(text(token.content, self.current))
@@ -200,8 +177,8 @@ class _Run:
             self.found.append(self._image(token))
         elif kind == "footnote_ref":
             self._reference(token.meta["id"] + 1)
-        elif kind == "math_inline":
-            self.found.append(text(token.content, (*self.current, Mark("codespan", {}))))
+        elif kind in ("math_inline", "math_inline_double"):
+            self.found.append(text(formula(token.content), (*self.current, Mark("codespan", {}))))
         elif kind == "html_inline":
             return self._html(index, token)
         return index
@@ -260,6 +237,9 @@ class _Run:
         return words
 
     def _html(self, index: int, token: InlineToken) -> int:
+        if self.blocks and tag_name(token.content) in LINE_BLOCKS:
+            self.found.append(Node("html", text=token.content))
+            return index
         if token.end is not None and token.end < index:
             self._close(token.end)
             return index
@@ -269,6 +249,8 @@ class _Run:
         if token.content.startswith(("<!--", "<?", "<!")):
             return index  # comments are not shown
         closed = token.end
+        if tag_name(token.content) in HIDDEN:
+            return closed or index
         if address := shown_address(token.content):
             self.found.append(text(address, (*self.current, Mark("link", {"href": address}))))
             return index
@@ -292,6 +274,13 @@ class _Run:
         marks = node.marks or (self.current if node.kind != "break" else ())
         self.found.append(node.marked(marks))
         return end
+
+
+def formula(words: str) -> str:
+    """A formula without the backticks that may stand between it and its dollar signs."""
+    words = words.strip()
+    bare = words.removeprefix("`").removesuffix("`")
+    return bare if len(bare) == len(words) - 2 and "`" not in bare and bare.strip() else words
 
 
 def _alt(tokens: list[InlineToken]) -> list[str]:

@@ -48,7 +48,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-_dollars = math_inline_dollar(allow_space=False, allow_digits=False)
+_dollars = math_inline_dollar(allow_space=False, allow_digits=False, allow_double=True)
 
 
 def _formula(state: StateInline, silent: bool) -> bool:

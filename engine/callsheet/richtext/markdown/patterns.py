@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from ..rules import Rules
 from ..tree import Attrs, Mark, Node, text
 
-URL = r"(?<![\w/])https?://[^\s<>\"\\^`{|}]{1,2000}"
+LONGEST = 2000
+URL = rf"(?<![\w/])https?://[^\s<>\"\\^`{{|}}]{{1,{LONGEST}}}"
+WHOLE = re.compile(URL + r"\Z")
 TAIL = re.compile(r"[?!.,:;*_~'\"]+$")
 COLON = re.compile(":")
 SIGNS = "\\`*_^[]!<&~${\r\n\0\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # all that Markdown may read as something else
@@ -126,6 +128,12 @@ class Patterns:
             if template.kind == kind and (words := template.write(attrs)) is not None:
                 return words, template.fields + (["text"] if template.known else [])
         return None
+
+
+def in_address(words: str) -> bool:
+    """Whether a text ends in the middle of a bare address."""
+    last = words[-LONGEST:].rpartition(" ")[2]
+    return "://" in last and WHOLE.search(last) is not None
 
 
 def trimmed_address(url: str) -> str:

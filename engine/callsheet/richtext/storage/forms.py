@@ -20,8 +20,11 @@ INSIDE, BESIDE, RICH = "inside", "beside", "rich"  # neutral names of elements t
 class StorageForm:
     """One element or macro, with where its attributes, parameters, fields and body are."""
 
-    def __init__(self, kind: str, table: shape.StorageFormDefinition, frame: shape.MacroFrame) -> None:
+    def __init__(
+        self, kind: str, table: shape.StorageFormDefinition, frame: shape.MacroFrame, colors: dict[str, str]
+    ) -> None:
         self.kind = kind
+        self.colors = colors  # name → `#rrggbb`
         self.table = table
         self.frame = frame
         self.macro = table.get("macro")
@@ -74,7 +77,7 @@ class StorageForm:
             other = {k: v for k, v in element.attrs.items() if k != self.frame["name"]}
             return result | ({"params": left} if left else {}) | ({"attributes": other} if other else {})
         _read(self.attrs, element.attrs, result)
-        _read(self.styles, style_of(element), result)
+        _read(self.styles, {name: self.colors.get(v.lower(), v) for name, v in style_of(element).items()}, result)
         for field in self.fields:
             child = element.child(field.outer)
             if child is not None:
@@ -150,7 +153,9 @@ def style_of(element: Element) -> dict[str, str]:
 
 def _color(value: str) -> str:
     match = re.fullmatch(r"rgb\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)", value)
-    return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()) if match else value
+    if match:
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups())
+    return "#" + "".join(digit * 2 for digit in value[1:]) if re.fullmatch("#[0-9A-Fa-f]{3}", value) else value
 
 
 class StorageForms:
@@ -159,7 +164,8 @@ class StorageForms:
         self.frame = rules.frame
         self.by_kind: dict[str, list[StorageForm]] = {}
         for kind, table in rules.storage_forms():
-            self.by_kind.setdefault(kind, []).append(StorageForm(kind, table, self.frame))
+            colors = rules.style_values(kind) if "styles" in table else {}
+            self.by_kind.setdefault(kind, []).append(StorageForm(kind, table, self.frame, colors))
 
     @cached_property
     def by_element(self) -> dict[str, list[StorageForm]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, merged, paragraph, text, trimmed
 from .document_nodes import DocumentNodes
+from .elements import BLOCKS
 from .forms import RICH, StorageForm, StorageForms
 from .xml import Element, Words, inner, parse, written
 
@@ -37,9 +38,13 @@ class StorageReader:
         nodes = self.children(element, ())
         holds = self.rules.holds.get(kind, frozenset(("paragraph",)))
         if "text" in holds:
-            return trimmed(nodes)
+            return trimmed(in_lines(nodes))
         if "paragraph" not in holds:
             return [node for node in nodes if node.kind != "text" or node.text.strip()]
+        return self._grouped(nodes)
+
+    def _grouped(self, nodes: list[Node]) -> list[Node]:
+        """Runs of inline content as paragraphs."""
         result: list[Node] = []
         run: list[Node] = []
         for node in nodes:
@@ -147,17 +152,30 @@ class StorageReader:
         if ":" not in element.name or element.name in self.forms.skipped:
             if element.name not in self.forms.skipped and (element.attrs or element.name not in PLAIN):
                 self.losses.add(f"<{element.name}> cannot be kept: only what it holds is")
-            return self.children(element, marks)
+            found = self.children(element, marks)
+            return self._grouped(found) if element.name in BLOCKS else found
         source = written(element)  # before its content is taken out of it
         bodies = [child for child in element.elements() if child.name == frame.get("rich")]
         words = "".join(c.text() for c in element.elements() if c.name == frame.get("plain")) or (
             "" if element.name == frame.get("element") else element.text().strip() or _referred(element)
         )
         content = [node for body in bodies for node in self.blocks(body, "doc")]
-        if words:
+        if words and not content:
             content.append(Node("paragraph", content=[text(words)]))
         name = element.attrs.get(frame.get("name", ""), element.name)
         return [Node("macro", {"name": name, "source": source}, content, "", ())]
+
+
+def in_lines(nodes: list[Node]) -> list[Node]:
+    """Inline content, what are paragraphs in it as lines of their own."""
+    if not any(node.kind == "paragraph" for node in nodes):
+        return nodes
+    result: list[Node] = []
+    for node in nodes:
+        apart = node.kind == "paragraph" or (bool(result) and result[-1].kind == "break")
+        result += [Node("break")] if apart and result and result[-1].kind != "break" else []
+        result += [*node.content, Node("break")] if node.kind == "paragraph" else [node]
+    return result[:-1] if result[-1].kind == "break" else result
 
 
 def _referred(element: Element) -> str:
