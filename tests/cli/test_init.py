@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 
 import pytest
@@ -214,6 +215,37 @@ def test_without_a_terminal_what_is_missing_is_named(shell: Shell, site: FakeSit
 def test_a_misspelt_method_or_deployment_is_named(shell: Shell, site: FakeSite) -> None:
     assert "did you mean 'basic'" in shell("init", "--base-url", site.url, "--method", "basick").err
     assert "did you mean 'cloud'" in shell("init", "--base-url", site.url, "--deployment", "clod").err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--client-id", "x"], "--client-id cannot be used with --method basic\nhint: it goes with --method oauth2"),
+        (["--method", "pat", "--email", EMAIL], "--email cannot be used with --method pat"),
+        (["--method", "oauth2", "--token", "x"], "--token cannot be used with --method oauth2"),
+        (["--method", "none", "--token-stdin"], "--token-stdin cannot be used with --method none"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_option_of_another_way_to_sign_in_is_refused(
+    shell: Shell, site: FakeSite, words: list[str], told: str
+) -> None:
+    done = shell("init", "--base-url", site.url, "--skip-login", *words)
+    assert (done.code, told in done.err) == (2, True)
+    done = shell("init", "--base-url", site.url, "--skip-login", "--deployment", "cloud", "--name", "x")
+    assert done.code == 0
+    method = [] if "--method" in words else ["--method", "basic"]
+    done = shell("auth", "login", "--site", "x", *method, *words)
+    assert (done.code, told in done.err) == (2, True)
+
+
+def test_what_was_said_without_signing_in_is_kept(shell: Shell, site: FakeSite) -> None:
+    app = ["--method", "oauth2", "--client-id", "app", "--scopes", "a,b"]
+    assert shell("init", "--base-url", site.url, "--skip-login", "--name", "one", *app).code == 0
+    assert shell("init", "--base-url", site.url, "--skip-login", "--name", "two", "--email", EMAIL).code == 0
+    sites = tomllib.loads(shell.profiles)["sites"]
+    assert (sites["one"]["client_id"], sites["one"]["scopes"]) == ("app", ["a", "b"])
+    assert sites["two"]["email"] == EMAIL
 
 
 def test_no_store_at_all_is_an_error_with_a_way_out(shell: Shell, site: FakeSite) -> None:

@@ -103,6 +103,7 @@ def test_a_program_of_ones_own_never_sees_the_sites_of_another(shop: Machine) ->
         (["new", "x", "--from", PETSHOP, "--base-url", "x"], "--base-url"),
         (["new", "x", "--uses", "clint"], "there is no program 'clint', did you mean 'client'?"),
         (["run", "shp"], "there is no program 'shp', did you mean 'shop'?"),
+        (["run", "nope"], "there is no program 'nope'\nhint: programs: callsheet, lms, suite, shop\n"),
         (["check", "shp"], "there is no program 'shp', did you mean 'shop'?"),
         (["remove", "shp", "--yes"], "no program 'shp' of your own, did you mean 'shop'?"),
         (["remove", "suite", "--yes"], "suite is built in"),

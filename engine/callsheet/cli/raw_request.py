@@ -36,7 +36,7 @@ def _method_and_path(context: Context, values: Mapping[str, Any]) -> tuple[str, 
     word, path = values["method"], values.get("path")
     if path is not None:
         return word, path
-    if "/" not in word:
+    if word is None or "/" not in word:
         raise UsageError("missing argument 'PATH'", hint=f"see {context.program} api --help")
     if values.get("data") is not None:
         raise UsageError("a request with a body needs a method", hint=f"{context.program} api POST {word} -d ...")

@@ -109,10 +109,10 @@ def _is_program(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir() and entry.name != COMMON and not entry.name.startswith(".")
 
 
-def refuse_unknown(program: str, environ: Mapping[str, str]) -> None:
-    """Raise `UsageError` where nothing defines a program of this name."""
+def refuse_unknown(program: str, environ: Mapping[str, str], *, to_use: bool = False) -> None:
+    """Raise `UsageError` where nothing defines a program of this name; `to_use` are also those that only others use."""
     if program in program_names(environ) or environ.get(variable_of(program)):
         return
-    names = program_names(environ)
+    names = [name for name in program_names(environ) if to_use or not program_table(name, environ).get("hidden")]
     near = did_you_mean(program, names)
     raise UsageError(f"there is no program {program!r}{near}", hint=f"programs: {', '.join(names)}")

@@ -10,7 +10,7 @@ from ...commands.context import Context, ParameterValues
 from ...commands.signin.answers import Answers
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.verify import Asker, refusal_error
-from ...commands.signin.ways import check_way, usual_way
+from ...commands.signin.ways import check_options, check_way, usual_way
 from ...errors import CallsheetError, NotAllowed, UsageError, did_you_mean
 from ...sites.credentials.schemes import takes_secret
 from ...sites.profiles.choose import site_settings
@@ -35,6 +35,7 @@ def login(context: Context, values: ParameterValues) -> None:
     method = answers.option("method") or access.get("method") or usual
     answers.word("method", "auth", method)
     check_way(context.catalog, service, method)
+    check_options(context.catalog, method, answers.option)
     wanted = SignInRequest(
         name=name,
         base_url=access["base_url"],

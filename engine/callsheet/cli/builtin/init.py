@@ -13,7 +13,7 @@ from ...commands.signin.obtain import NewSecret, obtain
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.store import ready_store, save_sign_in
 from ...commands.signin.verified import Verified, Verifier
-from ...commands.signin.ways import check_way, usual_way, ways_of
+from ...commands.signin.ways import check_options, check_way, usual_way, ways_of
 from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ...sites.credentials.schemes import is_typed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
@@ -44,6 +44,9 @@ def init(context: Context, values: ParameterValues) -> None:
         deployment=found.deployment,
         method=method,
         service=service,
+        email=answers.option("email"),
+        client_id=answers.option("client-id"),
+        scopes=tuple(answers.scopes([])),
     )
     _confirm_replacing(context, wanted, known.get(wanted.name, {}))
     if answers.option("skip-login"):
@@ -135,6 +138,7 @@ def _method(context: Context, answers: Answers, deployment: str, service: str | 
     method = answers.text("method", f"Way of signing in ({known})", variable="METHOD", default=usual)
     answers.word("method", "auth", method)
     check_way(context.catalog, service, method)
+    check_options(context.catalog, method, answers.option)
     return method
 
 

@@ -74,7 +74,7 @@ def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
 
     found: list[str] = []
     for name in uses:
-        refuse_unknown(name, context.environ)
+        refuse_unknown(name, context.environ, to_use=True)
         found += [each for each in (*used_by(name, context.environ), name) if each not in found]
     return layers_with(" ", found, context.environ)
 

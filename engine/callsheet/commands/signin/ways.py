@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
 from ...sites.credentials.schemes import scheme
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
+
+_OF_CONSENT = ("client-id", "client-secret", "scopes", "no-browser", "port")
+_OF_A_TOKEN = ("token", "token-stdin")
 
 
 def ways_of(catalog: Catalog, service: str | None) -> list[str]:
@@ -40,3 +44,21 @@ def check_way(catalog: Catalog, service: str | None, method: str) -> None:
         whose = f" to {service}" if service else ""
         near = did_you_mean(method, ways)
         raise UsageError(f"--method: {method!r} is not a way to sign in{whose}{near} (one of: {', '.join(ways)})")
+
+
+def check_options(catalog: Catalog, method: str, given: Callable[[str], Any]) -> None:
+    """Raises `UsageError` for an option of sign-in that the method has no use for; `given` gives its value."""
+    options = (*_OF_CONSENT, *_OF_A_TOKEN, "email")
+    unused = (name for name in options if given(name) not in (None, False, ()) and not _takes(name, catalog, method))
+    if (wrong := next(unused, None)) is None:
+        return
+    takes = [id for id in catalog.ids("auth") if _takes(wrong, catalog, id)]
+    hint = f"it goes with --method {' or '.join(takes)}" if takes else None
+    raise UsageError(f"--{wrong} cannot be used with --method {method}", hint=hint)
+
+
+def _takes(option: str, catalog: Catalog, method: str) -> bool:
+    how = scheme(catalog.get("auth", method)["scheme"])
+    if option in _OF_CONSENT:
+        return how.by_consent
+    return how.takes_user if option == "email" else how.takes_secret and not how.by_consent

@@ -32,7 +32,7 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
         if is_json:
             value = _parsed(text, option, name)
         elif isinstance(match.value, Unknown):
-            value = text
+            value = Unknown(f'value of "{text}"')  # how it is sent depends on the field's type
         else:
             case = _case(assignment["cases"], match.item)
             inner = {**scope, "field": match.item}
