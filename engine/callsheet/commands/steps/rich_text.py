@@ -108,20 +108,6 @@ def _of_service(context: Context, source: Any, form: str, *, lossless: bool = Fa
         raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
 
 
-def front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """What the front matter of a text says, as JSON would have it: a date is its text. And the text to convert.
-
-    Markdown keeps its front matter, which its reader leaves out. A first line that is a comment of keys and values says
-    the same for formats that have no front matter, and is cut off.
-    """
-    import json
-
-    from ...richtext.markdown.front_matter import commented, split
-
-    said, rest = commented(text)
-    return dict(json.loads(json.dumps(said or split(text)[0], default=str))), rest
-
-
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:
     options: Options = {
         "literal": source == "markdown" and context.is_foreign(text),

@@ -14,9 +14,9 @@ from ..context import ParameterValues, Typed
 from .assign import assigned
 from .beside import accompanied, found_beside
 from .converters import convert, converted, read_text
+from .front import front_matter
 from .lookup import Lookups, Match
 from .mentions import Mentions
-from .rich_text import front_matter
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _take_text(context: Context, param: Param, name: str, scope: Scope, mentions
         return
     text = read_text(context, given, _shown(param))
     if "front" in param:
-        said, rest = front_matter(text)
+        said, rest = front_matter(text, param.get("front_keys", {}), _shown(param))
         scope[param["front"]] = said or None
         text = Typed(rest) if isinstance(text, Typed) else rest
     if "beside" in param:

@@ -70,6 +70,10 @@ class InputDefinition(Shape, total=False):
     front: Annotated[
         str, Field(description="The name under which expressions see the front matter of the text, a table or null.")
     ]
+    front_keys: Annotated[
+        dict[str, Literal["text", "list"]],
+        Field(description="Keys of the front matter that must be a text, or a list of texts (or texts with commas)."),
+    ]
     beside: Annotated[
         str,
         Field(
@@ -280,6 +284,7 @@ _OF_A_PARAM = (
     KeyRule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
     KeyRule("choices", without=("choices_of", "convert", "assign")),
     KeyRule("front", needs=("convert",)),
+    KeyRule("front_keys", needs=("front",)),
     KeyRule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),

@@ -13,6 +13,7 @@ _PAIR = r"[A-Za-z_][\w-]*: [^,\n]+?"
 COMMENT = re.compile(rf"\A\ufeff?<!-- ({_PAIR}(?:, {_PAIR})*) -->[ \t]*(?:\r?\n|\Z)")
 NUMBER = re.compile(r"[0-9]{1,18}")
 KEY = re.compile(r"^(?:[\"']?[A-Za-z_][\w .-]*[\"']?\s*[:=]|#)", re.MULTILINE)
+TOML_LINE = re.compile(r"line (\d+)")
 LONGEST = 20_000
 
 
@@ -27,6 +28,51 @@ def split(source: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, source
     return found, source[match.end() :]
+
+
+def fault(source: str) -> str | None:
+    """Where the front matter of a text is not well-formed, and why; None where it is, and where there is none."""
+    match = FRONT.match(source, 0, LONGEST) if source.startswith(("---", "+++", "\ufeff---")) else None
+    if match is None:
+        return None
+    if match["toml"] is not None:
+        return _toml_fault(match["toml"]) if KEY.match(match["toml"]) else None
+    return _yaml_fault(match["yaml"]) if match["yaml"][:1].strip() and KEY.match(match["yaml"]) else None
+
+
+def _toml_fault(words: str) -> str | None:
+    import tomllib
+
+    try:
+        tomllib.loads(words.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        return TOML_LINE.sub(lambda place: f"line {int(place[1]) + 1}", str(error)[:1].lower() + str(error)[1:])
+    return None
+
+
+def _yaml_fault(words: str) -> str | None:
+    import yaml
+
+    try:
+        found = yaml.safe_load(words)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        return f"line {mark.line + 2 if mark else 2}: {error.problem}"
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return str(error).splitlines()[0] or "nested too deeply"
+    return None if _small(found) else "its aliases say too much"
+
+
+def _small(value: Any) -> bool:
+    """Whether a value is not too long when all that aliases stand for is written out."""
+    left = LONGEST
+    pending = [value]
+    while pending and left:
+        left -= 1
+        one = pending.pop()
+        inner = [*one.keys(), *one.values()] if isinstance(one, dict) else one if isinstance(one, (list, set)) else ()
+        pending += list(inner)[:left]
+    return not pending
 
 
 def commented(source: str) -> tuple[dict[str, Any], str]:
@@ -48,7 +94,7 @@ def _toml(words: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(words.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError:
-        return None
+        return {} if KEY.match(words) else None
 
 
 def _yaml(words: str) -> dict[str, Any] | None:
@@ -61,4 +107,6 @@ def _yaml(words: str) -> dict[str, Any] | None:
         found = yaml.safe_load(words)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {} if KEY.match(words) else None
-    return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else None
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        return None
+    return found if _small(found) else {}
