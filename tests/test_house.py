@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,19 +27,38 @@ DATA_WORDS = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_product_path_or_event_stands_in_engine_code(path: Path) -> None:
-    found = [line for line in path.read_text(encoding="utf-8").splitlines() if DATA_WORDS.search(line)]
-    assert found == []
+@functools.cache
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_file_has_one_subject_and_functions_are_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 320
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    long = {node.name: length for node in functions if (length := (node.end_lineno or 0) - node.lineno) > 50}
-    assert long == {}
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All of a module's syntax, read once for all rules; each rule is one test over all modules."""
+    return [*ast.walk(ast.parse(text(path)))]
+
+
+def teardown_module() -> None:
+    nodes.cache_clear()
+
+
+def of_each(rule: Callable[[Path], object]) -> dict[str, object]:
+    """What a rule finds wrong, by module."""
+    return {str(path.relative_to(PACKAGE)): found for path in MODULES if (found := rule(path))}
+
+
+def test_no_product_path_or_event_stands_in_engine_code() -> None:
+    assert of_each(lambda path: [line for line in text(path).splitlines() if DATA_WORDS.search(line)]) == {}
+
+
+def long_functions(path: Path) -> dict[str, int]:
+    functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {node.name: length for node in functions if (length := (node.end_lineno or 0) - node.lineno) > 50}
+
+
+def test_a_file_has_one_subject_and_functions_are_short() -> None:
+    assert {path: lines for path in MODULES if (lines := len(text(path).splitlines())) > 320} == {}
+    assert of_each(long_functions) == {}
 
 
 STARTS = [
@@ -54,7 +74,7 @@ STARTS = [
 ]
 
 
-def loaded(arguments: list[str], environ: dict[str, str] | None = None) -> set[str]:
+def loaded(arguments: list[str], environ: dict[str, str]) -> set[str]:
     program = (
         "import sys; from callsheet.cli.main import run; code = run(sys.argv[1], sys.argv[2:]); "
         "print(code, *sys.modules, file=sys.stderr); sys.exit(code)"
@@ -66,22 +86,23 @@ def loaded(arguments: list[str], environ: dict[str, str] | None = None) -> set[s
 
 
 @pytest.mark.parametrize("arguments", STARTS, ids=" ".join)
-def test_a_start_loads_nothing_slow(arguments: list[str]) -> None:
-    loaded([*arguments[:1], "version"])  # compiles the catalog when that is still to be done
+def test_a_start_loads_nothing_slow(arguments: list[str], cache: Path) -> None:
+    environ = {**os.environ, "CALLSHEET_CACHE": str(cache)}
+    loaded([*arguments[:1], "version"], environ)  # compiles the catalog when that is still to be done
     slow = SLOW if "--help" in arguments else [*SLOW, "locale"]  # click translates the headings of a help page
-    assert sorted(loaded(arguments).intersection(slow)) == []
+    assert sorted(loaded(arguments, environ).intersection(slow)) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "typed"), [(["suite", "op", "search", "sprint"], None), (["suite"], "suite sprints get --board 3 ")]
 )
 def test_a_start_compiles_no_regular_expression_that_it_may_not_need(
-    arguments: list[str], typed: str | None, tmp_path: Path
+    arguments: list[str], typed: str | None, tmp_path: Path, cache: Path
 ) -> None:
     """Compiling them took a tenth of it. `patterns.pattern` compiles what is used."""
     asked = {"_SUITE_COMPLETE": "bash", "COMP_LINE": typed, "SUITE_COMPLETION": "off"} if typed else {}
     site = {"SUITE_BASE_URL": "http://127.0.0.1:9", "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "none"}
-    environ = {**os.environ, **site, **asked, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, **site, **asked, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
     loaded(arguments, environ)  # after a change of a definition the first start compiles the catalog, with more modules
     modules = loaded(arguments, environ)
     assert sorted(modules.intersection([*SLOW, "locale", "zipfile"])) == []
@@ -89,7 +110,7 @@ def test_a_start_compiles_no_regular_expression_that_it_may_not_need(
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in MODULES
         if ".".join(("callsheet", *dotted(path))) in modules
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        for statement in ast.parse(text(path)).body
         if isinstance(statement, ast.Assign | ast.AnnAssign)
         for node in ast.walk(statement)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
@@ -99,8 +120,8 @@ def test_a_start_compiles_no_regular_expression_that_it_may_not_need(
 
 def order() -> list[str]:
     """The packages in the order of docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    section = text.partition("## Packages and their order")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.partition("## Packages and their order")[2].partition("\n## ")[0]
     listed = next(block for block in section.split("\n\n") if " · " in block)
     return re.findall(r"[a-z_]+", listed)
 
@@ -118,7 +139,7 @@ def imported(path: Path) -> set[tuple[str, ...]]:
     own = dotted(path)
     package = own if path.name == "__init__.py" else own[:-1]
     found: set[tuple[str, ...]] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = (*package[: len(package) - node.level + 1], *(node.module or "").split(".")) if node.module else None
             base = base if base is not None else package[: len(package) - node.level + 1]
@@ -128,7 +149,7 @@ def imported(path: Path) -> set[tuple[str, ...]]:
     return found - {own, ()}
 
 
-@cache
+@functools.cache
 def imports() -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     return {dotted(path): imported(path) for path in MODULES}
 
@@ -138,14 +159,16 @@ def test_the_order_of_packages_names_each_of_them_once() -> None:
     assert sorted(order()) == sorted(there)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
-    own = dotted(path)
-    if own in {(), ("__main__",)}:
-        return
+def test_imports_point_one_way() -> None:
     places = {name: place for place, name in enumerate(order())}
-    upward = [name for name in imports()[own] if name[0] != own[0] and places[name[0]] >= places[own[0]]]
-    assert upward == []
+
+    def upward(path: Path) -> list[tuple[str, ...]]:
+        own = dotted(path)
+        if own in {(), ("__main__",)}:
+            return []
+        return [name for name in imports()[own] if name[0] != own[0] and places[name[0]] >= places[own[0]]]
+
+    assert of_each(upward) == {}
 
 
 def parts_of(package: tuple[str, ...]) -> dict[str, set[str]]:
@@ -179,23 +202,24 @@ def test_no_two_classes_have_the_same_name() -> None:
     """One name, one meaning. What a module keeps to itself may be called as it likes."""
     named: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in ast.parse(text(path)).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 named.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_own_package_is_imported_relatively(path: Path) -> None:
-    """So that it can be vendored under another name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    absolute = [
+def absolute_imports(path: Path) -> list[str]:
+    return [
         ast.unparse(node)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "callsheet")
         or (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "callsheet" for alias in node.names))
     ]
-    assert absolute == []
+
+
+def test_the_own_package_is_imported_relatively() -> None:
+    """So that it can be vendored under another name."""
+    assert of_each(absolute_imports) == {}
 
 
 def test_registries_name_the_engines_modules_relatively() -> None:
@@ -236,7 +260,7 @@ def test_nothing_is_decided_by_the_words_of_an_error() -> None:
     deciding = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.expr) and _judges_a_message(node)
     ]
     assert deciding == []
@@ -245,22 +269,27 @@ def test_nothing_is_decided_by_the_words_of_an_error() -> None:
 UNUSUAL = re.compile(r"(?<!\bthere )\b(is|are) no (?!longer\b|more\b)[a-z(]|\bis none of\b|\bso many\b|\bleft away\b")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_messages_are_in_plain_english(path: Path) -> None:
-    """`x is not a valid address`, where a literal mind would write `x is no address`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+def unusual_messages(path: Path) -> list[str]:
+    docstrings = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
     texts = [
         node.value
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
     ]
-    assert [text for text in texts if UNUSUAL.search(text)] == []
+    return [each for each in texts if UNUSUAL.search(each)]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "definitions").rglob("*.toml")), ids=lambda path: path.name)
-def test_help_is_in_plain_english(path: Path) -> None:
-    if "operations" in path.parts:
-        return  # the facts of documents
-    said = re.findall(r'(?:help|fail|hint|about|title) *= *"([^"]*)"', path.read_text(encoding="utf-8"))
-    assert [text for text in said if UNUSUAL.search(text)] == []
+def test_messages_are_in_plain_english() -> None:
+    """`x is not a valid address`, where a literal mind would write `x is no address`."""
+    assert of_each(unusual_messages) == {}
+
+
+def test_help_is_in_plain_english() -> None:
+    unusual = [
+        f"{path.name}: {each}"
+        for path in sorted((ROOT / "definitions").rglob("*.toml"))
+        if "operations" not in path.parts  # the facts of documents
+        for each in re.findall(r'(?:help|fail|hint|about|title) *= *"([^"]*)"', path.read_text(encoding="utf-8"))
+        if UNUSUAL.search(each)
+    ]
+    assert unusual == []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from support.fakesite import EMAIL, TOKEN
+from support.listening import until
 from support.server import Exchange, exchange, reply, serve
 from support.shell import Shell
 
@@ -52,8 +53,7 @@ def test_nothing_is_said_after_the_end(how: str, shell: Shell) -> None:
         server.trusted = True
         environ = {"SUITE_BASE_URL": server.url, "SUITE_EMAIL": EMAIL, "SUITE_TOKEN": TOKEN}
         with shell.start("op", "call", "getAllBoards", "--all", "-o", "ndjson", **environ) as process:
-            while len(server.requests) < 8 and process.poll() is None:
-                pass
+            until(lambda: len(server.requests) >= 8 or process.poll() is not None, "what is asked for ahead")
             if end is not None:
                 end(process)
             assert process.stderr

@@ -16,7 +16,7 @@ from support.shell import Shell, leaks
 
 pty = pytest.importorskip("pty", reason="needs a terminal of a POSIX system")
 
-PATIENCE = 30
+PATIENCE = 120
 
 
 class Terminal:

@@ -26,7 +26,7 @@ from callsheet.listener.telemetry.log import Log
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
 
 
