@@ -11,12 +11,16 @@ import sys
 
 from environment import ready, run
 
-MESSAGES = "import reference_facts; open('docs/errors.md', 'w', encoding='utf-8').write(reference_facts.messages())"
+MESSAGES = """
+import os, sys
+sys.path.insert(0, "scripts")
+import reference_facts
+with open("docs/errors.md.new", "w", encoding="utf-8") as file:
+    file.write(reference_facts.messages())
+os.replace("docs/errors.md.new", "docs/errors.md")  # others may be reading it
+"""
 
 if __name__ == "__main__":
     python = ready("dev")
     words = ["serve"] if "serve" in sys.argv[1:] else ["build", "--strict"]
-    raise SystemExit(
-        run(python, "-c", f"import sys; sys.path.insert(0, 'scripts'); {MESSAGES}")
-        or run(python, "-m", "zensical", *words)
-    )
+    raise SystemExit(run(python, "-c", MESSAGES) or run(python, "-m", "zensical", *words))

@@ -11,5 +11,7 @@ from environment import ready, run
 PROCESSES = (os.cpu_count() or 1) + 1
 
 if __name__ == "__main__":
+    # Each of the tests' workers, and the programs that they start by the thousand, would compile all code again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     python = ready("dev")
     raise SystemExit(run(python, "-m", "pytest", *(sys.argv[1:] or ["-n", str(PROCESSES)])))
