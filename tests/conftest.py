@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from support import compiled
 from support.canary import leaking_files, leaks
 from support.fakesite import FakeSite
 from support.shell import Shell
@@ -113,6 +114,14 @@ def overlay(running_site: FakeSite, tmp_path_factory: pytest.TempPathFactory) ->
     directory = tmp_path_factory.mktemp("overlay")
     (directory / "overlay.toml").write_text(running_site.overlay())
     return directory
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A worker of many begins with what all of them need; a process that runs a few tests compiles what they need."""
+    own = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        compiled.fill(own / "shared-cache", own.parent / "compiled")
 
 
 @pytest.fixture(scope="session")

@@ -33,9 +33,9 @@ START = "import sys; from callsheet.cli.entry import {entry}; sys.argv[0] = {nam
         ("/usr/local/bin/x.cmd", "suite", "suite"),
     ],
 )
-def test_the_file_may_have_any_name(name: str, function: str, program: str, tmp_path: Path) -> None:
+def test_the_file_may_have_any_name(name: str, function: str, program: str, tmp_path: Path, cache: Path) -> None:
     command = [sys.executable, "-c", START.format(entry=function, name=name), "version"]
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{program} ")
@@ -57,7 +57,7 @@ def test_every_console_script_names_its_program() -> None:
         entry._nothing  # noqa: B018 - looking it up is what raises
 
 
-def test_a_program_in_one_file_starts_itself_again_under_any_name(tmp_path: Path) -> None:
+def test_a_program_in_one_file_starts_itself_again_under_any_name(tmp_path: Path, cache: Path) -> None:
     """A zip file in which Python finds the program; nothing outside says which engine is to be started again."""
     (tmp_path / "app").mkdir()
     where = [str(ROOT / "engine"), *(path for path in sys.path if "site-packages" in path)]
@@ -69,7 +69,7 @@ def test_a_program_in_one_file_starts_itself_again_under_any_name(tmp_path: Path
     (tmp_path / "callsheet" / "__init__.py").write_text("raise SystemExit('the wrong package')\n", encoding="utf-8")
     command = [sys.executable, "suite-linux-x86_64.pyz"]
     for _ in range(2):
-        environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+        environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
         words = [*command, "version"]
         done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
@@ -79,10 +79,10 @@ def test_a_program_in_one_file_starts_itself_again_under_any_name(tmp_path: Path
     assert command == [sys.executable, str(tmp_path / "suite-linux-x86_64.pyz")]
 
 
-def test_an_installed_program_starts_itself_again(tmp_path: Path) -> None:
+def test_an_installed_program_starts_itself_again(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "callsheet").mkdir()
     (tmp_path / "callsheet" / "__init__.py").write_text("raise SystemExit('the wrong package')\n", encoding="utf-8")
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
     words = [*own_command("lms"), "version"]
     done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout[:4], done.stderr) == (0, "lms ", "")
