@@ -38,7 +38,7 @@ def test_without_a_command_the_help_page_is_shown_and_nothing_is_called_an_error
         (["op", "call"], "OPERATION"),
         (["op", "skeleton"], "OPERATION"),
         (["op", "search"], "TEXT..."),
-        (["api"], "METHOD"),
+        (["api"], "PATH"),
         (["api", "GET"], "PATH"),
         (["completion"], "SHELL"),
         (["definitions", "import", "--product", "shop"], "SPEC"),
