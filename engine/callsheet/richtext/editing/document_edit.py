@@ -213,8 +213,16 @@ def respelt(content: list[Raw], words: str) -> list[Raw]:
     while end > start and words.endswith(content[end - 1].get("text", "")):
         end -= 1
         words = words[: len(words) - len(content[end].get("text", ""))]
+    if words and start == end and content:  # put between two of them, or at an edge: a part of the one before it
+        start, end, words = max(start - 1, 0), max(end, 1), _beside(content, start, words)
     first = content[start] if start < end else {"type": "text"}
     return [*content[:start], *([{**first, "text": words}] if words else []), *content[end:]]
+
+
+def _beside(content: list[Raw], place: int, words: str) -> str:
+    """New words with those of the text that they become a part of."""
+    own = str(content[max(place - 1, 0)].get("text", ""))
+    return own + words if place else words + own
 
 
 def _is_text(raw: Any) -> bool:

@@ -44,7 +44,8 @@ def _slid(old: list[EditToken], new: list[EditToken], source: dict[int, int]) ->
             last > place
             and new[place].blank
             and new[last].blank
-            and _marks(new[place]) != _marks(new[last]) == _marks(old[source[place]])
+            and not _marks(new[place]) <= _marks(old[source[place]])
+            and _marks(new[last]) <= _marks(old[source[place]])
         ):
             source[last] = source.pop(place)
 

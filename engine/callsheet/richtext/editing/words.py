@@ -39,6 +39,7 @@ def merged(
     fresh: dict[str, Wrapper] = {}
     result = [OutputPiece(piece.stack, piece) for piece in lead]
     reached, replaced = 0, False
+    end: list[OutputPiece] = []  # what nobody sees behind the last word stays behind what was put there
     for place, token in enumerate(new):
         if place not in source:
             replaced = True
@@ -53,8 +54,12 @@ def merged(
         for piece in was.pieces:
             stack = piece.stack if kept else _stack(piece.stack, token.marks, fresh)
             result.append(OutputPiece(stack, piece, token, was))
-        result += [OutputPiece(piece.stack, piece) for piece in was.after]
-    return result + _unseen(old[reached:], replaced=replaced)
+        after = [OutputPiece(piece.stack, piece) for piece in was.after]
+        if reached == len(old) and place + 1 < len(new):
+            end = after
+        else:
+            result += after
+    return result + _unseen(old[reached:], replaced=replaced) + end
 
 
 def _unseen(gone: list[EditToken], *, replaced: bool) -> list[OutputPiece]:
