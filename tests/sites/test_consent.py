@@ -16,13 +16,13 @@ import pytest
 from callsheet.errors import CallsheetError, NotAllowed
 from callsheet.sites.credentials.consent import returned_url
 from support.listening import until
+from support.ports import free_port
 
 STATE = "st-1"
 
 
 def free() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return f"http://127.0.0.1:{found.getsockname()[1]}/back"
+    return f"http://127.0.0.1:{free_port()}/back"
 
 
 def wait(redirect: str, typed: Any, *, browser: bool = False, patience: float = 20.0) -> tuple[str, list[str]]:

@@ -17,6 +17,7 @@ import pytest
 from callsheet.sites.credentials.encrypted import EncryptedFile
 from support.canary import CANARY
 from support.fakesite import CLIENT_ID, CLIENT_SECRET, CLOUD_ID, FakeSite
+from support.ports import free_port
 from support.shell import Done, Shell
 
 ANSWERED = b"Back to the terminal"
@@ -24,9 +25,7 @@ ANSWERED = b"Back to the terminal"
 
 @pytest.fixture
 def port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+    return str(free_port())
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def options(site: FakeSite, shell: Shell, port: str) -> list[str]:
 
 
 def follow(url: str) -> httpx.Response:
-    return httpx.get(url, follow_redirects=True, timeout=20, trust_env=False)
+    return httpx.get(url, follow_redirects=True, timeout=60, trust_env=False)
 
 
 def sign_in(
@@ -54,7 +53,7 @@ def sign_in(
             if line.startswith("http"):
                 break
         else:
-            _, err = process.communicate(timeout=30)
+            _, err = process.communicate(timeout=120)
             raise AssertionError(err)
         first(line.strip())
         answer = None
@@ -65,7 +64,7 @@ def sign_in(
             sent = httpx.get(line.strip(), trust_env=False).headers["location"]
             process.stdin.write(pasted.format(**asked, sent=sent) + "\n")
             process.stdin.flush()
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     return shell._done(process.returncode, out, line + err), answer
 
 
@@ -236,7 +235,7 @@ def test_a_connection_that_says_nothing_does_not_hold_up_the_browser(
         end = time.monotonic() + 20
         while time.monotonic() < end and not idle:
             try:
-                idle.append(socket.create_connection(("127.0.0.1", int(port)), timeout=20))
+                idle.append(socket.create_connection(("127.0.0.1", int(port)), timeout=60))
             except OSError:
                 time.sleep(0.01)
 
@@ -246,7 +245,7 @@ def test_a_connection_that_says_nothing_does_not_hold_up_the_browser(
         url = next(line for line in process.stderr if line.startswith("http")).strip()
         thread.join()
         assert ANSWERED in follow(url).content
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
     idle[0].close()
     assert process.returncode == 0, err
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 import pytest
 
 from support.listening import Listener, environment, run, started, until
+from support.ports import free_port
 
 
 def binary() -> str | None:
@@ -34,9 +35,7 @@ class Server:
 
     def __init__(self, folder: Path, config: str = "") -> None:
         """`config` is what its configuration file says."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"nats://127.0.0.1:{self.port}/EVENTS"
         self._folder = folder
         self.config = config

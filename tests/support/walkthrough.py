@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from support.ports import free_port
 
 _BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<why>.+?) -->\n+)?"
@@ -87,18 +88,12 @@ def agrees(printed: str, expected: str) -> bool:
     return not expected or re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def _free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 def walk(page: Path, directory: Path, environ: Mapping[str, str], stands_for: Mapping[str, str] | None = None) -> None:
     """One shell for the whole page; raises `AssertionError` at the first command that fails or prints something else.
 
     `stands_for` has the addresses of the page, and where they really are. A command may fail where `error:` is shown.
     """
-    places = {PORT: _free_port(), **(stands_for or {})}
+    places = {PORT: str(free_port()), **(stands_for or {})}
     text = page.read_text(encoding="utf-8")
     for found in _BLOCK.finditer(text):
         if found["name"]:

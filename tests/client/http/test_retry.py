@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import socket
 import threading
 from email.utils import formatdate
 
 import pytest
 
 from callsheet.client.http.retry import RetryPolicy, retry_after
+from support.ports import free_port
 from support.server import Scripted, exchange, reply
 from support.shop import DEFINITIONS, shop
 
@@ -193,9 +193,7 @@ def test_an_answer_that_is_cut_off_once_comes_whole_the_next_time() -> None:
 
 
 def test_a_host_that_was_never_there_is_not_waited_for() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
+    port = free_port()
     with shop(root=f"http://127.0.0.1:{port}") as here:
         error = here.fail("getItem", {"id": "1"})
     assert (error.exit_code, here.clock.slept) == (7, [])

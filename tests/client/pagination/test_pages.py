@@ -391,7 +391,7 @@ class Numbers:
         self.asked.append(start)
         if self.barrier and start and not self.broken:
             try:
-                self.barrier.wait(5)
+                self.barrier.wait(60)
             except threading.BrokenBarrierError:
                 self.broken = True
         values = list(range(start, min(start + min(size, self.longest), self.total)))

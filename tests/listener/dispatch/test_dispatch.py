@@ -61,7 +61,7 @@ def runner(places: int = 64, max_wait: float | None = 5.0, queue: int | None = N
 
 
 def run(work: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 20))
+    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 def test_all_run_at_once_and_each_counts_for_itself() -> None:

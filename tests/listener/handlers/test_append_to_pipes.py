@@ -31,7 +31,7 @@ def append(made: Append, data: bytes, times: int = 1) -> None:
             event: Any = SimpleNamespace(data=data, record_text="record", payload={"a": 1})
             await made.run(event, "r/1")
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_lines_are_added_and_the_file_is_private(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_pipe_is_written_as_fast_as_it_is_read(tmp_path: Path) -> None:
     reader.start()
     with (tmp_path / "out").open("wb"):
         append(handler(tmp_path, input="raw"), b"x" * 200_000)
-    reader.join(10)
+    reader.join(60)
     assert got == [b"x" * 200_000 + b"\n"]
 
 

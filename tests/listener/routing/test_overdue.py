@@ -63,7 +63,7 @@ def test_a_worker_whose_places_are_taken_ends_once_and_says_so(monkeypatch: pyte
     monkeypatch.setattr(overdue, "INTERVAL", 0)
     world = World("a/1", is_worker=True)
     world.handlers["a/1"].is_stuck = True
-    asyncio.run(asyncio.wait_for(world.runs.watch(), 20))
+    asyncio.run(asyncio.wait_for(world.runs.watch(), 60))
     assert world.notes[1:] == ["this process ends its work and is started again"]
     assert world.restarts == 1
 

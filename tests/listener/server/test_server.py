@@ -87,7 +87,7 @@ def test_any_bytes_instead_of_http_leave_the_server_alive(plain: Listener, data:
     with plain.connect() as connection:
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
-        connection.settimeout(10)
+        connection.settimeout(60)
         try:
             first = connection.recv(65536)
         except ConnectionError:

@@ -43,7 +43,7 @@ def fetched(answer: Answer) -> bytes:
             server.close()
             await served
 
-    return asyncio.run(asyncio.wait_for(run(), 20))
+    return asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def saying(text: bytes) -> Answer:

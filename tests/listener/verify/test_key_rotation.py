@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ import pytest
 from support.canary import given_file
 from support.keysets import jwk, key_server, private_key, token
 from support.listening import HEADER, SECRET, listening, run, signature, until
+from support.ports import free_port
 
 CLAIMS = {
     "metadata": {"event_name": "grade_change", "event_time": "2026-01-01"},
@@ -78,20 +78,13 @@ def test_a_bad_key_set_is_not_used_and_said_so(fault: str, tmp_path: Path) -> No
             keys.keys = []
         elif fault == "no json":
             keys.body = b"<html>"
-        url = keys.url if fault != "down" else f"http://127.0.0.1:{_free_port()}/"
+        url = keys.url if fault != "down" else f"http://127.0.0.1:{free_port()}/"
         with listening(tmp_path, "--jwks-url", url) as listener:
             started = time.monotonic()
             assert listener.post(token(CLAIMS).encode()).status == 401
             assert time.monotonic() - started < 15  # the sender's patience
             listener.logged(words[fault])
             assert good.fetches == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_a_hanging_key_set_holds_nobody_for_long_and_good_tokens_not_at_all(tmp_path: Path) -> None:
@@ -133,7 +126,7 @@ def test_combined_tokens_first_then_signatures(tmp_path: Path) -> None:
 
 
 def test_trigger_serves_the_key_set_that_proves_its_tokens(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}/jwks.json"
     with listening(tmp_path, "--log", "--jwks-url", url) as listener:
         listener.logged("next attempt in")

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
+from support.ports import free_port
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="workers of POSIX")
 
@@ -49,14 +50,13 @@ def test_it_stops_when_its_supervisor_has_ended() -> None:
     os.write(writing, b"x")
     assert not stopped.wait(0.05)
     os.close(writing)
-    assert stopped.wait(10)
+    assert stopped.wait(60)
     os.close(reading)
 
 
 def test_its_sockets_listen_and_do_not_block() -> None:
     inherited = socket.create_server(("127.0.0.1", 0))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     found = assignment(
         sockets=(os.dup(inherited.fileno()),), bindings=((int(socket.AF_INET), "127.0.0.1", port),)
     ).open_sockets()

@@ -22,7 +22,7 @@ def between(folder: Path, handler: Any, ask: Callable[[Channel, Channel], Awaita
         asking, answering = Channel(str(folder), 0), Channel(str(folder), 1)
         await answering.start(handler, lambda _: None)
         try:
-            return await asyncio.wait_for(ask(asking, answering), 20)
+            return await asyncio.wait_for(ask(asking, answering), 60)
         finally:
             asking.close()
             answering.close()

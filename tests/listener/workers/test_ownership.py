@@ -53,7 +53,7 @@ def owned_by(owner: int, grants: OwnedGrants) -> str:
 
 
 def run(work: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 20))
+    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 def test_owners_are_the_same_everywhere_and_all_have_some() -> None:

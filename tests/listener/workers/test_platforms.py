@@ -65,7 +65,7 @@ sys.exit(run("lms", ["webhook", "listen", "--addr", ":0", "--workers", "3"]))
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_path: Path) -> None:
     words = [sys.executable, "-c", STOPPED, str(number)]
-    done = subprocess.run(words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=30, check=False)
+    done = subprocess.run(words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=120, check=False)
     assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0), done.stderr
 
 
