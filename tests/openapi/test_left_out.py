@@ -181,3 +181,43 @@ def test_a_key_that_nothing_can_be_called_is_left_out(name: str) -> None:
     )
     assert result.notes == [f"security scheme 'k' is left out: a header cannot be called {name!r}"]
     assert "auth" not in result.introduction
+
+
+LONG = 1500
+
+
+def long_chain(parts: int) -> dict[str, Any]:
+    """Schemas that are each made of the next one, named so many times."""
+    schemas = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * parts} for n in range(LONG)}
+    return {"schemas": {**schemas, f"S{LONG}": {"type": "object", "properties": {"sku": STRING}}}}
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_chain_of_schemas_may_be_as_long_as_it_is(parts: int) -> None:
+    """Neither calls within calls nor twice the work for each of its links."""
+    content = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    query = {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/S0"}}
+    using = {"operationId": "new", "parameters": [query], "requestBody": content}
+    paths = {"/a": {"post": {**using, "responses": {"200": {"description": "ok", **content}}}}}
+    text = json.dumps({**HEAD, "paths": paths, "components": long_chain(parts)})
+    result = import_document(text, "shop", name="d", with_replies=True)
+    assert result.notes == []
+    assert list(result.operations) == ["new"]
+    assert len(result.schemas) == LONG + 1
+    assert list(result.replies["new"].fields) == ["sku"]
+
+
+def test_what_shares_many_parts_at_each_level_is_read_once() -> None:
+    """Twenty parts at eight levels are 25,600,000,000 when each is read for itself."""
+    levels = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 20} for n in range(12)}
+    query = {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/S5"}}
+    paths = {"/a": {"get": {**GOOD, "parameters": [query]}}}
+    result = imported(paths, components={"schemas": {**levels, "S12": {"type": "integer"}}})
+    assert result.operations["good"]["params"][0]["type"] == "integer"
+
+
+def test_an_operation_whose_answer_cannot_be_read_is_left_out_whole() -> None:
+    answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/none"}}}}}
+    text = json.dumps({**HEAD, "paths": {"/good": {"get": GOOD}, "/bad": {"post": {"responses": answer}}}})
+    result = import_document(text, "shop", name="d", with_replies=True)
+    assert list(result.operations) == list(result.replies) == ["good"]

@@ -25,7 +25,7 @@ from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, worded
 from .checks.reach import reading_findings, safety_findings
 from .checks.renames import rename_findings
-from .checks.schemas import schema_problems
+from .checks.schemas import endless_schemas, schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
 from .checks.suggested import suggestion_findings
@@ -214,7 +214,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         **dict.fromkeys(("deployment", "auth"), (address_problems,)),
         "product": (address_problems, header_findings, reading),
         "service": (address_problems, companion_findings),
-        "schema": (partial(schema_problems, known=schemas),),
+        "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
         **dict.fromkeys(("naming", "snapshot"), (reading,)),
         "tool": (tool_findings,),

@@ -104,9 +104,10 @@ def _operations(
         where = f"{call.method} {call.path}"
         try:
             with _worded(where):
-                operations[id] = operation_of(document, call, id, schemas, rules, notes=notes)
+                table = operation_of(document, call, id, schemas, rules, notes=notes)
                 if replies is not None:
-                    replies[id] = reply_of(document, call, operations[id])
+                    replies[id] = reply_of(document, call, table)
+                operations[id] = table
         except DefinitionError as error:
             schemas.restore(before)
             del notes[said:]

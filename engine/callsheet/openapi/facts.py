@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..jsontext import JsonObject
     from ..language.shape.rest import OperationParam
 
+_DEEPEST = 8
+# What is known already, by table of the document and depth: parts may share parts, each level many of them.
+_Known = dict[tuple[int, int], "JsonObject"]
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -26,12 +29,13 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 def facts_of(document: Document, schema: Any) -> JsonObject:
     """The keys of a parameter that its schema decides; a plain string says nothing."""
-    merged = _merged(document, schema, 0)
+    known: _Known = {}
+    merged = _merged(document, schema, 0, known)
     kind = _type(merged)
     facts: JsonObject = {} if kind == "string" else {"type": kind}
     values = merged
     if kind == "array":
-        values = _merged(document, merged.get("items"), 0)
+        values = _merged(document, merged.get("items"), 0, known)
         item = _type(values)
         # No style says how objects or lists inside a list are written in a URL: their items are taken as text.
         facts |= {"items": item} if item in ("integer", "number", "boolean") else {}
@@ -56,16 +60,23 @@ def facts_of(document: Document, schema: Any) -> JsonObject:
     }
 
 
-def _merged(document: Document, schema: Any, depth: int) -> JsonObject:
+def _merged(document: Document, schema: Any, depth: int, known: _Known) -> JsonObject:
     """One flat table out of references, `allOf`, and alternatives that agree on a type."""
-    table = dict(document.table(schema))
-    if depth > 8:
-        return table
+    found = document.table(schema)
+    if depth > _DEEPEST:
+        return dict(found)
+    place = (id(found), depth)
+    if place not in known:
+        known[place] = _flat(document, dict(found), depth, known)
+    return dict(known[place])
+
+
+def _flat(document: Document, table: JsonObject, depth: int, known: _Known) -> JsonObject:
     for part in table.pop("allOf", None) or ():
-        table = {**_merged(document, part, depth + 1), **table}
+        table = {**_merged(document, part, depth + 1, known), **table}
     alternatives = table.pop("oneOf", None) or table.pop("anyOf", None)
     if alternatives:
-        table |= _common([_merged(document, part, depth + 1) for part in alternatives])
+        table |= _common([_merged(document, part, depth + 1, known) for part in alternatives])
     if "const" in table:
         table["enum"] = [table.pop("const")]
     return table

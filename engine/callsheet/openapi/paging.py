@@ -152,10 +152,15 @@ def success_codes(responses: Mapping[str, Any]) -> list[str]:
 
 
 def properties_of(document: Document, schema: Any) -> JsonObject:
-    table = document.table(schema)
-    merged = dict(table.get("properties") or {})
-    for part in table.get("allOf") or ():
-        merged |= properties_of(document, part)
+    """Those of a schema and of all that it is made of, each part once: parts may share parts, or be very many."""
+    merged: JsonObject = {}
+    waiting, seen = [schema], set()
+    while waiting:
+        table = document.table(waiting.pop())
+        if id(table) not in seen:
+            seen.add(id(table))
+            merged |= table.get("properties") or {}
+            waiting += reversed(table.get("allOf") or ())
     return merged
 
 

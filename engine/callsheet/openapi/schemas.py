@@ -39,6 +39,9 @@ class Schemas:
         self.descriptions = descriptions
         self.definitions: dict[str, JsonObject] = {}
         self._names: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self._waiting: list[tuple[str, str]] = []
+        self._undecided: list[tuple[list[JsonObject], str, dict[str, list[str]]]] = []
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
 
     def state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
@@ -47,16 +50,29 @@ class Schemas:
     def restore(self, state: tuple[dict[str, JsonObject], dict[str, str]]) -> None:
         """Forget what was collected since, for an operation that cannot be read after all."""
         self.definitions, self._names = state
+        self._taken = {*self.definitions, *self._names.values()}
+        self._waiting, self._undecided = [], []
 
     def body(self, schema: Any, operation: str, request: Any) -> str | None:
         """The id of a body's schema; nothing when the document allows any JSON."""
+        name = self._body(schema, operation, request)
+        # Not where they are named: a chain of references may be longer than calls can be nested.
+        while self._waiting:
+            waiting, reference = self._waiting.pop()
+            self._define(waiting, self.convert(self.document.at(reference)))
+        for parts, key, words in self._undecided:
+            parts[:] = [self._tagged(part, key, words) for part in parts]
+        self._undecided = []
+        return name
+
+    def _body(self, schema: Any, operation: str, request: Any) -> str | None:
         if isinstance(schema, dict) and isinstance(schema.get("$ref"), str) and len(schema) == 1:
             return self._reference(schema["$ref"])
         if isinstance(request, dict) and isinstance(request.get("$ref"), str):
             reference = f"{request['$ref']}/schema"
             if reference not in self._names:
-                self._names[reference] = self._free_name(pointer(request["$ref"])[-1])
-                self._convert_named(reference, schema)
+                name = self._names[reference] = self._free_name(pointer(request["$ref"])[-1])
+                self._define(name, self.convert(schema))
             return self._names[reference]
         table = self.convert(schema)
         if not table:
@@ -114,7 +130,7 @@ class Schemas:
             local = reference if "/" in reference else f"#/components/schemas/{reference}"
             if local.startswith("#"):  # one in another file is none of the alternatives
                 words.setdefault(self._reference(local), []).append(word)
-        table[key] = [self._tagged(part, name, words) for part in table[key]]
+        self._undecided.append((table[key], name, words))  # decided when it is known what they refer to
         return {name: value for name, value in table.items() if name != "additionalProperties"}
 
     def _tagged(self, part: JsonObject, name: str, words: dict[str, list[str]]) -> JsonObject:
@@ -170,14 +186,10 @@ class Schemas:
 
     def _reference(self, reference: str) -> str:
         if reference not in self._names:
-            self._names[reference] = self._free_name(_name_of(reference))
-            self._convert_named(reference, self.document.at(reference))
+            name = self._names[reference] = self._free_name(_name_of(reference))
+            self.document.at(reference)  # one that leads nowhere is told of where it is named
+            self._waiting.append((name, reference))
         return self._names[reference]
-
-    def _convert_named(self, reference: str, schema: Any) -> None:
-        name = self._names[reference]
-        self.definitions[name] = {}  # holds the place while the schema refers to itself
-        self._define(name, self.convert(schema))
 
     def _define(self, name: str, table: JsonObject) -> None:
         """Raises `DefinitionError` for a schema that no file of definitions can hold."""
@@ -187,9 +199,9 @@ class Schemas:
 
     def _free_name(self, name: str) -> str:
         candidate = f"{self.product}.{name}"
-        taken = {*self.definitions, *self._names.values()}
-        while candidate in taken:
+        while candidate in self._taken:
             candidate += "Body"
+        self._taken.add(candidate)
         return candidate
 
 

@@ -37,8 +37,11 @@ def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[str]:
     schemas = _KNOWN.get(catalog)
     if schemas is None:
         schemas = _KNOWN[catalog] = _Schemas(catalog)
-    for error in schemas.validator(schema_id).iter_errors(value):
-        yield from describe_error(error)
+    try:
+        for error in schemas.validator(schema_id).iter_errors(value):
+            yield from describe_error(error)
+    except RecursionError:
+        yield "the body, or the schema that it is compared with, is nested too deeply"
 
 
 class _Schemas:

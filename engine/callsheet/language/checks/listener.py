@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from ...errors import did_you_mean
+from ...errors import did_you_mean, slip_of
 from ...registry import HANDLERS, resolve
 from ..definition import Definition, Definitions
 from ..scopes import names_in, roots
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ..shape.listener import HandlerDefinition, PlainTokenDefinition, SourceDefinition
 
 _ANYTHING = "\0"
+# A source whose types are only known by a pattern takes every word.
+_OWN_TYPE = " (a type that is spelt like this needs an [event.<id>] of its own)"
 _HANDLER = frozenset({"handler", "name", "timeout", "concurrency"})
 
 
@@ -120,10 +122,12 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
         if kind == "event" and (sources is None or event.table["source"] in sources)
     ]
     for place, word in enumerate(route.table.get("on", ())):
+        named = [name for name in types if not is_pattern(name)]
         if types and not any(_overlap(word, name) for name in types):
-            near = did_you_mean(word, [name for name in types if not is_pattern(name)])
             what = "no event matches" if is_pattern(word) else "unknown event type"
-            yield Finding(("on", place), f"{what} {word!r}{near}")
+            yield Finding(("on", place), f"{what} {word!r}{did_you_mean(word, named)}")
+        elif not is_pattern(word) and word not in named and (meant := slip_of(word, named)):
+            yield Finding(("on", place), f"unknown event type {word!r}, did you mean {meant!r}?{_OWN_TYPE}")
     names = [table["name"] for table in route.table["do"] if "name" in table]
     for place, table in enumerate(route.table["do"]):
         if table.get("name") in names[: names.index(table["name"])] if "name" in table else False:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
@@ -81,9 +81,11 @@ def can_hold(key: str, value: Any) -> bool:
     return key not in _HOLDS or _HOLDS[key][0](value)
 
 
-def schema_problems(definitions: Definitions, definition: Definition, known: set[str]) -> Findings:
+def schema_problems(
+    definitions: Definitions, definition: Definition, known: set[str], endless: Collection[str]
+) -> Findings:
     yield from _schema(definition.table, (), known)
-    if _circular(definitions, definition.id):
+    if definition.id in endless and _circular(definitions, definition.id):
         yield Finding((), "refers back to itself without an object or a list between")
 
 
@@ -148,6 +150,28 @@ def _type(kinds: Any, path: Path) -> Findings:
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if kind not in TYPES:
             yield Finding(path, f"unknown type {kind!r}{did_you_mean(str(kind), TYPES)}")
+
+
+def endless_schemas(definitions: Definitions) -> set[str]:
+    """The schemas from which what describes the same value goes round for ever: most definitions have none.
+
+    Those that lead nowhere are taken away, then those that lead to these alone, until none is left that can be.
+    """
+    leads = {id: set(_same_value(found.table)) for (kind, id), found in definitions.items() if kind == "schema"}
+    comes: dict[str, list[str]] = {}
+    for id, others in leads.items():
+        others &= leads.keys()
+        for other in others:
+            comes.setdefault(other, []).append(id)
+    waiting = [id for id, others in leads.items() if not others]
+    while waiting:
+        ended = waiting.pop()
+        del leads[ended]
+        for id in comes.get(ended, ()):
+            leads[id].discard(ended)
+            if not leads[id]:
+                waiting.append(id)
+    return set(leads)
 
 
 def _circular(definitions: Definitions, start: str) -> bool:
