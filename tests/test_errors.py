@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callsheet.errors import counted
+from callsheet.errors import counted, slip_of
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,20 @@ from callsheet.errors import counted
 )
 def test_one_is_not_many(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("grade_chagne", "grade_change"),  # two letters swapped
+        ("pul_request", "pull_request"),
+        ("pull_requests", "pull_request"),
+        ("Pull_Rekuest", "pull_request"),
+        ("pushh", "push"),
+        ("pull", None),  # another word, which a short one needs little to become
+        ("pull_request_review", None),
+        ("nwe", None),
+    ],
+)
+def test_a_slip_is_a_letter_or_two(word: str, meant: str | None) -> None:
+    assert slip_of(word, ["new", "push", "pull_request", "grade_change"]) == meant

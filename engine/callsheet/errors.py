@@ -91,6 +91,8 @@ class TLSFailed(NetworkError):
 
 
 _LEAST_START = 3
+_LEAST_SLIP = 4  # letters; of shorter words every other one is near
+_LONG = 8
 
 
 def named(hint: str, program: str) -> str:
@@ -124,6 +126,31 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing when no known name is near."""
     match = closest(word, known)
     return f", did you mean {match[0]!r}?" if match else ""
+
+
+def slip_of(word: str, known: Iterable[str]) -> str | None:
+    """The known name that a word is but for a slip: a letter or two that are wrong, missing, too many or swapped."""
+    typed = word.casefold()
+    for name in known:
+        meant = name.casefold()
+        most = 2 if len(meant) >= _LONG else 1
+        if len(meant) >= _LEAST_SLIP and abs(len(typed) - len(meant)) <= most and _slips(typed, meant) <= most:
+            return name
+    return None
+
+
+def _slips(typed: str, meant: str) -> int:
+    """How many letters are to be changed, added, taken away or swapped with their neighbor."""
+    before, row = [0] * (len(meant) + 1), list(range(len(meant) + 1))
+    for place, letter in enumerate(typed):
+        after = [place + 1]
+        for column, wanted in enumerate(meant):
+            least = min(row[column] + (letter != wanted), row[column + 1] + 1, after[column] + 1)
+            if place and column and letter == meant[column - 1] and typed[place - 1] == wanted:
+                least = min(least, before[column - 1] + 1)
+            after.append(least)
+        before, row = row, after
+    return row[-1]
 
 
 def counted(number: int, noun: str) -> str:

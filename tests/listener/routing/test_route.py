@@ -142,6 +142,13 @@ def test_a_word_may_mean_a_type(word: str, name: str, may: bool) -> None:
         check_event_types([word], types, str)
 
 
+def test_a_misspelt_type_is_no_event_of_a_source_that_takes_every_word() -> None:
+    types: dict[tuple[str, str], Any] = {("shop", "order.paid"): {}, ("other", "*"): {}}
+    check_event_types(["order.paid", "order.paid*", "invoice.sent"], types, str)
+    with pytest.raises(UsageError, match=r"^0: unknown event type 'order.piad', did you mean 'order.paid'"):
+        check_event_types(["order.piad"], types, str)
+
+
 def test_what_a_word_cannot_mean_is_said_with_what_is_near() -> None:
     with pytest.raises(UsageError, match=r"place 1: unknown event type 'pait'.*paid"):
         check_event_types(["paid", "pait"], TYPES, "place {}".format)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import UsageError, did_you_mean
+from ...errors import UsageError, did_you_mean, slip_of
 from ...language.compiled_jmespath import Evaluate, compile_condition, compile_fast
 from ..handlers.limits import ConcurrencyLimit
 from .route_index import RouteIndex
@@ -135,10 +135,11 @@ def event_types(
 def check_event_types(words: Sequence[str], types: Mapping[tuple[str, str], Any], where: Callable[[int], str]) -> None:
     """Raises `UsageError` for a type or pattern that none of the types can be. `where` tells the place of a word."""
     names = [type_ for _, type_ in types]
+    known = [name for name in names if not is_pattern(name)]
     for number, word in enumerate(words):
-        if not any(_may_match(word, name) for name in names):
+        unknown = not any(_may_match(word, name) for name in names)
+        if unknown or (not is_pattern(word) and word not in known and slip_of(word, known)):
             what = "no event matches" if is_pattern(word) else "unknown event type"
-            known = [name for name in names if not is_pattern(name)]
             raise UsageError(
                 f"{where(number)}: {what} {word!r}{did_you_mean(word, known)}", hint="see `{program} webhook events`"
             )
