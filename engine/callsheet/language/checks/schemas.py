@@ -157,10 +157,10 @@ def endless_schemas(definitions: Definitions) -> set[str]:
 
     Those that lead nowhere are taken away, then those that lead to these alone, until none is left that can be.
     """
-    leads = {id: set(_same_value(found.table)) for (kind, id), found in definitions.items() if kind == "schema"}
+    tables = {id: found.table for (kind, id), found in definitions.items() if kind == "schema"}
+    leads = {id: tables.keys() & set(_same_value(table)) for id, table in tables.items()}
     comes: dict[str, list[str]] = {}
     for id, others in leads.items():
-        others &= leads.keys()
         for other in others:
             comes.setdefault(other, []).append(id)
     waiting = [id for id, others in leads.items() if not others]
