@@ -37,7 +37,7 @@ def test_logout_forgets(work: Shell, site: FakeSite) -> None:
     site.requests.clear()
     done = work("op", "call", "getCurrentUser")
     assert (done.code, site.requests) == (3, [])
-    assert "hint: sign in: auth login --site work" in done.err
+    assert "hint: sign in: suite auth login --site work" in done.err
     assert work("auth", "logout").code == 0
 
 

@@ -195,5 +195,4 @@ def _texts_of_table(table: Mapping[str, Any], depth: int) -> Iterator[str]:
     if usual or nested:
         return
     for key, value in table.items():
-        for text in _texts(value, depth - 1):
-            yield f"{key}: {text}"
+        yield from (f"{key}: {text}" for text in _texts(value, depth - 1) if text.strip())

@@ -35,17 +35,18 @@ def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | Non
     question = str(fill_text(plan["question"], {**run.scope, "total": len(items)}))
     if run.context.will_confirm(question):
         sample = evaluate(plan["sample"], run.scope) if "sample" in plan else None
-        for line in _lines(run, each, sample or items, len(items), bulk):
+        rows = [row if isinstance(row, list) else [row] for row in sample or items]
+        if len(rows) == len(rows[0]) == 1 and to_text(rows[0][0]) in question:
+            rows = []  # the question names it
+        for line in _lines(run, each, rows, len(items), bulk):
             run.context.say(escape_line(line))
         run.context.confirm(question)
 
 
-def _lines(run: Planned, each: Each, sample: Sequence[Any], total: int, bulk: int | None) -> Iterator[str]:
+def _lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int, bulk: int | None) -> Iterator[str]:
     from ...output.stream import terminal_size
 
-    width = terminal_size(run.context.streams.err).columns
-    for row in sample[:_SHOWN]:
-        yield f"  {_short('  '.join(map(to_text, row)) if isinstance(row, list) else to_text(row), width)}"
+    yield from _aligned(rows[:_SHOWN], terminal_size(run.context.streams.err).columns)
     if total > _SHOWN:
         yield f"  ... and {total - _SHOWN} more"
     if given := [_short(text, _WIDEST) for text in _given(run, each["plan"].get("when"))]:
@@ -55,6 +56,17 @@ def _lines(run: Planned, each: Each, sample: Sequence[Any], total: int, bulk: in
         yield f"sent as: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
     if "undo" not in each:
         yield "This cannot be undone."
+
+
+def _aligned(rows: Sequence[list[Any]], width: int) -> Iterator[str]:
+    """The sample, its first column as wide as its longest cell."""
+    from ...output.table import display_width
+
+    cells = [[*map(to_text, row)] for row in rows]
+    first = max((display_width(row[0]) for row in cells), default=0)
+    for start, *rest in cells:
+        space = " " * (first - display_width(start)) if rest else ""
+        yield f"  {_short('  '.join([start + space, *rest]), width)}"
 
 
 def _given(run: Planned, asked_for: str | None) -> Iterator[str]:

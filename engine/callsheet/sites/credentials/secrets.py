@@ -139,22 +139,22 @@ class Secrets:
         if unknown:
             raise NotAllowed(
                 f"the credential of site {self._name!r} was given for {kept_for}, not for {unknown[0]}",
-                hint=f"sign in again: auth login --site {self._name}",
+                hint=f"sign in again: {{program}} auth login --site {self._name}",
             )
 
     def _not_stored(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:
-            return NotAllowed(f"no credential for site {name!r}", hint=f"sign in: auth login --site {self._name}")
+            return NotAllowed(f"no credential for site {name!r}", hint=f"sign in: {{program}} auth login --site {self._name}")
         forced = self._variables.name("KEYRING_BACKEND")
         where = "the encrypted file" if recorded == FILE else "the key store"
         return NotAllowed(
             f"no credential for site {name!r} in the store that {forced} selects; it is in {where}",
-            hint=f"unset {forced}, or sign in again: auth login --site {self._name}",
+            hint=f"unset {forced}, or sign in again: {{program}} auth login --site {self._name}",
         )
 
     def _missing(self, service: str) -> NotAllowed:
         what = f"{self._name}/{service}" if has_own_access(self._settings, service) else self._name
-        hint = f"sign in: auth login --site {self._name}; or name a token_env or token_file in its profile"
+        hint = f"sign in: {{program}} auth login --site {self._name}; or name a token_env or token_file in its profile"
         if not self._variables.get("TOKEN") and self._variables.get("BASE_URL"):
             hint = f"set {self._variables.name('EMAIL')} and {self._variables.name('TOKEN')}"
         return NotAllowed(f"no credential for site {what!r}", hint=hint)
