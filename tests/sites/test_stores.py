@@ -120,4 +120,5 @@ def test_a_secret_out_of_a_variable_or_a_file(tmp_path: Path) -> None:
         found(token_env="U")
     with pytest.raises(NotAllowed, match="no credential for site 'work'") as caught:
         found()
-    assert str(caught.value.hint).startswith("sign in: {program} auth login --site work; or name a token_env or token_file")
+    told = "sign in: {program} auth login --site work; or name a token_env or token_file"
+    assert str(caught.value.hint).startswith(told)

@@ -144,7 +144,8 @@ class Secrets:
 
     def _not_stored(self, store: Store, recorded: str, name: str) -> NotAllowed:
         if store.name == recorded:
-            return NotAllowed(f"no credential for site {name!r}", hint=f"sign in: {{program}} auth login --site {self._name}")
+            hint = f"sign in: {{program}} auth login --site {self._name}"
+            return NotAllowed(f"no credential for site {name!r}", hint=hint)
         forced = self._variables.name("KEYRING_BACKEND")
         where = "the encrypted file" if recorded == FILE else "the key store"
         return NotAllowed(
