@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -278,6 +279,33 @@ def test_processes_that_could_not_write_for_long_leave_each_other_what_they_hold
                 await other.extend(())
             assert second.notes == ["inbox: 1 events of a process that ended are handled again"]
             assert await one.complete(leases[1]) is False
+
+    asyncio.run(scene())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved there")
+@pytest.mark.parametrize("name", ["in.db", "in.db-wal"])
+def test_a_file_that_was_moved_takes_nothing_until_it_is_back(name: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened, path = Opened(tmp_path), tmp_path / name
+        async with opened as queue:
+            held = (await queue.put(event("a"), has_jobs=True, run_here=True)).lease
+            assert held is not None
+            path.rename(tmp_path / "elsewhere")
+            await queue.extend(())
+            said = f"{path} was moved, replaced or deleted: put it back, or start the listener again"
+            assert queue.problem == said
+            with pytest.raises(QueueFailed, match="moved, replaced or deleted"):
+                queue.put(event("b"), has_jobs=True, run_here=True)
+            path.touch()
+            await queue.extend(())
+            assert queue.problem is not None
+            assert await queue.complete(held) is True  # what is there already is handled to its end
+            (tmp_path / "elsewhere").replace(path)
+            await queue.extend(())
+            assert queue.problem is None
+            assert (await queue.put(event("b"), has_jobs=False, run_here=False)).stored
+            assert opened.notes == [f"inbox: {said}", "inbox: it is back"]
 
     asyncio.run(scene())
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
 from .inspection import counts
+from .whereabouts import Whereabouts
 from .writer import InboxWriter
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class FileQueue:
         self._note = note
         self._lease_holder = changes.LeaseHolder(f"{os.getpid()}-{uuid.uuid4().hex[:12]}", LEASE, max_attempts)
         self._owner = self._lease_holder.owner
+        self._path = path
+        self._whereabouts: Whereabouts | None = None
+        self._misplaced: str | None = None
         self._connection = schema.open_inbox(path)
         self._reader = schema.open_existing(path, write=False)
         self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
@@ -60,10 +64,11 @@ class FileQueue:
     async def open(self) -> None:
         self._writer = InboxWriter(self._connection)
         await self.extend(())
+        self._whereabouts = Whereabouts(self._path)
 
     @property
     def problem(self) -> str | None:
-        return None if self._writer is None else self._writer.problem
+        return self._misplaced or (None if self._writer is None else self._writer.problem)
 
     def _submit(self, operation: Callable[[sqlite3.Connection], T], *, is_urgent: bool = True) -> asyncio.Future[T]:
         if self._writer is None:
@@ -71,6 +76,8 @@ class FileQueue:
         return self._writer.submit(operation, is_urgent=is_urgent)
 
     def put(self, event: Event, *, has_jobs: bool, run_here: bool) -> asyncio.Future[PutResult]:
+        if self._misplaced is not None:
+            raise QueueFailed(self._misplaced)
         state = ("running" if run_here else "waiting") if has_jobs else "done"
         row = changes.row(event, state, self._owner if state == "running" else None, time.time())
         future = self._submit(partial(self._add, row=row, state=state))
@@ -110,8 +117,7 @@ class FileQueue:
         now = time.time()
         if self._last_heartbeat is not None and now - self._last_heartbeat > LEASE - 2 * self.renew_every:
             self._trusts_until = now + LEASE
-        judges = now >= self._trusts_until
-        rescheduled = await self._submit(partial(changes.heartbeat, holder=self._lease_holder, now=now, judges=judges))
+        rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
         self._last_heartbeat = now
         if rescheduled:
             self._note(f"inbox: {rescheduled} events of a process that ended are handled again")
@@ -119,6 +125,14 @@ class FileQueue:
         self._heartbeats += 1
         if self._heartbeats % PURGE_EVERY == 0:
             await self._purge()
+
+    def _beat(self, connection: sqlite3.Connection, now: float, *, judges: bool) -> int:
+        """In the writer's thread, because a disk may hang."""
+        before = self._misplaced
+        self._misplaced = None if self._whereabouts is None else self._whereabouts.problem()
+        if self._misplaced != before:
+            self._note(f"inbox: {self._misplaced or 'it is back'}")
+        return changes.heartbeat(connection, self._lease_holder, now, judges=judges)
 
     async def _purge(self) -> None:
         before = time.time() - self._window
