@@ -1,10 +1,30 @@
-"""The garbage collector, switched off while a large value without cycles is built: it would scan it again and again."""
+"""The garbage collector, which looks through everything again and again, switched off where that finds nothing.
+
+That is while a large value without cycles is built, and while a process starts and ends.
+"""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+def rest_while_starting() -> None:
+    """Until `begin`: what is loaded stays, so nothing of it can be collected."""
+    gc.disable()
+
+
+def begin() -> None:
+    """The command starts, and may run for long. What was loaded by now is not looked through any more."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def leave_all() -> None:
+    """The process ends, and its memory with it."""
+    gc.freeze()
 
 
 @contextmanager

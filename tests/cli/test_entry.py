@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import os
 import subprocess
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli import entry
-from callsheet.cli.main import _called_by
+from callsheet.cli.main import _called_by, run
 from callsheet.installation import own_command
 from support.places import ROOT
 
@@ -86,3 +88,36 @@ def test_an_installed_program_starts_itself_again(tmp_path: Path, cache: Path) -
     words = [*own_command("lms"), "version"]
     done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout[:4], done.stderr) == (0, "lms ", "")
+
+
+COLLECTING = """
+import gc, sys
+from callsheet.cli import run_command
+from callsheet.cli.entry import suite
+
+def begin():
+    print(gc.isenabled())
+    original()
+    print(gc.isenabled(), gc.get_freeze_count() > 0)
+
+original, run_command.begin = run_command.begin, begin
+
+sys.argv = ["suite", "version"]
+suite()
+"""
+
+
+def test_the_collector_rests_until_the_command_begins(tmp_path: Path) -> None:
+    """What runs for long needs it; a start does not."""
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", COLLECTING]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[:2] == ["False", "True True"]
+
+
+def test_who_runs_programs_in_a_process_keeps_what_can_be_collected() -> None:
+    """What is frozen is never collected, so each run after the first would leave its cycles behind."""
+    frozen = gc.get_freeze_count()
+    assert run("suite", ["version"], stdout=io.StringIO()) == 0
+    assert gc.isenabled()
+    assert gc.get_freeze_count() <= frozen

@@ -18,6 +18,7 @@ SLOW = [
     "nats",
     "pathlib",
     "pydantic",
+    "shutil",
     "tomlkit",
     "tomllib",
     "typing_extensions",

@@ -18,8 +18,10 @@ def main() -> None:
 def start(program: str | None) -> None:
     """Run a program with the arguments of this process, and end the process with its exit code."""
     try:
+        from ..collector import rest_while_starting
         from .signals import hold_hangup
 
+        rest_while_starting()
         hold_hangup()
         from .main import main as run_and_exit
 

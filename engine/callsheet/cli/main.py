@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ..collector import leave_all
 from ..commands.context import Context
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, named
@@ -261,4 +262,5 @@ def _exit(code: int) -> None:
             sys.stdout.flush()
     except (OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    leave_all()
     sys.exit(code)

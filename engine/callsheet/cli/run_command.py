@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import registry
+from ..collector import begin
 from ..commands.context import Context, ParameterValues
 from ..errors import DefinitionError, UsageError
 from ..language.deployment import variants
@@ -34,6 +35,7 @@ def run_command(context: Context, command: CompiledCommand, values: ParameterVal
             raise context.broken
         context.told = True
     _check_output(context, command)
+    begin()
     if command.get("builtin") not in registry.SERVING:
         release_hangup()
     if "," in str(context.option("site") or ""):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RunCommand = Callable[[Context, "CompiledCommand", dict[str, Any]], None]
 
+_NARROWEST, _WIDEST = 50, 80  # columns of a help page
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -37,8 +38,15 @@ class WithHelp(click.Command):
         """The same object each time: click orders what was given by it."""
         if self._help is None:
             names = self.get_help_option_names(ctx)
-            self._help = _eager_flag(names, "Show this message and exit.", self.context, click.Context.get_help)
+            self._help = _eager_flag(names, "Show this message and exit.", self.context, self._text)
         return self._help
+
+    def _text(self, ctx: click.Context) -> str:
+        """As wide as click makes it, which loads five modules to find that out."""
+        from ..output.stream import terminal_size
+
+        ctx.terminal_width = max(min(terminal_size(self.context.streams.out).columns, _WIDEST) - 2, _NARROWEST)
+        return ctx.get_help()
 
 
 def _eager_flag(names: list[str], help: str, context: Context, text: Callable[[click.Context], str]) -> click.Option:
