@@ -55,18 +55,21 @@ class DocumentEdit:
         if part.label or (node.kind == part.kind and node.attrs == part.attrs):
             return [{**raw, "content": inner}]
         form = self.parts.form(raw)
-        own = self.reader.attrs(form, raw.get("attrs")) if form and form.kind == node.kind else {}
+        same = form is not None and self.parts.sayable.kind(form.kind) == node.kind
+        own = self.reader.attrs(form, raw.get("attrs")) if form and same else {}
         left = {name: value for name, value in own.items() if name not in part.attrs}
-        shell = self.writer.node(Node(node.kind, {**left, **node.attrs}))
-        if form is None or form.kind != node.kind:
+        shell = self.writer.node(Node(form.kind if form and same else node.kind, {**left, **node.attrs}))
+        if not same:
             kinds = {found.kind for child in inner if (found := self.parts.form(child))}
             if not kinds <= self.rules.holds.get(node.kind, frozenset()):
                 raise MisfitError
-        kept = {"marks": raw["marks"]} if "marks" in raw and form and form.kind == node.kind else {}
+        kept = {"marks": raw["marks"]} if "marks" in raw and same else {}
         return [{**shell, **kept, "content": inner}]
 
     def fresh(self, node: Node, parent: Part) -> list[Any]:
-        kind = parent.kind if parent.kind in self.rules.holds else "doc"
+        form = self.parts.form(parent.source)
+        kind = form.kind if form is not None else parent.kind
+        kind = kind if kind in self.rules.holds else "doc"
         placed = self.fitter.place(self.resolved(node), Node(kind))
         if kind != "doc" and any(isinstance(one, Up) for one in placed):
             raise MisfitError

@@ -63,7 +63,7 @@ class DocumentParts:
         if form.kind in NAMED or (form.kind == "panel" and not said):
             own = {key: value for key, value in raw.items() if key != "content"}
             return Part(form.kind, {}, raw, parts, label=label(self._name(raw), _key(own)))
-        return Part(form.kind, said, raw, parts)
+        return Part(self.sayable.kind(form.kind), said, raw, parts)
 
     def _figure(self, raw: Raw) -> Part:
         """An image, which stands in a paragraph of its own in Markdown."""

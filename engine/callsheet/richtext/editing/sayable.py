@@ -96,6 +96,11 @@ class Sayable:
         words = self.writer.blocks(nodes)
         return "***" + words[3:] if words.startswith("---\n") else words  # no front matter
 
+    def kind(self, kind: str) -> str:
+        """The kind that its Markdown reads back as: one that is like another and has its tag is the other."""
+        like = self.rules.of(kind).get("like")
+        return like if like and self.rules.tags.get(kind) == self.rules.tags.get(like) else kind
+
     def attrs(self, kind: str, attrs: Attrs) -> Attrs:
         """The attributes of a block that Markdown's construct for it says, as they read back."""
         if kind == "panel":
