@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
-from ..tree import NO_ATTRS, Losses, Node, bold, text
+from ..tree import NO_ATTRS, Losses, Mark, Node, bold, text
 from . import relative
 from .assembler import Assembler
 from .attributes import at_end
@@ -67,6 +67,7 @@ class BlockReader:
         self._marker = re.compile(f"(?:{'|'.join(map(re.escape, self.markers)) or '(?!)'})(?=\\s|$)", re.IGNORECASE)
         self.lists = {items: kind for kind, items in rules.listed.items()}
         self._nested = 0
+        self._columns: dict[str, tuple[Mark, ...]] = {}
         self._notes: dict[str, Node] = {}
         self._finishers: dict[str, Callable[[Node], list[Node]]] = {
             "paragraph": self._paragraph,
@@ -155,12 +156,21 @@ class BlockReader:
         return [node]
 
     def _cell(self, node: Node) -> list[Node]:
+        aligned = self.aligned(str(node.attrs["style"])) if node.attrs else ()
+        node.attrs = NO_ATTRS
         self._words(node, blocks=True)
         if any(part.kind == "html" for part in node.content):
             node.content = self.assembler.of_line(node.content)
         else:
-            node.content = [Node("paragraph", NO_ATTRS, node.content)]
+            node.content = [Node("paragraph", NO_ATTRS, node.content, marks=aligned if node.content else ())]
         return [node]
+
+    def aligned(self, style: str) -> tuple[Mark, ...]:
+        """How the column of a cell is aligned, as marks of its paragraph."""
+        if style not in self._columns:
+            tags = self.inline.tags
+            self._columns[style] = tuple(mark for mark in tags.declared({"style": style}) if tags.on_blocks(mark))
+        return self._columns[style]
 
     def _item(self, node: Node) -> list[Node]:
         self._marked(node, self._marker)

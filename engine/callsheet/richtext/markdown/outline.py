@@ -38,6 +38,8 @@ DESCRIBED = frozenset(
         "container_container_open",
         "footnote_reference_open",
         "tab_open",
+        "th_open",
+        "td_open",
     }
 )
 CLOSE = frozenset(name.replace("_open", "_close") for name in OPEN)
@@ -71,6 +73,8 @@ def _attrs(token: Token) -> Attrs:
     kind = token.type
     if kind == "heading_open":
         return shared({"level": int(token.tag[1])})
+    if kind in ("th_open", "td_open"):
+        return {"style": token.attrs["style"]} if token.attrs else NO_ATTRS
     if kind == "ordered_list_open":
         start = token.attrs.get("start")
         return {} if start is None else {"start": int(start)}

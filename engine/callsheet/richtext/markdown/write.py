@@ -212,7 +212,8 @@ class BlockWriter:
         return "\n\n".join(filter(None, [head, self.blocks(node.content), "</details>"]))
 
     def _table(self, node: Node) -> str:
-        return plain_table(node, self.spans) or html_table(node, self.blocks)
+        plain = plain_table(node, self.spans, self.reader.aligned, lossless=self.lossless)
+        return plain or html_table(node, self.blocks)
 
     def _alone(self, node: Node) -> str:
         """A node that words in a paragraph of their own say."""
