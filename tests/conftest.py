@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from callsheet.sites.credentials import encryption
 from support import compiled
 from support.canary import leaking_files, leaks
 from support.fakesite import FakeSite
@@ -92,6 +93,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: a secret stands in the captured output"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> None:
+    """A password is meant to cost time, which hundreds of tests with a key store are not about."""
+    encryption._COST.update(memory=1024, iterations=1)
 
 
 @pytest.fixture(scope="session")

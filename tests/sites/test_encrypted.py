@@ -21,6 +21,12 @@ from support.canary import CANARY
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
 
 
+@pytest.fixture(autouse=True)
+def _as_it_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the cost of a password is part of what is tested."""
+    monkeypatch.setattr(sealed, "_COST", dict(sealed._MOST))
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> EncryptedFile:
     return EncryptedFile(str(tmp_path), "password", "SUITE_KEYRING_PASSWORD")
@@ -176,9 +182,9 @@ def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(s
 
 
 def test_a_file_sealed_with_other_costs_still_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
-    cheap = encrypt({"work": SECRET}, "password", None)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
+        cheap = encrypt({"work": SECRET}, "password", None)
     assert decrypt(cheap, "password") == {"work": SECRET}
     assert json.loads(encrypt({}, "password", cheap))["kdf"]["memory"] == 65536
 

@@ -25,6 +25,7 @@ FORMAT = "callsheet-credentials"
 VERSION = 1
 # RFC 9106's second recommended setting: 64 MiB, three passes, four lanes.
 _COST = {"memory": 65536, "iterations": 3, "lanes": 4}
+_MOST = dict(_COST)  # that reading a file may cost
 _SALT, _NONCE = 16, 12
 _CHANGED = "it was changed or damaged since it was written"
 
@@ -83,7 +84,7 @@ def _parse_file(content: bytes) -> JsonObject:
 
 def _is_expected_cost(cost: JsonObject) -> bool:
     """Whether reading costs what writing did at most; more would only serve to wear the reader out."""
-    fits = all(type(cost[name]) is int and 1 <= cost[name] <= most for name, most in _COST.items())
+    fits = all(type(cost[name]) is int and 1 <= cost[name] <= most for name, most in _MOST.items())
     return fits and cost["name"] == "argon2id" and len(b64decode(cost["salt"], validate=True)) >= _SALT
 
 
