@@ -141,6 +141,24 @@ def test_what_is_not_done_is_done_when_it_is_resumed(desk: Desk) -> None:
     assert "0 are left" in desk.run("issues", "edit", "--resume", path).stderr
 
 
+def test_what_was_under_way_is_repeated_where_that_does_no_more(desk: Desk) -> None:
+    """The process was killed while the request was under way, which is a POST."""
+    path = desk.path("w.jsonl")
+    assert desk.run("issues", "watch", "DEMO-1", "DEMO-2", "--journal", path).exit == 0
+    whole = Path(path).read_bytes().splitlines(keepends=True)
+    kept = [
+        line
+        for line in whole
+        if json.loads(line).get("state") != "done" and not json.loads(line).keys() & {"now", "ended"}
+    ]
+    Path(path).write_bytes(b"".join(kept))
+    done = desk.run("issues", "watch", "--resume", path)
+    assert (done.exit, "0 of 2 are done, 2 are left" in done.stderr) == (0, True), done.stderr
+    assert count_of(desk, "watcher = currentUser()") == 2
+    assert desk.run("undo", path, "--yes").exit == 0
+    assert count_of(desk, "watcher = currentUser()") == 0
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -55,9 +55,10 @@ class StepDispatcher:
         from ...client.http.retry import IDEMPOTENT
 
         try:
-            return self.builder.call(operation).method in IDEMPOTENT
+            call = self.builder.call(operation)
         except UsageError:  # the site's deployment does not have it, and another step takes its place
             return True
+        return call.operation.get("idempotent", call.method in IDEMPOTENT)
 
     def check(self, request: Request) -> None:
         """Refuse what the policy denies, and ask where it wants that; a dry run sends nothing and goes on."""

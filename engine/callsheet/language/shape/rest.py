@@ -222,6 +222,12 @@ class OperationDefinition(Shape, total=False):
     experimental: bool
     hidden: Annotated[bool, Field(description="No part of the catalog that is listed and searched; it can be called.")]
     safety: Annotated[Safety, Field(description="Default: by the method.")]
+    idempotent: Annotated[
+        bool,
+        Field(
+            description="Sending it twice does no more than once: a resumed change repeats it. Default: by the method."
+        ),
+    ]
     view: Annotated[str, reference("view", description="Output columns.")]
     headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with it.")]
     on: Annotated[dict[str, OperationHere], keyed_by("deployment", description="Deployment → what differs there.")]
