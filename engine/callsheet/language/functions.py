@@ -193,9 +193,20 @@ def parse(expression: str) -> Any:
             raise exceptions.JMESPathError("!a.b is read as (!a).b: write !(a.b)")
         for call in _calls(parsed.parsed):
             _check_call(call["value"], call["children"])
+        if "`" in expression and not _is_finite(parsed.parsed):
+            raise exceptions.JMESPathError("a number in ` ` is too large, or none: no request could hold it")
     except RecursionError:
         raise exceptions.JMESPathError("nested too deeply") from None
     return parsed
+
+
+def _is_finite(found: Any) -> bool:
+    """Whether every number in it is one; an expression is a table too, whose literals are below `value`."""
+    if isinstance(found, dict):
+        return all(map(_is_finite, found.values()))
+    if isinstance(found, list):
+        return all(map(_is_finite, found))
+    return not isinstance(found, float) or isfinite(found)
 
 
 def search(parsed: Any, value: Any, scope: Any) -> Any:
