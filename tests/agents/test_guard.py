@@ -153,7 +153,8 @@ def test_gemini_itself_reads_the_policy(tmp_path: Path, variables: dict[str, str
 def test_rules_name_the_commands_of_the_tree(tmp_path: Path, variables: dict[str, str]) -> None:
     guard(tmp_path, variables, "codex", "--write")
     text = files(tmp_path)[".codex/rules/suite.rules"]
-    assert 'prefix_rule(pattern = ["suite", ["issues", "issue", "i"], ["delete", "rm"]], decision = "prompt"' in text
+    names = '["issues", "issue", "i", "workitem", "workitems"]'
+    assert f'prefix_rule(pattern = ["suite", {names}, ["delete", "rm"]], decision = "prompt"' in text
     assert '"view"' not in text
     denied = {**variables, "SUITE_POLICY": "destroy=deny"}
     assert guard(tmp_path, denied, "codex", "--check")[0] == 1
