@@ -8,37 +8,17 @@ that takes away or changes what others need.
 from __future__ import annotations
 
 import copy
-import json
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from callsheet.language.checks.shapes import ShapePlace, allowed_keys, places
-from callsheet.language.locate import line_of
+from callsheet.language.checks.shapes import allowed_keys, places
 from callsheet.language.scopes import names_in, roots
 
-Tables = dict[str, dict[str, Any]]
-Keys = tuple[str | int, ...]
-
-
-class Files(NamedTuple):
-    """`line` is where the fault is in the world's file, where it is in one place."""
-
-    world: str
-    overlay: str = ""
-    line: int = 0
-
-
-class Mutant(NamedTuple):
-    """`near` is the right word that an error has to name. `build` writes it, which takes longer than to think of it."""
-
-    kind: str
-    operator: str
-    what: str
-    build: Callable[[], Files]
-    near: str = ""
+from .mutant_spots import Files, Mutant, Spot, Tables, is_closed, written
+from .odd_mutants import ODD
 
 
 def mutants(tables: Tables) -> list[Mutant]:
@@ -48,73 +28,9 @@ def mutants(tables: Tables) -> list[Mutant]:
         for id, table in definitions.items():
             for place in places(kind, table):
                 for operator in OPERATORS:
-                    found.extend(operator(_Spot(tables, kind, id, place)))
+                    found.extend(operator(Spot(tables, kind, id, place)))
             found.extend(_across(tables, kind, id, table))
     return found
-
-
-def written(tables: Any) -> str:
-    """TOML with each key and each item of a list on a line of its own."""
-    lines: list[str] = []
-    for kind, definitions in tables.items():
-        for id, table in definitions.items():
-            lines.append(f"[{kind}.{json.dumps(id, ensure_ascii=False)}]")
-            lines += [f"{json.dumps(key)} = {_value(value)}" for key, value in table.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any, *, is_outer: bool = True) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {_value(v, is_outer=False)}" for k, v in value.items()) + " }"
-    if isinstance(value, list):
-        items = [_value(item, is_outer=False) for item in value]
-        return "[\n" + "".join(f"  {item},\n" for item in items) + "]" if is_outer else f"[{', '.join(items)}]"
-    if isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
-    return repr(value)
-
-
-class _Spot(NamedTuple):
-    tables: Tables
-    kind: str
-    id: str
-    place: ShapePlace
-
-    def changed(self, operator: str, change: Callable[[Any, Any], None], what: str, near: str = "") -> Mutant:
-        """The world with `change(parent, key)` done at this place."""
-        path: Keys = (self.kind, self.id, *self.place.path)
-
-        def build() -> Files:
-            tables = copy.deepcopy(self.tables)
-            change(_at(tables, path[:-1]), path[-1])
-            text = written(tables)
-            return Files(text, line=line_of(text, path))
-
-        return self._mutant(operator, what, build, near)
-
-    def inside(
-        self, operator: str, change: Callable[[Any], None], what: str, below: Keys = (), near: str = ""
-    ) -> Mutant:
-        """The world with `change(value)` done to the table or list at this place."""
-        path: Keys = (self.kind, self.id, *self.place.path)
-
-        def build() -> Files:
-            tables = copy.deepcopy(self.tables)
-            change(_at(tables, path))
-            text = written(tables)
-            return Files(text, line=line_of(text, (*path, *below)))
-
-        return self._mutant(operator, what, build, near)
-
-    def _mutant(self, operator: str, what: str, build: Callable[[], Files], near: str) -> Mutant:
-        where = ".".join(map(str, self.place.path))
-        return Mutant(self.kind, operator, f'{self.kind} "{self.id}" {where}: {what}', build, near)
-
-
-def _at(tables: Any, path: Keys) -> Any:
-    for key in path:
-        tables = tables[key]
-    return tables
 
 
 def misspelt(word: str) -> str:
@@ -125,7 +41,7 @@ def misspelt(word: str) -> str:
 WRONG: dict[type, Any] = {str: 7, int: "seven", float: "x", bool: "yes", dict: [], list: {}}
 
 
-def _wrong_type(spot: _Spot) -> Iterator[Mutant]:
+def _wrong_type(spot: Spot) -> Iterator[Mutant]:
     value, path = spot.place.value, spot.place.path
     if path and "enum" not in path and path[:1] != ("required",):  # lists that are judged as a whole, or hold any value
         wrong = WRONG[type(value)]
@@ -136,7 +52,7 @@ def _wrong_type(spot: _Spot) -> Iterator[Mutant]:
         yield spot.changed("wrong type", change, repr(wrong))
 
 
-def _missing(spot: _Spot) -> Iterator[Mutant]:
+def _missing(spot: Spot) -> Iterator[Mutant]:
     if spot.place.path:
 
         def change(parent: Any, key: Any) -> None:
@@ -145,17 +61,13 @@ def _missing(spot: _Spot) -> Iterator[Mutant]:
         yield spot.changed("missing", change, "gone")
 
 
-def _is_closed(spot: _Spot) -> bool:
-    return isinstance(spot.place.value, dict) and spot.place.schema.get("additionalProperties") is False
-
-
-def _unknown(spot: _Spot) -> Iterator[Mutant]:
-    if _is_closed(spot):
+def _unknown(spot: Spot) -> Iterator[Mutant]:
+    if is_closed(spot):
         yield spot.inside("unknown", lambda table: table.update(zzz=1), "zzz = 1", ("zzz",))
 
 
-def _misspelt_key(spot: _Spot) -> Iterator[Mutant]:
-    if _is_closed(spot):
+def _misspelt_key(spot: Spot) -> Iterator[Mutant]:
+    if is_closed(spot):
         for key in spot.place.value:
             other = misspelt(key)
             if len(key) > 3 and other not in allowed_keys(spot.kind, spot.place.value, spot.place.path):
@@ -166,7 +78,7 @@ def _misspelt_key(spot: _Spot) -> Iterator[Mutant]:
                 yield spot.inside("misspelt", change, f"{key} → {other}", (other,), near=key)
 
 
-def _misspelt_name(spot: _Spot) -> Iterator[Mutant]:
+def _misspelt_name(spot: Spot) -> Iterator[Mutant]:
     """A reference, one of some words, or a name in an expression whose scope is known."""
     value, schema = spot.place.value, spot.place.schema
     if not isinstance(value, str):
@@ -187,7 +99,7 @@ def _misspelt_name(spot: _Spot) -> Iterator[Mutant]:
             yield spot.changed("misspelt", rename, f"{name} → {misspelt(name)}", near=name)
 
 
-def _misspelt_function(spot: _Spot) -> Iterator[Mutant]:
+def _misspelt_function(spot: Spot) -> Iterator[Mutant]:
     value = spot.place.value
     if isinstance(value, str) and spot.place.schema.get("format") in ("jmespath", "template", "value"):
         for name in ("upper", "slug", "join", "not_null", "to_number"):
@@ -204,7 +116,7 @@ def _misspelt_function(spot: _Spot) -> Iterator[Mutant]:
                     yield spot.changed("arguments", more, f"{name}(a, b, ...)")
 
 
-def _broken_syntax(spot: _Spot) -> Iterator[Mutant]:
+def _broken_syntax(spot: Spot) -> Iterator[Mutant]:
     value, form = spot.place.value, spot.place.schema.get("format")
     broken = {"jmespath": " ||", "template": "{", "value": "{", "regex": "("}.get(str(form))
     if isinstance(value, str) and broken:
@@ -215,7 +127,7 @@ def _broken_syntax(spot: _Spot) -> Iterator[Mutant]:
         yield spot.changed("syntax", change, value + broken)
 
 
-def _odd_text(spot: _Spot) -> Iterator[Mutant]:
+def _odd_text(spot: Spot) -> Iterator[Mutant]:
     value = spot.place.value
     if isinstance(value, str) and spot.place.path:
 
@@ -230,7 +142,7 @@ def _odd_text(spot: _Spot) -> Iterator[Mutant]:
             yield spot.changed("letters", letters, "with é")
 
 
-def _odd_number(spot: _Spot) -> Iterator[Mutant]:
+def _odd_number(spot: Spot) -> Iterator[Mutant]:
     value = spot.place.value
     if isinstance(value, int | float) and not isinstance(value, bool):
         for odd in (float("nan"), -1):
@@ -241,7 +153,7 @@ def _odd_number(spot: _Spot) -> Iterator[Mutant]:
             yield spot.changed("number", change, str(odd))
 
 
-def _shadowed(spot: _Spot) -> Iterator[Mutant]:
+def _shadowed(spot: Spot) -> Iterator[Mutant]:
     value = spot.place.value
     if isinstance(value, list) and value:
 
@@ -263,7 +175,7 @@ def _shadowed(spot: _Spot) -> Iterator[Mutant]:
         yield spot.inside("shadowed", clash, "an alias that is taken")
 
 
-def _unreachable(spot: _Spot) -> Iterator[Mutant]:
+def _unreachable(spot: Spot) -> Iterator[Mutant]:
     if spot.place.schema.get("title") in ("StepDefinition", "ItemStep", "Case"):
         yield spot.inside("unreachable", lambda table: table.update(when="`false`"), "when false", ("when",))
     if spot.place.schema.get("title") == "Param" and spot.kind == "command":
@@ -275,7 +187,7 @@ def _unreachable(spot: _Spot) -> Iterator[Mutant]:
             yield spot.inside("shadowed", change, f"called {name}")
 
 
-OPERATORS: tuple[Callable[[_Spot], Iterator[Mutant]], ...] = (
+OPERATORS: tuple[Callable[[Spot], Iterator[Mutant]], ...] = (
     _wrong_type,
     _missing,
     _unknown,
@@ -287,6 +199,7 @@ OPERATORS: tuple[Callable[[_Spot], Iterator[Mutant]], ...] = (
     _odd_number,
     _shadowed,
     _unreachable,
+    *ODD,
 )
 
 
