@@ -139,6 +139,22 @@ step  = [{ call = "tellOrder", args = { id = "{item.id}" }, body = { text = "{it
 call = "putOrder"
 args = { id = "all" }
 body = { told = true }
+
+[command."orders recall"]
+help = "Recall orders"
+
+[[command."orders recall".step]]
+as = "found"
+call = "findOrders"
+args = { state = "sent" }
+value = "orders"
+
+[[command."orders recall".step]]
+[command."orders recall".step.each]
+items = "found"
+done  = "recalled {done} of {total}"
+plan  = { question = "Recall {total} orders?" }
+step  = [{ call = "putOrder", args = { id = "{item.id}" }, body = { state = "recalled" } }]
 """
 )
 
@@ -296,6 +312,16 @@ def test_no_items_are_no_failure(home: Path) -> None:
     exchanges = [exchange("GET", "/orders", reply(json={"orders": []})), put("all")]
     done, _ = run(home, exchanges, "orders", "tell")
     assert done.exit == 0
+
+
+@pytest.mark.parametrize(
+    ("ids", "code", "said"), [([], 0, ""), (["1"], 2, "Recall 1 orders? refused"), (["1", "2"], 2, "2")]
+)
+def test_nobody_is_asked_whether_nothing_is_to_be_changed(home: Path, ids: list[str], code: int, said: str) -> None:
+    found = exchange("GET", "/orders", reply(json={"orders": [{"id": id} for id in ids]}))
+    done, sent = run(home, [found], "orders", "recall")
+    assert (done.exit, sent) == (code, ["GET /orders"])
+    assert said in done.stderr
 
 
 def test_files_of_one_name_get_names_of_their_own(home: Path, tmp_path: Path) -> None:

@@ -30,13 +30,13 @@ class Planned(Protocol):
 def ask_about(run: Planned, each: Each, items: Sequence[Any], *, bulk: int | None) -> None:
     """Raises `UsageError` where nobody agrees. `bulk` is how many items go into one request of the service's own."""
     plan = each.get("plan")
-    if plan is None or ("when" in plan and not evaluate(plan["when"], run.scope)):
+    if plan is None or not items or ("when" in plan and not evaluate(plan["when"], run.scope)):
         return
     question = str(fill_text(plan["question"], {**run.scope, "total": len(items)}))
     if run.context.will_confirm(question):
         sample = evaluate(plan["sample"], run.scope) if "sample" in plan else None
         rows = [row if isinstance(row, list) else [row] for row in sample or items]
-        if len(rows) == len(rows[0]) == 1 and to_text(rows[0][0]) in question:
+        if [len(row) for row in rows] == [1] and to_text(rows[0][0]) in question:
             rows = []  # the question names it
         for line in _lines(run, each, rows, len(items), bulk):
             run.context.say(escape_line(line))
