@@ -50,7 +50,7 @@ class FileQueue:
         self._whereabouts: Whereabouts | None = None
         self._misplaced: str | None = None
         self._connection = schema.open_inbox(path)
-        self._reader = schema.open_existing(path, write=False)
+        self._reader = schema.open_reader(path)
         self._reader.execute("PRAGMA busy_timeout = 0")  # it is read on the event loop
         self._depth: Mapping[str, float] = {}
         self._heartbeats = 0
@@ -202,8 +202,8 @@ class FileQueue:
         return self._depth
 
     async def close(self) -> None:
-        if self._writer is not None:
-            await self._writer.close()
-        else:
-            self._connection.close()
         self._reader.close()
+        if self._writer is None:
+            self._connection.close()
+        elif await self._writer.close() and self._whereabouts is not None:
+            self._whereabouts.close()

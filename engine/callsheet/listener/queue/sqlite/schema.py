@@ -89,7 +89,16 @@ def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
         _check_is_inbox(path, allow_new=False)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
-    return _connect(path, "rw", _prepare) if write else _connect(path, "ro", lambda _: None)
+    return _connect(path, "rw", _prepare) if write else open_reader(path)
+
+
+def open_reader(path: str) -> sqlite3.Connection:
+    """A second connection to an open inbox, which is not looked at again.
+
+    A process that closes any file loses its locks on it. Without these, the next program that is done with the inbox
+    deletes the log under this one.
+    """
+    return _connect(path, "ro", lambda _: None)
 
 
 def _check_is_inbox(path: str, *, allow_new: bool) -> None:

@@ -124,13 +124,15 @@ class InboxWriter:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_resolve, batch, results)
 
-    async def close(self) -> None:
-        """A disk that hangs does not keep the process from ending."""
+    async def close(self) -> bool:
+        """Whether the file is closed: a disk that hangs does not keep the process from ending."""
         self._send()
         self._batches.put(None)
         await asyncio.to_thread(self._thread.join, _CLOSE_TIMEOUT)
-        if not self._thread.is_alive():
-            self._connection.close()
+        if self._thread.is_alive():
+            return False
+        self._connection.close()
+        return True
 
 
 _DATA_ERRORS = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
