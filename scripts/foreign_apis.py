@@ -109,14 +109,15 @@ class Sent(NamedTuple):
 def read_curl(text: str) -> Sent:
     words = shlex.split(text.replace("\\\n", " "))
     method, body, media, url = "GET", None, "", ""
-    fields: list[str] = []
     for word, following in zip(words[1:], [*words[2:], ""], strict=True):
         if word == "-X":
             method = following
         elif word in ("--data-raw", "--data", "--data-binary"):
             body = following
-        elif word in ("-F", "--form", "--form-string", "--data-urlencode"):
-            fields.append(following)
+        elif word in ("-F", "--form", "--form-string"):
+            media = "multipart/form-data"
+        elif word == "--data-urlencode":
+            media = "application/x-www-form-urlencoded"
         elif word == "-H" and following.lower().startswith("content-type:"):
             media = following.partition(":")[2].strip()
         elif word.startswith("http") and not url:
@@ -171,7 +172,8 @@ def _body_faults(document: Document, operation: dict[str, Any], sent: Sent) -> I
     registry = Registry().with_resource("urn:d", DRAFT202012.create_resource(document.tree))
     absolute = json.loads(json.dumps(schema).replace('"$ref": "#/', '"$ref": "urn:d#/'))
     for error in Draft202012Validator(absolute, registry=registry).iter_errors(json.loads(sent.body)):
-        yield f"body: {error.message[:90]}"
+        if error.validator != "oneOf" or error.context:  # forms that the document does not keep apart
+            yield f"body: {error.message[:90]}"
 
 
 class Program:
@@ -267,6 +269,7 @@ def _values(table: dict[str, Any], made: Made, usual: str) -> Iterator[str]:
     for param in params:
         meant = means.get(param["name"].replace("-", "_"), {})
         word = param["choices"][0] if "choices" in param else usual
+        word = WORDS[-1] if meant.get("format") == "uuid" else word
         word = _fitting(meant["pattern"]) if "pattern" in meant and "enum" not in meant else word
         if param.get("kind") == "argument":
             words.append(word)

@@ -221,3 +221,30 @@ def test_an_operation_whose_answer_cannot_be_read_is_left_out_whole() -> None:
     text = json.dumps({**HEAD, "paths": {"/good": {"get": GOOD}, "/bad": {"post": {"responses": answer}}}})
     result = import_document(text, "shop", name="d", with_replies=True)
     assert list(result.operations) == list(result.replies) == ["good"]
+
+
+def uploaded(media: str, **parts: Any) -> ImportResult:
+    schema = {"type": "object", "properties": parts}
+    return imported({"/a": {"post": {**GOOD, "requestBody": {"content": {media: {"schema": schema}}}}}})
+
+
+def test_the_text_called_file_of_an_upload_without_files_is_the_file() -> None:
+    result = uploaded("multipart/form-data", file=STRING, note=STRING)
+    assert result.operations["good"]["body"]["parts"] == {"file": {"file": True}, "note": {}}
+    assert result.notes == ["POST /a: the part 'file' is taken for a file"]
+
+
+@pytest.mark.parametrize(
+    ("media", "parts"),
+    [
+        ("application/x-www-form-urlencoded", {"file": STRING}),
+        ("multipart/form-data", {"file": STRING, "image": {**STRING, "format": "binary"}}),
+        ("multipart/form-data", {"file": {**STRING, "format": "uri"}}),
+        ("multipart/form-data", {"file": {"type": "integer"}}),
+        ("multipart/form-data", {"name": STRING}),
+    ],
+)
+def test_any_other_text_called_file_stays_a_text(media: str, parts: dict[str, Any]) -> None:
+    result = uploaded(media, **parts)
+    assert not result.operations["good"]["body"]["parts"].get("file", {}).get("file")
+    assert result.notes == []

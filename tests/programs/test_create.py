@@ -125,6 +125,19 @@ def test_names_that_mean_something_already_get_another_one() -> None:
     }
 
 
+def test_a_name_of_the_path_and_the_query_is_one_argument() -> None:
+    """Requests have its value in both places."""
+    params = [
+        {"name": "list_id", "in": where, "required": where == "path", "schema": {"type": "integer"}}
+        for where in ("path", "query")
+    ]
+    get = {"operationId": "getList", "tags": ["Lists"], "parameters": params, "responses": reply({"type": "object"})}
+    found = made({"info": {"title": "T"}, "paths": {"/lists/{list_id}": {"get": get}}})
+    command = tables(found)["command"]["lists get"]
+    assert [(param["name"], param["kind"]) for param in command["params"]] == [("list-id", "argument")]
+    assert command["args"] == {"list_id": "{list_id}"}
+
+
 def test_values_of_a_body_keep_their_types() -> None:
     properties = {
         "tame": {"type": "boolean"},

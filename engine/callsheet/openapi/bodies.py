@@ -42,6 +42,9 @@ def body_of(
         body |= {"schema": name} if name else {}
     elif kind in (MULTIPART, FORM):
         body["parts"] = _parts(document, schema, descriptions=descriptions)
+        if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
+            body["parts"][FILE_PART]["file"] = True
+            notes.append(f"{call.method} {call.path}: the part {FILE_PART!r} is taken for a file")
     if request.get("required") is not True:
         body["optional"] = True
     others = sorted(set(content) - {media, ANY})
@@ -102,6 +105,18 @@ def _part(document: Document, node: Any, *, required: bool, descriptions: bool) 
         part["required"] = True
     text = first_paragraph(table.get("description")) if descriptions else ""
     return {**part, "help": text} if text else part
+
+
+def _is_meant_as_a_file(document: Document, schema: Any, parts: Mapping[str, Any]) -> bool:
+    """Whether the part called file is one, though documented as a text like any other.
+
+    Nothing needs this media type but files. Where it has no other, the path of the file would be sent as a text.
+    """
+    part = parts.get(FILE_PART)
+    if part is None or "type" in part or any(each.get("file") for each in parts.values()):
+        return False
+    node = document.table((document.table(schema).get("properties") or {}).get(FILE_PART))
+    return not {"format", "enum", "const", "items"} & node.keys()
 
 
 def _is_file(schema: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from ..errors import DefinitionError
 from ..language.checks.links import pattern_fault
 from ..language.checks.schemas import can_hold
 from ..language.source_file import way_too_deep
+from .alternatives import not_exclusive
 from .document import Document, pointer
 from .prose import first_paragraph
 
@@ -42,6 +43,7 @@ class Schemas:
         self._taken: set[str] = set()
         self._waiting: list[tuple[str, str]] = []
         self._undecided: list[tuple[list[JsonObject], str, dict[str, list[str]]]] = []
+        self._parted: set[str] = set()  # those whose alternatives were looked at
         self._siblings = not str(document.tree["openapi"]).startswith("3.0")
 
     def state(self) -> tuple[dict[str, JsonObject], dict[str, str]]:
@@ -52,6 +54,7 @@ class Schemas:
         self.definitions, self._names = state
         self._taken = {*self.definitions, *self._names.values()}
         self._waiting, self._undecided = [], []
+        self._parted &= self.definitions.keys()
 
     def body(self, schema: Any, operation: str, request: Any) -> str | None:
         """The id of a body's schema; nothing when the document allows any JSON."""
@@ -63,6 +66,9 @@ class Schemas:
         for parts, key, words in self._undecided:
             parts[:] = [self._tagged(part, key, words) for part in parts]
         self._undecided = []
+        for id in self.definitions.keys() - self._parted:
+            not_exclusive(self.definitions[id], self.definitions)
+        self._parted = set(self.definitions)
         return name
 
     def _body(self, schema: Any, operation: str, request: Any) -> str | None:

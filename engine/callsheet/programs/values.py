@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_OPTIONS = 25
 DATA = "data"
 _SEEN = frozenset({"given", "named", "site", "output", DATA})  # what expressions see besides the parameters
+_HOLE = re.compile(r"\{([^{}]+)\}")
 _LONGEST_HELP = 120
 _NUMBERS = {"integer": "integer", "number": "number"}
 
@@ -32,7 +33,7 @@ def arguments_of(operation: OperationDefinition, taken: Collection[str]) -> Comm
     found = CommandValues([], {})
     _, _, path = operation["http"].partition(" ")
     known = {param["name"]: param for param in operation.get("params", ()) if param.get("in") == "path"}
-    for name in re.findall(r"\{([^{}]+)\}", path):
+    for name in _HOLE.findall(path):
         named = option_name(name, "", {*taken, *_names(found)})
         if named is None:
             return None
@@ -45,7 +46,9 @@ def arguments_of(operation: OperationDefinition, taken: Collection[str]) -> Comm
 def options_of(operation: OperationDefinition, taken: Collection[str], paging: Collection[str]) -> CommandValues | None:
     """What an operation takes in query and headers. None where it needs what no option can hold."""
     found = CommandValues([], {})
-    params = [each for each in operation.get("params", ()) if each.get("in") != "path"]
+    # One that the path names too is sent with the same value.
+    in_path = set(_HOLE.findall(operation["http"]))
+    params = [each for each in operation.get("params", ()) if each["name"] not in in_path]
     needed = [each for each in params if each["name"] not in paging or each.get("required")]
     wanted = [each for each in needed if each.get("required") or each.get("in", "query") == "query"]
     for param in sorted(wanted, key=lambda each: not each.get("required")):

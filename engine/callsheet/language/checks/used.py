@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _REFERENCES = {"lookup": "lookup", "suggest": "lookup", "assign": "assignment"}  # what sees the command's names too
-_NO_EXPRESSIONS = frozenset({"name", "help", "about", "examples", "aliases", "metavar", "choices", "default"})
+_NO_EXPRESSIONS = frozenset(
+    {"name", "help", "about", "examples", "aliases", "metavar", "choices", "default", "call", "view"}
+)
 
 
 def unused_findings(definitions: Definitions, definition: Definition, *, usual: Mapping[str, Param]) -> Findings:
