@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -124,3 +126,34 @@ def test_who_waits_no_more_keeps_no_answer_from_the_others(tmp_path: Path) -> No
         assert await asyncio.gather(*futures[1:]) == [1, 2]
 
     with_writer(tmp_path / "in.db", play)
+
+
+_ON_A_SMALL_DISK = """
+import asyncio, resource, sys
+from callsheet.listener.queue.sqlite import schema
+from callsheet.listener.queue.sqlite.writer import InboxWriter
+
+async def play():
+    connection = schema.open_inbox(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+    writer = InboxWriter(connection)
+    for number in range(400):  # each changes some pages: the log would have 3 MB
+        row = (f"{number % 7}{number}" + "x" * 900,)
+        await writer.submit(lambda inbox: inbox.execute("INSERT INTO owner VALUES (?, 1)", row))
+    print(writer.problem, connection.execute("SELECT count(*) FROM owner").fetchone())
+    await writer.close()
+
+asyncio.run(play())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit for files there")
+def test_a_log_that_cannot_grow_is_emptied_and_stays_short(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ON_A_SMALL_DISK, str(tmp_path / "in.db")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("None (400,)\n", "")

@@ -19,6 +19,8 @@ SPLIT_TIMEOUT = 2.0
 _CLOSE_TIMEOUT = 5.0
 # Seconds that a change which nobody waits for waits for another.
 MAX_DELAY = 0.005
+# Pages after which the log is moved, 1000 by default, and the bytes that it keeps on the disk.
+_SHORT_LOG = ("PRAGMA wal_autocheckpoint = 100", "PRAGMA journal_size_limit = 500000")
 
 
 class _Change(NamedTuple):
@@ -38,7 +40,7 @@ class InboxWriter:
         self._connection = connection
         self._changes: list[_Change] = []
         self._sending: asyncio.Handle | None = None
-        self._is_urgent = False
+        self._is_urgent = self._is_full = False
         self._batches: SimpleQueue[list[_Change] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -89,6 +91,8 @@ class InboxWriter:
         """Results and failures in the order of the changes. What cannot be written fails alone."""
         if time.monotonic() > deadline:
             return [QueueFailed("not written in time")] * len(batch)
+        if self._is_full:  # what was freed meanwhile is for the events first
+            self._empty_log()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except Exception as error:  # noqa: BLE001 - locked, or no disk: no part of it can be written either
@@ -99,6 +103,9 @@ class InboxWriter:
             self._connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
             self._roll_back()
+            self._is_full = _is_out_of_space(error)
+            if self._is_full and self._empty_log():
+                return self._write(batch, deadline)
             if len(batch) == 1:
                 return [self._classify(error)] * len(batch)
             half = len(batch) // 2
@@ -113,6 +120,22 @@ class InboxWriter:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             self.problem = f"{type(error).__name__}: {error}"
+
+    def _empty_log(self) -> bool:
+        """Move all of the log to its place, so that it is written from its start again. Whether that was possible.
+
+        On a small disk it is the log that takes what is left, and it would take whatever is freed too. From now on it
+        stays short: that is slower.
+        """
+        try:
+            for pragma in _SHORT_LOG:
+                self._connection.execute(pragma)
+            is_busy, frames, moved = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.Error:
+            return False
+        is_empty = not is_busy and 0 <= frames <= moved
+        self._is_full = not is_empty
+        return is_empty and frames > 0
 
     def _classify(self, error: Exception) -> QueueFailed:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _DATA_ERRORS):
@@ -133,6 +156,11 @@ class InboxWriter:
             return False
         self._connection.close()
         return True
+
+
+def _is_out_of_space(error: Exception) -> bool:
+    """A quota is a failed write to SQLite."""
+    return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 _DATA_ERRORS = (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError)
