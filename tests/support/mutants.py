@@ -49,7 +49,9 @@ def _wrong_type(spot: Spot) -> Iterator[Mutant]:
         def change(parent: Any, key: Any) -> None:
             parent[key] = wrong
 
-        yield spot.changed("wrong type", change, repr(wrong))
+        # Where any value is allowed, another one is no fault, but what the old one named may be used nowhere else.
+        operator = "other type" if spot.place.schema.get("format") == "value" else "wrong type"
+        yield spot.changed(operator, change, repr(wrong))
 
 
 def _missing(spot: Spot) -> Iterator[Mutant]:
