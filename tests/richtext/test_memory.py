@@ -38,6 +38,8 @@ DENSE = {
     "paragraphs": "word\n\n",
     "links": "[word](https://example.org/a)\n\n",
     "dates in one paragraph": "{date:2026-01-31} ",
+    "definitions": "word\n: word\n\n",
+    "images in one paragraph": "![a](b.c) ",
     "words in one paragraph": "a word <- ",
 }
 # A paragraph of nothing but signs, each of which the parser looks at.

@@ -6,6 +6,7 @@ into, `split` (the parent ends before it and goes on after it), or one of `FLATT
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
@@ -13,11 +14,14 @@ from .adf.forms import form_of
 from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules
-from .tree import Losses, Mark, Node, bold, merged, paragraph, spaces_out, text, trimmed
+from .tree import NO_ATTRS, Losses, Mark, Node, bold, merged, paragraph, spaces_out, text, trimmed
 
 
+@dataclass(slots=True)
 class Up(Node):
     """A node on its way up to a parent that holds it."""
+
+    held: Node | None = None
 
 
 def fit(root: Node, rules: Rules, losses: Losses) -> Node:
@@ -113,7 +117,7 @@ class Fitter:
     def _turned(self, child: Node, kind: str) -> Node:
         """The node as another kind: around it where that kind holds it, in its place otherwise."""
         if child.kind in self.rules.holds.get(kind, ()):
-            return Node(kind, content=[child])
+            return Node(kind, NO_ATTRS, [child])
         sign = self.rules.sign(child.kind, child.attrs)
         return Node(kind, dict(child.attrs), [*([text(sign + " ")] if sign else []), *child.content], "", child.marks)
 
@@ -124,9 +128,12 @@ class Fitter:
         if not self.rules.holds.get(node.kind):
             return [node.having([])] if node.content else [node]
         result: list[Node] = []
-        for piece in self._pieces(node):
+        pieces = self._pieces(node)
+        pieces.reverse()
+        while pieces:
+            piece = pieces.pop()  # what went up goes when it is placed: a paragraph may be nothing but images
             if isinstance(piece, Up):
-                result.extend(self.place(_down(piece), parent, raised=True))
+                result.extend(self.place(piece.held or piece, parent, raised=True))
             else:
                 result.append(piece)
         return result
@@ -272,11 +279,7 @@ def _blank(node: Node) -> bool:
 
 
 def _up(node: Node) -> Up:
-    return Up(node.kind, node.attrs, node.content, node.text, node.marks, node.kept)
-
-
-def _down(node: Node) -> Node:
-    return Node(node.kind, node.attrs, node.content, node.text, node.marks, node.kept)
+    return Up(node.kind, node.attrs, node.content, node.text, node.marks, node.kept, node)
 
 
 def _wrapped(node: Node, rules: Rules) -> list[Node]:

@@ -98,8 +98,11 @@ def paragraph(nodes: list[Node]) -> list[Node]:
     return [Node("paragraph", content=content)] if content else []
 
 
+BOLD = (Mark("strong", NO_ATTRS),)
+
+
 def bold(nodes: list[Node]) -> list[Node]:
-    return [node.marked((Mark("strong", {}), *node.marks)) for node in nodes]
+    return [node.marked((*BOLD, *node.marks) if node.marks else BOLD) for node in nodes]
 
 
 def _blank(node: Node) -> bool:

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from ..shared_keys import blank, shared
+
 LINE = re.compile(r"([ \t]*+)[^\n]*+\n?")
 
 
@@ -89,7 +91,7 @@ class InlineToken:
 
     @attrs.setter
     def attrs(self, value: dict[str, Any]) -> None:
-        self._set("attrs", value)
+        self._set("attrs", shared(value))
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -112,12 +114,12 @@ class InlineToken:
         self._set("attrs", {**self.attrs, name: value})
 
     def _of(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._more.get(name, {}) if self._more else {}
-        return found
+        found: dict[str, Any] | None = self._more.get(name) if self._more else None
+        return {} if found is None else found
 
     def _set(self, name: str, value: Any) -> None:
         if self._more is None:
-            self._more = {}
+            self._more = blank("attrs", "children").copy()  # what an image has, of which a line may be full
         self._more[name] = value
 
 
