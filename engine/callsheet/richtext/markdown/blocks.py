@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ..lossless_markers import DamagedError, damaged
 from ..rules import Rules
 from ..tree import NO_ATTRS, Losses, Mark, Node, bold, text
-from . import relative
+from . import checkbox, relative
 from .assembler import Assembler
 from .attributes import at_end
 from .definition_list import definition_list
@@ -92,6 +92,8 @@ class BlockReader:
         root = Node("doc")
         grow(root, source, self.parser)
         root.content = [*self._finished(root), *self._all_notes()]
+        for words in self.parser.cut_cells:
+            self.losses.add(f"{words!r} is left out: its row of a table has more cells than the header")
         return root
 
     def inner(self, source: str) -> list[Node]:
@@ -173,6 +175,8 @@ class BlockReader:
         return self._columns[style]
 
     def _item(self, node: Node) -> list[Node]:
+        if node.content and node.content[0].kind == "paragraph":
+            node.content[0].text = checkbox.as_marker(node.content[0].text)
         self._marked(node, self._marker)
         empty = bool(node.content) and node.content[0].kind == "paragraph" and not node.content[0].text
         first = node.content[0] if empty else None
@@ -244,7 +248,8 @@ class BlockReader:
     # --- constructs beyond CommonMark ---
 
     def _definitions(self, node: Node) -> list[Node]:
-        return definition_list(self._finished(node))
+        parts, node.content = self._finished(node), []
+        return definition_list(parts)
 
     def _box(self, node: Node) -> list[Node]:
         return self._boxed(node, node.attrs["word"], node.attrs["title"], node.attrs["closed"])

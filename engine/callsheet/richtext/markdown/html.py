@@ -15,6 +15,7 @@ from .. import lossless_markers
 from ..plain_text import plain_text
 from ..rules import Rules
 from ..tree import Mark, Node, text, trimmed
+from . import checkbox
 from .definition_list import definition_list
 from .details import with_details
 from .elements import CARRY, CLOSES, GROUPS, HIDDEN, SCOPES, SHOWN_BY_ADDRESS, STOPS, VOID, HtmlElement, surround
@@ -98,6 +99,8 @@ class HtmlBuilder(HTMLParser):
         kind = self.tags.kind(tag)
         if tag in SHOWN_BY_ADDRESS:
             self._by_address(given)
+        elif box := checkbox.sign(self.get_starttag_text() or ""):
+            self._holder().content.append(text(box, self._marks()))
         elif kind in self.rules.inline or tag in VOID:
             self._leaf(tag, kind, given)
         else:

@@ -9,8 +9,9 @@ from urllib.parse import unquote
 from .. import lossless_markers
 from ..plain_text import says
 from ..rules import Rules
+from ..shared_keys import shared
 from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merged, text
-from . import simple
+from . import checkbox, simple
 from .attributes import at_start
 from .elements import HIDDEN, LINE_BLOCKS
 from .inline_tags import TAG, begins_block, close, shown_address, tag_attributes, tag_name
@@ -220,8 +221,8 @@ class _Run:
 
     def _image(self, token: InlineToken) -> Node:
         alt = "".join(_alt(token.children))
-        attrs = {"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})}
-        image = Node("image", attrs, marks=self.current)
+        attrs = shared({"url": str(token.attrs.get("src") or ""), **({"alt": alt} if alt else {})})
+        image = Node("image", attrs, [], marks=self.current)
         title = token.attrs.get("title")
         if not title:
             return image
@@ -253,6 +254,9 @@ class _Run:
             return closed or index
         if address := shown_address(token.content):
             self.found.append(text(address, (*self.current, Mark("link", {"href": address}))))
+            return index
+        if box := checkbox.sign(token.content):
+            self.found.append(text(box, self.current))
             return index
         meaning = self.reader.tag(token.content, paired=closed is not None)
         if isinstance(meaning, Node):

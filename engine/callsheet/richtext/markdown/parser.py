@@ -28,6 +28,7 @@ from .emphasis import unanswered
 from .indented import box, content_tab
 from .inline_note import inline_note
 from .light import BlockState, InlineToken, parsed
+from .table_rows import CUT, table
 
 INLINE_DEPTH = 20
 MATH = {"allow_labels": False, "allow_space": False, "allow_digits": False, "allow_blank_lines": False}
@@ -103,6 +104,7 @@ class Parser:
     def _block(self) -> MarkdownIt:
         parser = _parser(MAX_DEPTH + 10).enable("table")
         rules = parser.block.ruler
+        rules.at("table", table, {"alt": ["paragraph", "reference"]})
         rules.before("table", "too_deep", _too_deep, {"alt": []})
         deflist_plugin(parser)
         container_plugin(parser, "container", validate=_named)
@@ -145,6 +147,11 @@ class Parser:
         tokens: list[InlineToken] = []
         self._parse_inline(content, tokens=tokens)
         return tokens
+
+    @property
+    def cut_cells(self) -> list[str]:
+        """The words of cells that have no column in the header of their table."""
+        return list(self._env.get(CUT, ()))
 
     @property
     def notes(self) -> dict[int, dict[str, Any]]:
