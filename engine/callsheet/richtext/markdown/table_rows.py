@@ -1,4 +1,4 @@
-"""Cells of a table's rows that have no column in its header: the parser leaves them out, as GitHub does."""
+"""Cells of a table's rows that have no column in its header: the parser leaves them out, as renderers do."""
 
 from __future__ import annotations
 
