@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,3 +81,25 @@ def test_every_option_of_listen_can_be_checked() -> None:
 def test_an_option_of_listen_alone_has_no_meaning(tmp_path: Path) -> None:
     done = run(tmp_path, "check", "--addr", ":9")
     assert (done.returncode, "--addr needs --listen" in done.stderr) == (2, True)
+
+
+def test_an_inbox_that_listen_refuses_is_refused_here_too(tmp_path: Path) -> None:
+    other, folder = tmp_path / "other.db", tmp_path / "folder"
+    folder.mkdir()
+    with contextlib.closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    (tmp_path / "empty.db").touch()
+    before = other.read_bytes()
+    for name, said in (("other.db", "is a database, but not an inbox"), ("folder", "is a directory")):
+        (row,) = rows(tmp_path, "--addr", "127.0.0.1:0", "--inbox", name, code=1)["inbox"]
+        assert row["status"] == "fail"
+        assert said in row["detail"]
+    assert rows(tmp_path, "--addr", "127.0.0.1:0", "--inbox", "empty.db", code=0)["inbox"][0]["status"] == "ok"
+    assert other.read_bytes() == before
+    assert not list(tmp_path.glob("*.db-*"))
+
+
+def test_options_that_exclude_each_other_are_refused_here_too(tmp_path: Path) -> None:
+    queue = ("--inbox", "in.db", "--queue", "nats://127.0.0.1:1/EVENTS")
+    (row,) = rows(tmp_path, "--addr", "127.0.0.1:0", *queue, code=1)["sources and routes"]
+    assert row["detail"] == "--queue and --inbox cannot be used together"

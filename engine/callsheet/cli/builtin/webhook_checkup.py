@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ADDRESS = ":8080"
 SOON = 14 * DAY
-_SQLITE = b"SQLite format 3\0"
 
 
 def checkup(context: Context, values: ParameterValues) -> None:
@@ -111,12 +110,14 @@ def _inbox(path: str | None, queue: str | None) -> Iterator[Row]:
 
 
 def _existing(path: str) -> Row:
-    if not os.path.isfile(path) or not os.access(path, os.R_OK | os.W_OK):
-        return Row("inbox", "fail", f"{path}: no file that can be read and written")
-    with open(path, "rb") as file:
-        begins = file.read(len(_SQLITE))
-    if begins not in (_SQLITE, b""):
-        return Row("inbox", "fail", f"{path}: no inbox")
+    from ...listener.queue.sqlite.schema import check_is_inbox
+
+    try:
+        check_is_inbox(path, allow_new=True)
+    except OSError as error:
+        return Row("inbox", "fail", f"{path}: {error.strerror or error}")
+    if not os.access(path, os.W_OK):
+        return Row("inbox", "fail", f"{path}: cannot be written")
     return Row("inbox", "ok", f"{path}: exists, {os.path.getsize(path)} bytes")
 
 
@@ -143,7 +144,7 @@ def _assembly(context: Context, values: ParameterValues) -> contextlib.AbstractC
         address = parse_served_address(values.get("addr") or DEFAULT_ADDRESS)
     except CallsheetError:  # told in a row of its own
         address = ListenAddress()
-    options = options_of({**values, "inbox": None}, address)
+    options = options_of(values, address)._replace(inbox=None)
     log = LineWriter(io.StringIO())
     try:
         assembly = Assembly(context.catalog, options, dict(context.environ), log, None, run_literally)

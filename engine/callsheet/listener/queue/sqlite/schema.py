@@ -75,7 +75,7 @@ END""",
 def open_inbox(path: str) -> sqlite3.Connection:
     """For writing; made where it does not exist. Raises `UsageError` for what is no inbox, and leaves it alone."""
     try:
-        _check_is_inbox(path, allow_new=True)
+        check_is_inbox(path, allow_new=True)
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         return _connect(path, "rw", _prepare)
@@ -86,7 +86,7 @@ def open_inbox(path: str) -> sqlite3.Connection:
 def open_existing(path: str, *, write: bool) -> sqlite3.Connection:
     """Raises `UsageError` where there is no inbox; changes nothing of a file that is none."""
     try:
-        _check_is_inbox(path, allow_new=False)
+        check_is_inbox(path, allow_new=False)
     except OSError as error:
         raise CallsheetError(f"inbox {path}: {error.strerror or error}") from None
     return _connect(path, "rw", _prepare) if write else open_reader(path)
@@ -101,7 +101,7 @@ def open_reader(path: str) -> sqlite3.Connection:
     return _connect(path, "ro", lambda _: None)
 
 
-def _check_is_inbox(path: str, *, allow_new: bool) -> None:
+def check_is_inbox(path: str, *, allow_new: bool) -> None:
     """Judge a file by what it holds, through a connection that can neither write to it nor make files beside it."""
     try:
         mode = os.stat(path).st_mode
