@@ -28,6 +28,7 @@ WRONG = [
     (["issues", "get", "A-1", "--feilds", "x"], "no such option --feilds, did you mean '--fields'?"),
     (["issues", "list", "--mine", "--max", "ten"], "--max: 'ten' is not a valid integer"),
     (["--timeout", "soon", "issues", "list"], "--timeout: 'soon' is not a duration"),
+    (["--rps", "x", "issues", "list"], "--rps: 'x' is not a number"),
     (["issues", "get", "A-1", "--yse"], "no such option --yse"),
     (["issues", "get", "A-1", "--yes-please"], "no such option --yes-please"),
     (["issues", "comments", "A-1", "--to", "x"], "no such option --to"),
@@ -48,9 +49,16 @@ ELSEWHERE = [
     (["issue", "create", "-t", "Bug", "--order", "-1"], "see suite issue create --help"),
     (["issue", "edit", "A-1", "--to", "Done"], "`suite issue assign` or `suite issue transition` takes --to"),
     (["issues", "transition", "A-1", "--status", "Done"], "see suite issues transition --help"),
-    (["issues", "list", "--plain"], "see suite issues list --help"),
+    (["issues", "list", "--plain"], "did you mean `--no-headers` or `--output csv`?"),
+    (["issues", "list", "-L5"], "did you mean `--max N`?"),
+    (["issues", "get", "A-1", "-L", "5"], "see suite issues get --help"),
+    (["pages", "new", "-F", "page.md"], "did you mean `--body @FILE`?"),
+    (["issues", "new", "--body-file=page.md"], "did you mean `--body @FILE` or `--description @FILE`?"),
+    (["issues", "link", "A-1", "A-2", "Blocks"], "did you mean `issues link A-1 Blocks A-2`?"),
+    (["issues", "watch", "A-1", "me"], "the watcher is named by --who; without it, it is you"),
+    (["issues", "--json", "list"], "did you mean `--output json`?"),
     (["issues", "create", "--sumary", "x"], "see suite issues create --help"),
-    (["--plain"], "see suite --help"),
+    (["--plain"], "did you mean `--no-headers` or `--output csv`?"),
 ]
 
 

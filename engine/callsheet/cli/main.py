@@ -213,7 +213,8 @@ def _with_hint(error: Exception) -> CallsheetError:
         return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))
     is_missing = isinstance(error, click.MissingParameter)  # whose message is empty
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option) and not is_missing:
-        return UsageError(f"{max(error.param.opts, key=len)}: {error.message.rstrip('.')}", hint=_help(error))
+        told = error.message.rstrip(".").replace("a valid float", "a number")
+        return UsageError(f"{max(error.param.opts, key=len)}: {told}", hint=_help(error))
     if isinstance(error, click.UsageError):
         message = error.format_message()
         return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=_help(error))

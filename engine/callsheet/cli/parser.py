@@ -32,6 +32,9 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
         try:
             values, rest, order = parse(_plain_flags(args, flags))
         except click.NoSuchOption as error:
+            if meant := _other_option(ctx, error.option_name):
+                hint = f"did you mean {' or '.join(f'`{line}`' for line in meant)}?"
+                raise UsageError(f"no such option {error.option_name}", hint=hint) from None
             if (others := _beside(ctx, args)) and not similar_option(error.option_name, ctx):
                 raise UsageError(f"no such option {error.option_name}", hint=others) from None
             raise
@@ -41,6 +44,16 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
 
     parser.parse_args = parse_args
     return parser
+
+
+def _other_option(ctx: click.Context, name: str) -> list[str]:
+    """What the program says of an option that other programs have: those of the command that do the same."""
+    command: Any = ctx.command
+    if not hasattr(command, "context"):
+        return []
+    taken = {each for param in command.params for each in param.opts}
+    lines = command.context.definition.get("other_options", {}).get(name, ())
+    return [line for line in lines if line.partition(" ")[0] in taken]
 
 
 def _beside(ctx: click.Context, args: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import registry
 from ..collector import begin
 from ..commands.context import Context, ParameterValues
-from ..errors import DefinitionError, UsageError
+from ..errors import CallsheetError, DefinitionError, UsageError
 from ..language.deployment import variants
 from ..language.safety import CHANGES
 from ..patterns import pattern
@@ -62,7 +62,13 @@ def _run_steps(context: Context, command: CompiledCommand, values: ParameterValu
             _check_text(
                 argument_name(param) if param.get("kind") == "argument" else f"--{param['name']}", values, param
             )
-    run_steps(context, command, values)
+    try:
+        run_steps(context, command, values)
+    except CallsheetError as error:
+        from .nearest_word import nearest_word
+
+        error.hint = nearest_word(context, command.get("params", []), values, error) or error.hint
+        raise
 
 
 def _check_text(shown: str, values: dict[str, Any], param: Param) -> None:

@@ -15,7 +15,10 @@ from .renames import gone, present_id, renamed_keys, with_new_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
-_TAKEN_OVER = ("options", "paging", "journal", "id", "text", "synonyms", "verbs", "instead", "aliases", "sections")
+_TAKEN_OVER = (
+    *("options", "paging", "journal", "id", "text", "synonyms", "verbs", "instead", "other_options", "aliases"),
+    "sections",
+)
 
 
 def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> Definitions:

@@ -12,6 +12,7 @@ def suggestion_findings(definitions: Definitions, definition: Definition, lines:
     """Of a group or a program."""
     yield from _instead(definitions, definition, lines)
     yield from _verbs(definitions, definition)
+    yield from _options(definition, lines)
 
 
 def _instead(definitions: Definitions, definition: Definition, lines: CommandLines) -> Findings:
@@ -35,3 +36,17 @@ def _verbs(definitions: Definitions, program: Definition) -> Findings:
             if name not in names:
                 about = tuple(key for key in definitions.removed if key[1].rpartition(" ")[2] == name)
                 yield Finding(("verbs", verb, place), f"no command {name!r}{did_you_mean(name, names)}", about)
+
+
+def _options(program: Definition, lines: CommandLines) -> Findings:
+    """An option that no command takes would never be suggested."""
+    own = [param for command in lines.commands.values() for param in command.table.get("params", ())]
+    params = [*own, *lines.shared, *lines.paging, *lines.journal]
+    names = {f"--{name}" for param in params for name in (param["name"], *param.get("aliases", ()))}
+    names |= {f"-{param['short']}" for param in params if "short" in param}
+    about = (*(("command", id) for id in lines.removed), *lines.programs)
+    for option, meant in program.table.get("other_options", {}).items():
+        for place, line in enumerate(meant):
+            name = line.partition(" ")[0]
+            if name not in names:
+                yield Finding(("other_options", option, place), f"no option {name!r}{did_you_mean(name, names)}", about)

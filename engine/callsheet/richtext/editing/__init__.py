@@ -92,7 +92,8 @@ class Editing:
 
     def _both(self, error: BothChangedError) -> list[str]:
         sides = (("yours", error.mine), ("theirs", error.theirs))
-        return [f"{side}: {line}" for side, nodes in sides for line in self.sayable.write(nodes).strip().splitlines()]
+        lines = ((side, line) for side, nodes in sides for line in self.sayable.write(nodes).splitlines())
+        return [f"{side}: {line}" for side, line in lines if line.strip()]
 
     def _read(self, text: str, *, literal: bool, beside: Beside | None) -> list[Node]:
         """The blocks of the whole document, as the text has them."""
