@@ -116,3 +116,14 @@ def test_two_ways_to_write_the_same(one: list[str], other: list[str], tmp_path: 
     assert first.exit == 0, first.stderr
     assert first.stdout.startswith(b"curl ")
     assert first == second
+
+
+def test_a_default_board_is_no_option_that_was_given(tmp_path: Path) -> None:
+    environ = {name: value for name, value in environment(tmp_path / "home", "").items() if "BASE_URL" not in name}
+    site = {"base_url": "http://localhost:9", "method": "none", "deployment": "cloud", "board": "1"}
+    for key, value in site.items():
+        assert run_program("suite", ["config", "set", f"sites.work.{key}", value], environ).exit == 0
+    argv = ["--site", "work", "issues", "list", "--project", "DEMO", "--dry-run"]
+    listed, with_board = (run_program("suite", [*argv, *more], environ) for more in ([], ["--board", "2"]))
+    assert (listed.exit, listed.stderr) == (0, "")
+    assert (with_board.exit, "--board goes with --sprint next" in with_board.stderr) == (2, True)

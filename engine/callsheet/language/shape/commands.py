@@ -141,13 +141,7 @@ class ProgramDefinition(Shape, total=False):
         dict[str, CommandLines],
         Field(description="First word that is not a command, or two words → command lines that are suggested."),
     ]
-    other_options: Annotated[
-        dict[Annotated[str, Field(pattern=r"^(--[a-z][a-z0-9-]*|-[A-Za-z])$")], list[str]],
-        Field(
-            description="Option of other programs → options that do the same, with a word for the value; where a "
-            "command has no such option, those of these which it takes are suggested."
-        ),
-    ]
+    other_options: Annotated[dict[str, list[str]], Field(description="Option of other programs → those that mean it.")]
     aliases: Annotated[dict[str, str], Field(description="Alias → the words of a command or group that it means.")]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
