@@ -28,6 +28,7 @@ from .checks.renames import rename_findings
 from .checks.schemas import endless_schemas, schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
+from .checks.signin import signin_findings
 from .checks.suggested import suggestion_findings
 from .checks.together import together_findings
 from .checks.tools import resource_findings, tool_findings, toolset_findings
@@ -213,7 +214,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "paginator": (paginator_findings,),
         **dict.fromkeys(("deployment", "auth"), (address_problems,)),
         "product": (address_problems, header_findings, reading),
-        "service": (address_problems, companion_findings),
+        "service": (address_problems, companion_findings, signin_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
         **dict.fromkeys(("naming", "snapshot"), (reading,)),

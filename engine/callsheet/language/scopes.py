@@ -13,6 +13,8 @@ _RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_p
 
 Node = dict[str, Any]
 
+_BROKEN: Node = {"type": "identity", "children": []}
+
 
 def names_in(value: Any) -> Iterator[str]:
     """The names that the placeholders in a (nested) value use; broken ones are none of its business."""
@@ -45,6 +47,12 @@ def looks_at_all(expression: str) -> bool:
     return _looks_at_all(_tree(expression))
 
 
+def begins_in_all(expression: str) -> bool:
+    """Whether it parses and takes its whole scope, which is never what a template of a command means."""
+    tree = _tree(expression)
+    return tree is not _BROKEN and _looks_at_all(tree)
+
+
 def names_of_items(expression: str) -> Iterator[str]:
     """The names at the start of an expression that are looked up in an item instead: `tag` in `[?contains(tags, tag)]`.
 
@@ -61,7 +69,7 @@ def _tree(expression: str) -> Node:
     try:
         parsed: Node = parse(expression).parsed
     except exceptions.JMESPathError:
-        return {"type": "identity", "children": []}
+        return _BROKEN
     return parsed
 
 

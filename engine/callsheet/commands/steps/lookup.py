@@ -124,7 +124,7 @@ class Lookups:
         answer = self._ask(lookup, scope)
         if answer is None:
             return None
-        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer)
+        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer, by=lookup["call"])
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 
@@ -246,6 +246,11 @@ def _several(lookup: LookupDefinition, word: str, labels: list[str], hint: str) 
 
 
 def _none(lookup: LookupDefinition, word: str, candidates: list[Any]) -> NoMatch:
+    if candidates and not any(
+        text for read in expressions(lookup) for item in candidates for text in texts(read, item)
+    ):
+        compared = " or ".join(expressions(lookup))
+        return NoMatch(f'no {lookup["title"]} matches "{word}": none has {compared}, by which they are compared')
     listed = [_label(lookup, item) for item in sorted(candidates, key=lambda item: not contains(lookup, word, item))]
     names = [
         text

@@ -34,11 +34,11 @@ def show_part(context: Context, output: Output, items: Any, extent: Extent) -> N
         context.note_more(end, len(items))
 
 
-def listed(found: Any) -> list[Any]:
-    """What a service answered where a list was expected; nothing at all is an empty one."""
+def listed(found: Any, *, by: str = "") -> list[Any]:
+    """What a service answered where a list was expected; nothing at all is an empty one. `by` names the operation."""
     if found is None or isinstance(found, list):
         return found or []
-    raise CallsheetError("expected a list in the answer")
+    raise CallsheetError(f"{by}{': ' * bool(by)}expected a list in the answer")
 
 
 def _index(start: str | None) -> int:

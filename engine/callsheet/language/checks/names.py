@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ..locate import Path
-from ..scopes import marked_names, names_of_items, roots
+from ..scopes import begins_in_all, marked_names, names_of_items, roots
 from ..template import TemplateError, expressions
 
 Faults = Iterator[tuple[Path, str]]
@@ -61,6 +61,8 @@ def _faults(expression: str, names: Collection[str]) -> Iterator[str]:
     for name in roots(expression):
         if name not in names:
             yield f"{name!r} is not known here{did_you_mean(name, names)}"
+    if begins_in_all(expression):
+        yield "this reads everything that is known here, not an answer: name the answer with 'as' in a step"
     yield from _hidden(expression, names)
 
 

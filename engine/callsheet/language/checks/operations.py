@@ -12,6 +12,7 @@ from ..definition import Definition, Definitions
 from ..deployment import ON, variants
 from ..locate import Path
 from ..safety import by_method, class_of_operation
+from ..scopes import looks_at_all, roots
 from ..values import InvalidValue, checked_text
 from .links import pattern_fault
 from .problem import Finding, Findings
@@ -130,10 +131,19 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
     if size and not _takes(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]
         yield Finding((*at, "paginate", "size"), f"it has no parameter {size!r}{did_you_mean(size, names)}")
+    following = merged.get("next")
+    if following and "items" not in paging and merged.get("reads") != "headers" and _is_of_an_object(following):
+        text = f"can never go on: without 'items' the answer is a list, which has no {following!r}"
+        yield Finding((*at, "paginate"), text, about)
     if _counts(merged["kind"]):
         for key in ("send", "size"):
             if (fault := _no_number(table, cast("str | None", merged.get(key)))) is not None:
                 yield Finding((*at, "paginate", *((key,) if key in paging else ())), fault, about)
+
+
+def _is_of_an_object(expression: str) -> bool:
+    """Whether it begins with a name, and so finds nothing in a list."""
+    return any(roots(expression)) and not looks_at_all(expression)
 
 
 def _counts(kind: str) -> bool:
