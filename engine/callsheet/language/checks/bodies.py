@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ...errors import did_you_mean
@@ -12,32 +12,40 @@ from ..template import TemplateError, expressions
 from .json_types import PYTHON_TYPES
 
 
-def body_faults(definitions: Definitions, schema: Any, body: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """What is wrong wherever no placeholder stands; where a schema gives several forms, nothing is judged."""
+def body_faults(
+    definitions: Definitions, schema: Any, body: Any, path: Path = (), *, lists: Collection[str] = ()
+) -> Iterator[tuple[Path, str]]:
+    """What is wrong wherever no placeholder stands; where a schema gives several forms, nothing is judged.
+
+    Of placeholders only those are judged that take one of the parameters whose values are `lists`.
+    """
     schema = _resolved(definitions, schema)
-    if not schema or _is_filled(body):
-        return
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
+    if not schema or _is_filled(body):
+        name = body[1:-1].strip() if isinstance(body, str) else ""
+        if name in lists and kinds and "array" not in kinds:
+            yield path, f"expected {' or '.join(kinds)}, and {name!r} is a list of values"
+        return
     if kinds and not any(_fits(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
     elif isinstance(schema.get("enum"), list) and body not in schema["enum"]:
         near = did_you_mean(body, map(str, schema["enum"])) if isinstance(body, str) else ""
         yield path, f"{body!r} is not an allowed value{near}"
     elif isinstance(body, dict):
-        yield from _table(definitions, schema, body, path)
+        yield from _table(definitions, schema, body, path, lists)
     elif isinstance(body, list) and "items" in schema:
         for place, item in enumerate(body):
-            yield from body_faults(definitions, schema["items"], item, (*path, place))
+            yield from body_faults(definitions, schema["items"], item, (*path, place), lists=lists)
 
 
 def _table(
-    definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path
+    definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path, lists: Collection[str]
 ) -> Iterator[tuple[Path, str]]:
     known = schema.get("properties", {})
     for key, value in body.items():
         if key in known:
-            yield from body_faults(definitions, known[key], value, (*path, key))
+            yield from body_faults(definitions, known[key], value, (*path, key), lists=lists)
         elif schema.get("additionalProperties") is False and "patternProperties" not in schema:
             yield (*path, key), f"not documented{did_you_mean(key, known)}"
 

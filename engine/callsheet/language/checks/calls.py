@@ -29,6 +29,7 @@ class CallChecker:
         self.operations = operations
         self.applies = applies
         self.choices: dict[str, list[str]] = {}  # of the parameters that have some
+        self.lists: set[str] = set()  # the parameters that take several values
 
     def table_of(self, kind: str, id: str) -> Any:
         """The table of a definition, of the shape of its kind; None where there is no such definition."""
@@ -54,7 +55,7 @@ class CallChecker:
                 yield (*at, key), f"{step['call']} takes no body", about
         schema = operation.get("body", {}).get("schema")
         if schema and "body" in step and "on" not in operation:
-            faults = body_faults(self.definitions, {"ref": schema}, step["body"])
+            faults = body_faults(self.definitions, {"ref": schema}, step["body"], lists=self.lists)
             yield from (((*at, "body", *path), text) for path, text in faults)
         for here in self._variants(operation):
             missing = [name for name, required in _takes(here).items() if required and name not in given]

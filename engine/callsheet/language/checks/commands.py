@@ -104,6 +104,7 @@ class Checker(CallChecker):
         yield from self._params(table, names)
         self.choices = {identifier(param["name"]): param["choices"] for param in params if "choices" in param}
         self.single = {identifier(param["name"]) for param in params if _is_single(param)}
+        self.lists = {identifier(param["name"]) for param in params if param.get("multiple") or param.get("split")}
         yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step(_own_action(table), names, at, {}, STEP_VERBS)
@@ -137,6 +138,7 @@ class Checker(CallChecker):
     def _known(self, names: Names, added: Names) -> Names:
         """With names that may hide parameters."""
         self.single -= added
+        self.lists = self.lists - added
         self.choices = {name: words for name, words in self.choices.items() if name not in added}
         return names | added
 
@@ -233,7 +235,7 @@ class Checker(CallChecker):
         """What its steps name is known in them alone."""
         item = each.get("item", "item")
         yield from (((*at, "item"), text) for text in unusable({item}))
-        single, choices = set(self.single), self.choices
+        single, choices, lists = set(self.single), self.choices, self.lists
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
         yield from value_faults(each.get("result"), inner, (*at, "result"))
@@ -249,7 +251,7 @@ class Checker(CallChecker):
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
         yield from self._undo(each, inner - added_by(each["step"]), at)
-        self.single, self.choices = single, choices
+        self.single, self.choices, self.lists = single, choices, lists
 
     def _undo(self, each: Each, names: Names, at: Path) -> Problems:
         """What puts an item back sees what the command named before the item's own steps, and what it was."""
