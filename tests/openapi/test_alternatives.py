@@ -62,3 +62,17 @@ def test_a_form_whose_least_fits_another_one_too_can_be_sent(forms: list[dict[st
 )
 def test_forms_that_are_kept_apart_stay_exclusive(forms: list[dict[str, Any]]) -> None:
     assert set(imported(forms)) == {"oneOf"}
+
+
+def test_only_a_name_in_the_document_is_a_word_that_decides() -> None:
+    """Documents made out of several files refer to whatever place a schema came to stand at."""
+    forms = {"Cat": form(["kind"], kind=TEXT), "Farm": {"properties": {"dog": form(["kind"], kind=TEXT)}}}
+    references = [{"$ref": f"#/components/schemas/{where}"} for where in ("Cat", "Farm/properties/dog")]
+    schema = {"anyOf": references, "discriminator": {"propertyName": "kind"}}
+    content = {"application/json": {"schema": schema}}
+    operation = {"operationId": "make", "requestBody": {"content": content}, "responses": {}}
+    head = {"openapi": "3.0.1", "info": {"title": "t", "version": "1"}, "components": {"schemas": forms}}
+    result = import_document(json.dumps({**head, "paths": {"/a": {"post": operation}}}), "shop", name="d")
+    cat, dog = result.schemas["shop.make"]["anyOf"]
+    assert cat == {"ref": "shop.Cat", "required": ["kind"], "properties": {"kind": {"const": "Cat"}}}
+    assert set(dog) == {"ref"}

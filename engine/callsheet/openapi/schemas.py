@@ -27,6 +27,7 @@ _KEPT = (
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
     *("minProperties", "maxProperties", "required", "dependentRequired", "readOnly", "unevaluatedProperties"),
 )
+_NAMED_SCHEMA = "#/components/schemas/[^/]+"
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
@@ -145,12 +146,17 @@ class Schemas:
         if reference is None:
             return part
         own = self.definitions[reference].get("properties", {}).get(name, {}).get("enum")
-        named = words.get(reference) or [reference.removeprefix(f"{self.product}.")]
+        named = words.get(reference) or self._implied(reference)
         values = [word for word in named if own is None or word in own]
         if not values:
             return part
         allowed = {"const": values[0]} if len(values) == 1 else {"enum": values}
         return {"ref": reference, "required": [name], "properties": {name: allowed}}
+
+    def _implied(self, id: str) -> list[str]:
+        """The word that stands for a schema which no mapping has: its name, where it has one in the document."""
+        references = (reference for reference, name in self._names.items() if name == id)
+        return [id.removeprefix(f"{self.product}.") for each in references if re.fullmatch(_NAMED_SCHEMA, each)][:1]
 
     def _simplify(self, schema: JsonObject, table: JsonObject) -> JsonObject:
         for exclusive, inclusive in _BOUNDS:
