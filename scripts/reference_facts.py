@@ -201,7 +201,8 @@ def messages() -> str:
             text = _words(call.args[0], texts)
             hint = next((_words(each.value, texts) for each in call.keywords if each.arg == "hint"), "")
             if sum(map(str.isalpha, text)) >= LEAST:
-                program = "lms" if "listener" in path.parts else "suite"
+                of_listener = "listener" in path.parts or "{program} webhook" in hint
+                program = "lms" if of_listener else "suite"
                 found[error.exit_code].add(Message(text, errors.named(hint, program)))
     for path in sorted((ROOT / "definitions").rglob("*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError, named
 from ..paths import shipped_definitions
 from ..terminal import guarded
-from .parser import similar_option
+from .parser import ElsewhereOption, similar_option
 from .tree import root
 
 if TYPE_CHECKING:
@@ -208,6 +208,8 @@ def _definition_error(context: Context) -> CallsheetError | None:
 def _with_hint(error: Exception) -> CallsheetError:
     if isinstance(error, CallsheetError):
         return error
+    if isinstance(error, ElsewhereOption):
+        return UsageError(f"no such option {error.option_name}", hint=error.hint)
     if isinstance(error, click.NoSuchOption):
         near = similar_option(error.option_name, error.ctx)
         return UsageError(f"no such option {error.option_name}{near}", hint=_help(error))

@@ -23,6 +23,14 @@ _MOST_COMMANDS = 3  # that a hint names
 _ALIKE = 0.75  # another option that is less alike does something else
 
 
+class ElsewhereOption(click.NoSuchOption):
+    """An option that something else has: another command, or another program. `hint` says what is meant here."""
+
+    def __init__(self, name: str, ctx: click.Context, hint: str) -> None:
+        super().__init__(name, ctx=ctx)
+        self.hint = hint
+
+
 def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -> Any:
     """A parser that refuses an option given twice that takes one value, and understands `--flag=false`."""
     parse: Callable[[list[str]], tuple[Any, list[str], list[click.Parameter]]] = parser.parse_args
@@ -34,9 +42,9 @@ def strict(parser: Any, ctx: click.Context, params: Sequence[click.Parameter]) -
         except click.NoSuchOption as error:
             if meant := _other_option(ctx, error.option_name):
                 hint = f"did you mean {' or '.join(f'`{line}`' for line in meant)}?"
-                raise UsageError(f"no such option {error.option_name}", hint=hint) from None
+                raise ElsewhereOption(error.option_name, ctx, hint) from None
             if (others := _beside(ctx, args)) and not similar_option(error.option_name, ctx):
-                raise UsageError(f"no such option {error.option_name}", hint=others) from None
+                raise ElsewhereOption(error.option_name, ctx, others) from None
             raise
         if not ctx.resilient_parsing:
             _refuse_repeated(order, args)
