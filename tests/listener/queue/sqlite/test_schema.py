@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import threading
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,21 +187,27 @@ def identities(unsigned: str = "one") -> list[changes.Row]:
     return [(identity, "lms", "t", id, *row(1)[4:]) for identity, id in known + digests]
 
 
+OPEN = """
+import sys
+from callsheet.listener.queue.sqlite import schema
+print("ready", flush=True)
+sys.stdin.readline()
+schema.open_inbox(sys.argv[1]).close()
+"""
+
+
 def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:
-    failed: list[BaseException] = []
-
-    def start() -> None:
-        try:
-            schema.open_inbox(str(tmp_path / "in.db")).close()
-        except BaseException as error:  # noqa: BLE001 - told below
-            failed.append(error)
-
-    threads = [threading.Thread(target=start) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    """Processes, not threads: a lock on a file belongs to all threads of a process."""
+    path = str(tmp_path / "in.db")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([sys.executable, "-c", OPEN, path], **pipes) for _ in range(4)]  # type: ignore[call-overload]
+    assert [process.stdout.readline() for process in started] == ["ready\n"] * 4
+    for process in started:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate(timeout=60)[1] for process in started] == [""] * 4
+    with contextlib.closing(schema.open_existing(path, write=False)) as connection:
+        assert inspection.counts(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
 
 
 @pytest.fixture(scope="module")
