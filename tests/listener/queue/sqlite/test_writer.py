@@ -157,3 +157,20 @@ def test_a_log_that_cannot_grow_is_emptied_and_stays_short(tmp_path: Path) -> No
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("None (400,)\n", "")
+
+
+def test_a_file_that_stays_full_is_not_tried_again_and_again(tmp_path: Path) -> None:
+    """Emptying the log may succeed each time and help never, as while another program reads from it."""
+    large = b"x" * 100_000
+
+    def add(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO succeeded VALUES (1, ?)", (large,))
+
+    async def play(writer: InboxWriter) -> None:
+        await writer.submit(lambda inbox: inbox.execute("INSERT INTO succeeded VALUES (0, 'a')"))
+        await writer.submit(lambda inbox: inbox.execute("PRAGMA max_page_count = 1").fetchone())
+        with pytest.raises(QueueFailed, match="full"):
+            await writer.submit(add)
+
+    statements = with_writer(tmp_path / "in.db", play)
+    assert sum(statement.startswith("INSERT INTO succeeded VALUES (1") for statement in statements) <= 4

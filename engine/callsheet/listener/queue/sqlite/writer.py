@@ -87,8 +87,11 @@ class InboxWriter:
             return False
         return True
 
-    def _write(self, batch: list[_Change], deadline: float) -> list[Any]:
-        """Results and failures in the order of the changes. What cannot be written fails alone."""
+    def _write(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
+        """Results and failures in the order of the changes. What cannot be written fails alone.
+
+        `was_emptied`: it was tried already, and the log emptied for it. That a second time would help is not likely.
+        """
         if time.monotonic() > deadline:
             return [QueueFailed("not written in time")] * len(batch)
         if self._is_full:  # what was freed meanwhile is for the events first
@@ -104,8 +107,8 @@ class InboxWriter:
         except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
             self._roll_back()
             self._is_full = _is_out_of_space(error)
-            if self._is_full and self._empty_log():
-                return self._write(batch, deadline)
+            if self._is_full and not was_emptied and self._empty_log():
+                return self._write(batch, deadline, was_emptied=True)
             if len(batch) == 1:
                 return [self._classify(error)] * len(batch)
             half = len(batch) // 2
