@@ -47,13 +47,6 @@ class Limits(NamedTuple):
     respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
 
 
-_TOO_LARGE = responses.connection_close_response(413, b"Content Too Large")
-_HEADERS_TOO_LARGE = responses.connection_close_response(431, b"Request Header Fields Too Large")
-_TOO_SLOW = responses.connection_close_response(408, b"Request Timeout")
-_BUSY = responses.connection_close_response(503, b"Service Unavailable")
-_BAD = responses.connection_close_response(400, b"Bad Request")
-
-
 class LimitedProtocol(HttpToolsProtocol):
     """`limits` and `handshakes`, the connections that have not begun yet, are set on a subclass made for one server."""
 
@@ -85,7 +78,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.handshakes.discard(self)
         excess = len(self.connections) + len(self.handshakes) - self.limits.connections
         if excess > 0:
-            self._refuse(503, "too_many_connections", _BUSY)
+            self._refuse(503, "too_many_connections", responses.LAST_BUSY)
         if excess > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
             transport.close()
 
@@ -97,40 +90,51 @@ class LimitedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
+            self._ignore_upgrades(memoryview(data)[upgrade.args[0] :])
         except HttpParserError:
-            if self.phase != CLOSING:
-                self._refuse(400, "not_http", _BAD)
-        else:
-            if self.phase <= BODY:
-                self._check_sizes(len(data))
+            self._refuse_garbage()
+        if self.phase <= BODY:
+            self._check_sizes(len(data))
 
     def _check_sizes(self, size: int) -> None:
         """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
         if self.phase == HEADERS:
             self.phase_bytes = self.phase_bytes + size if self.is_single_message else self._header_size()
             if self.phase_bytes > self.limits.max_header:
-                self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
+                self._refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
         elif self.phase == BODY:
             self.framed_bytes += size
             if self.framed_bytes > self.limits.max_header + self.phase_bytes * (1 + _FRAMING):
-                self._refuse(431, "framing_too_large", _HEADERS_TOO_LARGE)
+                self._refuse(431, "framing_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def _header_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-    def _ignore_upgrade(self, rest: bytes) -> None:
+    def _ignore_upgrades(self, rest: memoryview) -> None:
         """The sender would rather speak another protocol; it is answered in this one, as RFC 9110 (7.8) allows.
 
-        The parser has let go of the message at its headers. So a new one reads these again, without the offer.
+        The parser has let go of the message at its headers. So a new one reads these again, without the offer. What
+        follows may make the next offer, thousands of them in one piece.
         """
-        head = without_upgrade(self.parser.get_method(), self.url, self.parser.get_http_version(), self.headers)
-        if head is None:
-            self._refuse(400, "not_http", _BAD)
-            return
-        self.parser = HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        self.data_received(head + rest)
+        while self.phase != CLOSING:
+            head = without_upgrade(self.parser.get_method(), self.url, self.parser.get_http_version(), self.headers)
+            if head is None:
+                self._refuse_garbage()
+                return
+            self.parser = HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+            try:
+                self.parser.feed_data(head)
+                self.parser.feed_data(rest)
+                break
+            except HttpParserUpgrade as upgrade:
+                rest = rest[upgrade.args[0] :]
+            except HttpParserError:
+                self._refuse_garbage()
+
+    def _refuse_garbage(self) -> None:
+        if self.phase != CLOSING:
+            self._refuse(400, "not_http", responses.LAST_BAD)
 
     def on_message_begin(self) -> None:
         """As uvicorn does it, but for its scope: only a request that goes its way needs one."""
@@ -146,19 +150,19 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
         if self.trailers > self.limits.max_header and self.phase != CLOSING:
-            self._refuse(431, "trailers_too_large", _HEADERS_TOO_LARGE)
+            self._refuse(431, "trailers_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         if self.phase == CLOSING or self.parser.should_upgrade():
             return
         if self.chunk_size > self.limits.max_header and self._header_size() > self.limits.max_header:
-            self._refuse(431, "headers_too_large", _HEADERS_TOO_LARGE)
+            self._refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
             return
         self._enter_phase(BODY, self.read_at)
         self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
         for name, value in self.headers:
             if name == b"content-length" and _exceeds(value, self.limits.max_body):
-                self._refuse(413, "body_too_large", _TOO_LARGE)
+                self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
                 return
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
@@ -183,7 +187,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self.phase_bytes += len(body)
         if self.phase_bytes > self.limits.max_body:
-            self._refuse(413, "body_too_large", _TOO_LARGE)
+            self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
         elif self.buffered_body is None:
             super().on_body(body)
         elif not self.buffered_body:
@@ -258,10 +262,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self.cycle.keep_alive = False
         return True
 
-    def send_400_response(self, msg: str) -> None:
-        del msg
-        self._refuse(400, "not_http", _BAD)
-
     def _enter_phase(self, phase: int, start: float) -> None:
         self.phase = phase
         self.phase_start = start
@@ -308,9 +308,9 @@ class LimitedProtocol(HttpToolsProtocol):
             if elapsed > LINGER_TIMEOUT:
                 self.transport.abort()
         elif self.phase == HEADERS and elapsed > self.limits.header_timeout:
-            self._refuse(408, "headers_too_slow", _TOO_SLOW)
+            self._refuse(408, "headers_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == BODY and elapsed > self.limits.body_timeout:
-            self._refuse(408, "body_too_slow", _TOO_SLOW)
+            self._refuse(408, "body_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == IDLE and elapsed > self.limits.idle_timeout:
             is_unread = self.transport.get_write_buffer_size()  # closing would wait for a sender that reads nothing
             (self.transport.abort if is_unread else self.transport.close)()

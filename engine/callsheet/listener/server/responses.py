@@ -101,3 +101,10 @@ def connection_close_response(status: int, phrase: bytes) -> bytes:
     retry = b"retry-after: " + RETRY_AFTER + b"\r\n" if status == 503 else b""
     head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%sconnection: close\r\n\r\n"
     return head % (status, phrase, len(body), retry) + body
+
+
+LAST_BAD = connection_close_response(400, b"Bad Request")
+LAST_TOO_SLOW = connection_close_response(408, b"Request Timeout")
+LAST_TOO_LARGE = connection_close_response(413, b"Content Too Large")
+LAST_HEADERS_TOO_LARGE = connection_close_response(431, b"Request Header Fields Too Large")
+LAST_BUSY = connection_close_response(503, b"Service Unavailable")
