@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .rsa_check import rsa_check
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
+
+Check = Callable[[bytes, bytes], bool]  # whether a message has a signature
 
 # Key type (and curve) that each algorithm needs.
 _KEY_TYPES = {
@@ -22,15 +30,11 @@ _MAX_KEYS = 64
 class Key:
     """One public key, for one algorithm."""
 
-    __slots__ = ("_algorithm", "_key", "kid")
+    __slots__ = ("kid", "verify")
 
-    def __init__(self, kid: str | None, algorithm: Any, key: Any) -> None:
+    def __init__(self, kid: str | None, verify: Check) -> None:
         self.kid = kid
-        self._algorithm = algorithm
-        self._key = key
-
-    def verify(self, message: bytes, signature: bytes) -> bool:
-        return bool(self._algorithm.verify(message, self._key, signature))
+        self.verify = verify
 
 
 # A key without an id stands under its place in the set, so that it hides no other one.
@@ -80,4 +84,12 @@ def _load(entry: dict[str, Any], algorithm: str) -> Key | None:
     if isinstance(jwk.key, rsa.RSAPublicKey) and jwk.key.key_size < _MIN_RSA_BITS:
         return None
     kid = entry.get("kid")
-    return Key(kid if isinstance(kid, str) else None, jwk.Algorithm, jwk.key)
+    return Key(kid if isinstance(kid, str) else None, _check_of(jwk, algorithm))
+
+
+def _check_of(jwk: PyJWK, algorithm: str) -> Check:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+    if isinstance(jwk.key, RSAPublicKey):
+        return rsa_check(jwk.key, f"sha{algorithm[2:]}")
+    return lambda message, signature: bool(jwk.Algorithm.verify(message, jwk.key, signature))
