@@ -83,6 +83,12 @@ def test_an_option_of_listen_alone_has_no_meaning(tmp_path: Path) -> None:
     assert (done.returncode, "--addr needs --listen" in done.stderr) == (2, True)
 
 
+def test_an_option_without_its_value_is_refused(tmp_path: Path) -> None:
+    for words in (["check", "--listen", "--inbox="], ["check", "--events="], ["work", "--queue=", "--handler", "true"]):
+        done = run(tmp_path, *words, LMS_QUEUE="nats://127.0.0.1:9/EVENTS")
+        assert (done.returncode, "is empty" in done.stderr) == (2, True), words
+
+
 def test_an_inbox_that_listen_refuses_is_refused_here_too(tmp_path: Path) -> None:
     other, folder = tmp_path / "other.db", tmp_path / "folder"
     folder.mkdir()

@@ -46,7 +46,7 @@ def test_a_run_that_overran_keeps_its_place() -> None:
         for run in runs:
             with pytest.raises(HandlerFailed, match="no result after"):
                 await run
-        with pytest.raises(HandlerFailed, match="3 earlier runs have not ended yet"):
+        with pytest.raises(HandlerFailed, match="earlier runs have not ended \\(3\\)"):
             await made.run(lambda: None, 30)
         go.set()
         while made.running:  # noqa: ASYNC110 - nothing tells of it

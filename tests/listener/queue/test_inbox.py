@@ -83,7 +83,12 @@ def test_failures_back_off_then_are_given_up_and_can_be_replayed(tmp_path: Path)
         assert run(tmp_path, "inbox", "replay", "--state", "dead", "--inbox", "in.db").returncode == 0
         until(lambda: rows(tmp_path, "list", "--state", "done"), "the replay")
     assert ids(tmp_path / "got") == {"a": 2}
-    assert run(tmp_path, "inbox", "purge", "--inbox", "in.db").returncode == 2
+    asked = run(tmp_path, "inbox", "purge", "--inbox", "in.db")
+    assert (asked.returncode, "Delete done events that were done more than 7 d ago?" in asked.stderr) == (2, True)
+    for word, number in (("list", "0"), ("dead", "-1")):
+        refused = run(tmp_path, "inbox", word, "--inbox", "in.db", "--max", number)
+        assert (refused.returncode, f"at least 1, not {number}" in refused.stderr) == (2, True)
+    assert "--inbox is empty" in run(tmp_path, "inbox", "list", "--inbox=", LMS_INBOX="in.db").stderr
     assert run(tmp_path, "inbox", "purge", "--inbox", "in.db", "--older", "0", "--yes").returncode == 0
     assert rows(tmp_path, "list") == []
 

@@ -76,14 +76,16 @@ def test_the_stamp_is_of_its_own_second(monkeypatch: pytest.MonkeyPatch) -> None
     ]  # fmt: skip
 
 
-def test_whole_events_take_the_place_of_lines_about_what_went_well() -> None:
+def test_whole_events_take_the_place_of_lines_about_what_was_accepted() -> None:
     err, out = Lines(), Lines()
     log = Log(err, out)  # type: ignore[arg-type]
     log.delivery(200, "accepted", "x", event(), 0.0)
     log.delivery(500, "failed", "x", event(), 0.0, "no")
     log.event(event(), "accepted")
     log.event(event(id=None, type="a\nb", time=None), "duplicate")
-    assert len(err.lines) == 1
+    for outcome in ("duplicate", "filtered", "unknown_type", "handled"):
+        log.delivery(200, outcome, "x", event(), 0.0)
+    assert [line.split()[2] for line in err.lines] == ["failed", "duplicate", "filtered", "unknown_type", "handled"]
     assert out.lines[0] == 'Time: 2026-01-31T09:00:00Z\nType: paid\nID: 7\nBody: {"a":1.10}'
     time, type_, id_, note, body = out.lines[1].split("\n")
     assert re.fullmatch(r"Time: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", time)

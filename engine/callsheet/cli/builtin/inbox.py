@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context, ParameterValues
 from ...commands.without_site import check_change
-from ...errors import NotFound, UsageError
+from ...durations import in_words
+from ...errors import NotFound, UsageError, counted
 from ...jsontext import parse
 from ...output.render import renderer
+from .empty_values import refuse_empty
 
 if TYPE_CHECKING:
     from ...listener.queue.port import Inspection
@@ -35,6 +37,7 @@ def _inspection(context: Context, values: ParameterValues, *, write: bool) -> In
     from ...listener.queue.kinds import select_queue
     from ...listener.queue.sqlite.inspection import FileInspection
 
+    refuse_empty(values, "inbox", "queue")
     prefix, environ = context.definition["prefix"], context.environ
     path, url = values.get("inbox"), values.get("queue")
     if path and url:
@@ -57,6 +60,8 @@ def dead(context: Context, values: ParameterValues) -> None:
 
 
 def _list(context: Context, values: ParameterValues, state: str | None) -> None:
+    if values["max"] < 1:
+        raise UsageError(f"--max expects a number of at least 1, not {values['max']}")
     format = renderer(context.output_format)
     if values.get("follow") and not (format.streams or format.for_readers):
         raise UsageError(f"--follow cannot be used with -o {context.output_format}: use -o ndjson")
@@ -134,6 +139,7 @@ def replay(context: Context, values: ParameterValues) -> None:
 def purge(context: Context, values: ParameterValues) -> None:
     check_change(context, "destroy", "inbox purge")
     with _opened(context, values, write=True) as inbox:
-        context.confirm(f"Delete {values['state']} events that arrived more than {values['older']:g} s ago?")
+        since = "were done" if values["state"] == "done" else "arrived"
+        context.confirm(f"Delete {values['state']} events that {since} more than {in_words(values['older'])} ago?")
         count = inbox.purge(values["state"], time.time() - values["older"])
-    context.note(f"{count} events deleted")
+    context.note(f"{counted(count, 'event')} deleted")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
 from ...listener.server.bind import ListenAddress, parse_served_address, urls
+from .empty_values import refuse_empty
 from .serving import in_processes, opened, serve, tls_loader, unheard, withhold, writers
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
     from ...listener.routing.route import split_commas
     from ...listener.routing.route_set import RouteSelection
 
+    refuse_empty(values, "inbox", "queue", "events", "public-url")
     max_body = values.get("max-body")
     if max_body is not None and max_body < 1:
         raise UsageError(f"--max-body: {max_body} is not a valid size")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...commands.context import Context
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ..signals import begin_serving, end_at_once
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ def writers(
     from ...listener.telemetry.line_writer import LineWriter
 
     lock = part.log_lock if part is not None else None
-    missing = "{} lines of this log could not be written".format
-    err = LineWriter(context.streams.err, missing, lock=lock)
+    err = LineWriter(context.streams.err, _missing, lock=lock)
     out = LineWriter(context.streams.out, lock=lock) if events else None
     try:
         yield err, out
@@ -138,6 +137,10 @@ def writers(
         err.close()
         if out is not None:
             out.close()
+
+
+def _missing(lines: int) -> str:
+    return f"{counted(lines, 'line')} of this log could not be written"
 
 
 def tls_loader(values: Mapping[str, Any]) -> LoadTls | None:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, UsageError, counted
 from ...output.clean import one_line
+from .empty_values import refuse_empty
 
 OWN = ("routes", "source", "events", "queue")
 
 
 def check(context: Context, values: ParameterValues) -> None:
     """Everything a listener would do before it listens, but for the address; with `--listen` that too."""
+    refuse_empty(values, "inbox", "queue", "events", "public-url")
     if values.get("listen"):
         from .webhook_checkup import checkup
 
@@ -53,7 +55,9 @@ def check(context: Context, values: ParameterValues) -> None:
             (len(rules.routes), "route"),
         )
     )
-    context.streams.out.write(f"{summary}, {len(found)} warnings\n" if found else f"{summary}, no problems\n")
+    context.streams.out.write(
+        f"{summary}, {counted(len(found), 'warning')}\n" if found else f"{summary}, no problems\n"
+    )
 
 
 def _refuse_options_of_listen(values: ParameterValues) -> None:

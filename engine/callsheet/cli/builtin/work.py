@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
+from .empty_values import refuse_empty
 from .serving import in_processes, opened, serve, tls_loader, withhold, writers
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _work(
 
 def _queue(context: Context, values: ParameterValues) -> str:
     prefix = context.definition["prefix"]
+    refuse_empty(values, "queue")
     url: str | None = values.get("queue") or context.environ.get(f"{prefix}_QUEUE")
     if not url:
         raise UsageError("no queue was given", hint=f"give --queue URL, or set {prefix}_QUEUE")

@@ -75,7 +75,7 @@ class Python(Base):
     async def _run_async(self, call: Callable[[], Awaitable[Any]], time_limit: float) -> None:
         """In a task of its own, so that a function which ignores being cancelled is not waited for."""
         if len(self.running) >= self.pool.max_running:
-            raise HandlerFailed(f"{len(self.running)} earlier runs have not ended yet")
+            raise HandlerFailed(f"no free place: earlier runs have not ended ({len(self.running)})")
         task = asyncio.create_task(_outcome(call))
         self.running.add(task)
         task.add_done_callback(self.running.discard)

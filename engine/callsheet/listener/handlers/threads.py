@@ -53,7 +53,7 @@ class ThreadPool:
         result = self._late_results.take(name)
         if result is None:
             if self.running >= self.max_running:
-                raise HandlerFailed(f"{self.running} earlier runs have not ended yet")
+                raise HandlerFailed(f"no free place: earlier runs have not ended ({self.running})")
             result = self.submit(function)
         self._overdue.discard(result)
         if not await done_within(result, time_limit):

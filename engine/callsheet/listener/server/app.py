@@ -8,6 +8,7 @@ from functools import partial
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..dispatch.grants import INTERRUPTED
 from ..dispatch.verdict import DispatchVerdict
 from ..verify.challenge import Challenged
 from ..verify.keyset import UnknownKey
@@ -180,6 +181,10 @@ class App:
             return self._reply(scope, challenge)
         except Rejected as refused:
             return self._refuse(scope, refused)
+        except asyncio.CancelledError:  # the server ends, and cuts off what still runs
+            if isinstance(event, UnknownKey):
+                return self._refuse(scope, Rejected(INTERRUPTED.status, "interrupted", INTERRUPTED.detail))
+            verdict = INTERRUPTED
         except Exception as error:  # noqa: BLE001 - as above
             return self._refuse(scope, _internal_error(error))
         finally:

@@ -43,8 +43,11 @@ class Log:
         self.err.write(f"{self.now()} {escape_line(text)}")
 
     def delivery(self, status: int, outcome: str, client: str, event: Event, duration: float, detail: str = "") -> None:
-        """One line about an event: status, what became of it, whose it is, milliseconds."""
-        if self.out is not None and not detail:
+        """One line about an event: status, what became of it, whose it is, milliseconds.
+
+        None about one that is accepted, where that is printed whole.
+        """
+        if self.out is not None and outcome == "accepted":
             return
         line = (
             f"{self.now()} {status} {outcome} source={event.source.name} type={_type_field(event.type)} "

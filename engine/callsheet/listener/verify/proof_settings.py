@@ -74,7 +74,7 @@ class ProofSettings:
         url = chosen if chosen is not None else jwt.get("vendor") if jwt.get("switch") in switches else None
         if url is None:
             return None, None
-        check_url(url, "key set")
+        check_url(url, "--jwks-url" if chosen is not None else "key set")
         fetch, close = fetcher(url)
         copy = KeySetCache(cache_directory(self._environ), url, is_shared=self._is_shared)
         keys = KeySet(jwt, fetch, copy, self._note)

@@ -213,7 +213,7 @@ def test_what_a_process_held_that_ended_is_taken_over_and_said(tmp_path: Path, m
             two._work_available.clear()
             await two.extend(())
             assert two._work_available.is_set()
-            assert second.notes == ["inbox: 1 events of a process that ended are handled again"]
+            assert second.notes == ["inbox: 1 event of a process that ended: handled again"]
             assert ids(await two.fetch(1)) == ["a"]
         assert first.notes == []
 
@@ -277,7 +277,7 @@ def test_processes_that_could_not_write_for_long_leave_each_other_what_they_hold
             for _ in range(4):  # and now the first does live no more
                 now += 2.0
                 await other.extend(())
-            assert second.notes == ["inbox: 1 events of a process that ended are handled again"]
+            assert second.notes == ["inbox: 1 event of a process that ended: handled again"]
             assert await one.complete(leases[1]) is False
 
     asyncio.run(scene())

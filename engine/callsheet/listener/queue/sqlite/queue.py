@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from ....errors import counted
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
 from . import changes, schema
 from .inspection import counts
@@ -120,7 +121,7 @@ class FileQueue:
         rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
         self._last_heartbeat = now
         if rescheduled:
-            self._note(f"inbox: {rescheduled} events of a process that ended are handled again")
+            self._note(f"inbox: {counted(rescheduled, 'event')} of a process that ended: handled again")
             self.wake()
         self._heartbeats += 1
         if self._heartbeats % PURGE_EVERY == 0:
