@@ -139,8 +139,9 @@ class Assembly:
 
     def _grants(self) -> Grants:
         definition = self.definition
-        local = LocalGrants(Deduplicator(definition["dedup_size"], seconds(definition["dedup_window"])))
-        return local if self.team is None else self.team.grants(local)
+        size, window = definition["dedup_size"], seconds(definition["dedup_window"])
+        local = LocalGrants(Deduplicator(size, window))
+        return local if self.team is None else self.team.grants(local, size, window)
 
     @property
     def has_queue(self) -> bool:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="workers of POSIX")
 def assignment(**changes: object) -> WorkerAssignment:
     given = {
         "number": 1, "workers": 3, "directory": "/d", "sockets": (), "bindings": (), "ready": 7, "alive": 8,
-        "announces": True,
+        "announces": True, "memory": 9, "generation": 2,
     }  # fmt: skip
     return WorkerAssignment(**{**given, **changes})  # type: ignore[arg-type]
 

@@ -142,7 +142,7 @@ def test_all_are_told_what_they_are_and_stopped_at_the_end(world: World, bound: 
         (0, 3, True), (1, 3, False), (2, 3, False)]  # fmt: skip
     for worker, each in zip(world.started, assigned, strict=True):
         assert (each.directory, each.sockets, each.bindings) == (directory, (bound.fileno(),), ())
-        assert worker.given["pass_fds"] == [bound.fileno(), each.ready, each.alive]
+        assert worker.given["pass_fds"] == [bound.fileno(), each.ready, each.alive, each.memory]
         assert worker.given["start_new_session"] is True
         assert worker.given["env"]["PATH"] == os.environ["PATH"]
         assert worker.words == [sys.executable, *sys.orig_argv[1:]]
@@ -194,6 +194,7 @@ def test_one_that_ends_is_started_again_when_it_is_due(world: World) -> None:
     assert [worker.assigned.number for worker in world.started] == [0, 1, 1]
     assert [worker.signals for worker in world.started] == [[signal.SIGTERM], [], [signal.SIGTERM]]
     assert world.started[2].assigned.announces is False
+    assert [worker.assigned.generation for worker in world.started] == [0, 0, 1]
 
 
 def test_one_that_ends_again_and_again_is_started_less_and_less_often(world: World) -> None:

@@ -67,7 +67,7 @@ def test_what_failed_runs_again_wherever_the_next_delivery_arrives_and_what_succ
 
 
 def test_it_is_ready_when_all_workers_are_up_and_again_those_that_are_started_again(tmp_path: Path) -> None:
-    """An event whose owner has not started would be refused."""
+    """A start that fails is noticed before anything is sent there."""
     (tmp_path / "slow.py").write_text(
         "import pathlib, time\ndef handle(event): pass\n"
         "try: open('first', 'x').close()\n"
@@ -112,13 +112,46 @@ def test_a_worker_that_is_killed_is_started_again_and_the_others_go_on(tmp_path:
         assert len(first) == 2
         os.kill(first[0], signal.SIGKILL)
         listener.logged("ended with signal 9")
-        # Those whose owner is not there yet wait for it, or are to be sent again.
-        assert {listener.send(event(str(number))).status for number in range(12)} <= {200, 503}
+        assert {listener.send(event(str(number))).status for number in range(12)} == {200}
         until(lambda: len(workers(listener)) == 2)
-        for number in range(12):
-            until(lambda number=number: listener.send(event(str(number))).status == 200)
+        assert {listener.send(event(str(number))).status for number in range(12)} == {200}
         assert ids(tmp_path / "got") == Counter({str(number): 1 for number in range(12)})
         assert listener.stop() == 0
+
+
+def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path) -> None:
+    """As soon as the supervisor knows it: the worker need not be there again."""
+    program = "#!/bin/sh\necho $PPID >> runs\nuntil test -e go; do sleep 0.05; done\n"
+    (tmp_path / "slow").write_text(program, encoding="utf-8")
+    (tmp_path / "slow").chmod(0o755)
+    routes = '[route.slow]\ndo = [{ handler = "exec", run = ["./slow"], timeout = "60s" }]\n'
+    with listening(
+        tmp_path, "--workers", "2", routes=routes, environ=WITH_SECRET
+    ) as listener, ThreadPoolExecutor(1) as pool:  # fmt: skip
+        listener.logged("ready: 2 workers")
+        first = pool.submit(sent_to_one_that_dies, listener)
+        until((tmp_path / "runs").exists)
+        runs = tmp_path / "runs"
+        until(lambda: runs.read_text(encoding="utf-8").endswith("\n"))
+        running = int(runs.read_text(encoding="utf-8"))
+        assert running in workers(listener)
+        os.kill(running, signal.SIGKILL)
+        assert first.result() is False
+        (tmp_path / "go").touch()
+        assert listener.send(event("1")).status == 200
+        assert len(set(runs.read_text(encoding="utf-8").split())) == 2
+        assert listener.send(event("1")).status == 200
+        assert len(runs.read_text(encoding="utf-8").split()) == 2
+        assert listener.stop() == 0
+
+
+def sent_to_one_that_dies(listener: Listener) -> bool:
+    """Whether there was an answer."""
+    try:
+        listener.send(event("1"))
+    except OSError:
+        return False
+    return True
 
 
 def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:

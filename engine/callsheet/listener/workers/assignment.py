@@ -18,7 +18,8 @@ VARIABLE = "_CALLSHEET_WORKER"
 class WorkerAssignment(NamedTuple):
     """Worker `number` of `workers`, counted from 0. `sockets` are inherited, `bindings` are bound by each worker.
 
-    `ready` takes a byte when the worker serves; `alive` ends when the supervisor does.
+    `ready` takes a byte when the worker serves; `alive` ends when the supervisor does. `memory` is shared by all, and
+    `generation` is how many processes this worker has been before.
     """
 
     number: int
@@ -29,6 +30,8 @@ class WorkerAssignment(NamedTuple):
     ready: int
     alive: int
     announces: bool
+    memory: int
+    generation: int
 
     @property
     def text(self) -> str:
@@ -74,9 +77,9 @@ def pop_assignment(environ: MutableMapping[str, str]) -> WorkerAssignment | None
     text = environ.pop(VARIABLE, None)
     if text is None:
         return None
-    number, workers, directory, sockets, bindings, ready, alive, announces = json.loads(text)
-    bound = tuple((family, host, port) for family, host, port in bindings)
-    return WorkerAssignment(number, workers, directory, tuple(sockets), bound, ready, alive, announces)
+    assigned = WorkerAssignment(*json.loads(text))
+    bindings = tuple((family, host, port) for family, host, port in assigned.bindings)
+    return assigned._replace(sockets=tuple(assigned.sockets), bindings=bindings)
 
 
 def starting_file(directory: str) -> str:

@@ -24,6 +24,7 @@ from types import FrameType
 from ...errors import CallsheetError
 from ..server.bind import supports_reuse_port
 from .assignment import VARIABLE, WorkerAssignment, starting_file
+from .event_table import Generations, create_memory
 
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
 MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause
@@ -61,6 +62,8 @@ class Supervisor:
         self._shared = shared
         self._directory = tempfile.mkdtemp(prefix="listener-")
         open(starting_file(self._directory), "x").close()
+        self._memory = create_memory(self._directory)
+        self._generations = Generations(self._memory)
         self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()
         self._stopping = False
@@ -75,7 +78,8 @@ class Supervisor:
                 return self._supervise() if code is None or self._stopping else code
         finally:
             self._kill_all()
-            for descriptor in (self._alive, self._alive_write):
+            self._generations.close()
+            for descriptor in (self._memory, self._alive, self._alive_write):
                 os.close(descriptor)
             self._wake.close()
             self._signals.close()
@@ -126,6 +130,8 @@ class Supervisor:
             ready_write,
             self._alive,
             not self._announced,
+            self._memory,
+            self._generations.of(worker.index),
         )
         self._announced = True
         try:
@@ -133,7 +139,7 @@ class Supervisor:
                 worker.process = subprocess.Popen(
                     [sys.executable, *sys.orig_argv[1:]],
                     env={**os.environ, VARIABLE: assignment.text},
-                    pass_fds=[*inherited, ready_write, self._alive],
+                    pass_fds=[*inherited, ready_write, self._alive, self._memory],
                     start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
                 )
         except OSError as error:
@@ -156,6 +162,7 @@ class Supervisor:
             if worker.process is None or (code := worker.process.poll()) is None:
                 continue
             worker.process = None
+            self._generations.end(worker.index)
             if self._stopping:
                 continue
             ended_early = time.monotonic() - worker.started < MIN_LIFETIME

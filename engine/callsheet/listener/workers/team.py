@@ -8,7 +8,8 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, Unreachable
-from .ownership import ACQUIRE_MESSAGE, SETTLE_MESSAGE, OwnedGrants
+from .event_table import EventTable
+from .shared_grants import ACQUIRE_MESSAGE, SETTLE_MESSAGE, SharedGrants
 
 if TYPE_CHECKING:
     from ..dispatch.grants import LocalGrants
@@ -24,11 +25,14 @@ class Team:
         self.assignment = assignment
         self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
-        self._grants: OwnedGrants | None = None
+        self._grants: SharedGrants | None = None
         self._has_started = False
 
-    def grants(self, local: LocalGrants) -> OwnedGrants:
-        self._grants = OwnedGrants(local, self.channel, self.assignment.workers)
+    def grants(self, local: LocalGrants, size: int, window: float) -> SharedGrants:
+        """Those of all workers, which remember at least the last `size` events, for `window` seconds."""
+        assigned = self.assignment
+        table = EventTable(assigned.memory, assigned.number, assigned.generation, size, window)
+        self._grants = SharedGrants(local, self.channel, table)
         return self._grants
 
     @property
@@ -37,7 +41,7 @@ class Team:
         return self._grants is None or not self._grants.lends
 
     def has_started(self) -> bool:
-        """Whether all workers have served by now. Until then events would be refused whose owner is not there yet."""
+        """Whether all workers have served by now."""
         if not self._has_started:
             self._has_started = not os.path.exists(self.assignment.starting)
         return self._has_started
