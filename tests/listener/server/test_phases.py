@@ -34,12 +34,41 @@ def test_a_sender_is_parted_with_when_its_time_is_over(phase: str, limit: float,
     )
     here: Any = SimpleNamespace(
         phase=getattr(protocol, name), phase_start=5.0, limits=LIMITS, transport=transport,
+        full_since=None, is_held=lambda: False,
         _refuse=lambda status, why, _: done.append(f"{status} {why}"),
     )  # fmt: skip
     LimitedProtocol.sweep(here, 5.0 + limit)
     assert done == []
     LimitedProtocol.sweep(here, 5.125 + limit)
     assert done == ([then] if then else [])
+
+
+def test_a_sender_that_takes_no_answers_is_parted_with() -> None:
+    done: list[str] = []
+    transport = SimpleNamespace(abort=lambda: done.append("abort"))
+    here: Any = SimpleNamespace(
+        phase=protocol.RESPONDING, phase_start=5.0, limits=LIMITS, transport=transport, full_since=7.0
+    )
+    LimitedProtocol.sweep(here, 67.0)
+    assert done == []
+    LimitedProtocol.sweep(here, 67.125)
+    assert done == ["abort"]
+
+
+@pytest.mark.parametrize("phase", [protocol.HEADERS, protocol.BODY])
+def test_time_in_which_nothing_was_read_does_not_count(phase: int) -> None:
+    held = [True]
+    refused: list[str] = []
+    here: Any = SimpleNamespace(
+        phase=phase, phase_start=5.0, limits=LIMITS, full_since=None, is_held=lambda: held[0],
+        _refuse=lambda _, why, __: refused.append(why),
+    )  # fmt: skip
+    LimitedProtocol.sweep(here, 25.0)
+    held[0] = False
+    LimitedProtocol.sweep(here, 30.0)
+    assert refused == []
+    LimitedProtocol.sweep(here, 45.0)
+    assert len(refused) == 1
 
 
 @pytest.mark.parametrize(

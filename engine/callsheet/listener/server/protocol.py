@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from . import responses
 from .deferred import DeferredResponse
+from .piecewise import PiecewiseProtocol
 from .request_target import path_and_query
 from .upgrade import without_upgrade
 
@@ -47,7 +48,7 @@ class Limits(NamedTuple):
     respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
 
 
-class LimitedProtocol(HttpToolsProtocol):
+class LimitedProtocol(PiecewiseProtocol):
     """`limits` and `handshakes`, the connections that have not begun yet, are set on a subclass made for one server."""
 
     limits: Limits
@@ -82,19 +83,19 @@ class LimitedProtocol(HttpToolsProtocol):
         if excess > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
             transport.close()
 
-    def data_received(self, data: bytes) -> None:
+    def read_piece(self, piece: bytes | memoryview) -> bool:
         if self.phase == CLOSING:
-            return
-        self.chunk_size, self.is_single_message = len(data), True
-        self.read_at = self.now()
+            return False
+        self.chunk_size, self.is_single_message = len(piece), True
         try:
-            self.parser.feed_data(data)
+            self.parser.feed_data(piece)
         except HttpParserUpgrade as upgrade:
-            self._ignore_upgrades(memoryview(data)[upgrade.args[0] :])
+            self._ignore_upgrades(memoryview(piece)[upgrade.args[0] :])
         except HttpParserError:
             self._refuse_garbage()
         if self.phase <= BODY:
-            self._check_sizes(len(data))
+            self._check_sizes(len(piece))
+        return not self.is_single_message
 
     def _check_sizes(self, size: int) -> None:
         """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
@@ -236,20 +237,11 @@ class LimitedProtocol(HttpToolsProtocol):
         """As uvicorn does it, without a timer for each request."""
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+        self.read_more()
         if self.phase == RESPONDING and not self._is_responding:
             self._enter_phase(IDLE, self.now())
-
-    def pause_writing(self) -> None:
-        """Who does not read answers gets no more of them."""
-        super().pause_writing()
-        self.flow.pause_reading()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self.flow.resume_reading()
 
     @property
     def _is_responding(self) -> bool:
@@ -277,6 +269,7 @@ class LimitedProtocol(HttpToolsProtocol):
         earlier, own = self._unfinished_cycles()
         self._enter_phase(CLOSING, self.now())
         self.pipeline.clear()
+        self.drop_unread()
         if self.transport.is_closing():  # it takes no answer any more
             return
         if earlier is not None:  # the answer it waits for comes first, and is the last
@@ -307,6 +300,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.phase == CLOSING:
             if elapsed > LINGER_TIMEOUT:
                 self.transport.abort()
+        elif self.full_since is not None and now - self.full_since > self.limits.idle_timeout:
+            self.transport.abort()
+        elif self.phase <= BODY and self.is_held():
+            self.phase_start = now  # it waits for this side
         elif self.phase == HEADERS and elapsed > self.limits.header_timeout:
             self._refuse(408, "headers_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == BODY and elapsed > self.limits.body_timeout:
