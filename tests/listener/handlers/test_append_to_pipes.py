@@ -28,7 +28,7 @@ def handler(folder: Path, **table: Any) -> Append:
 def append(made: Append, data: bytes, times: int = 1) -> None:
     async def run() -> None:
         for _ in range(times):
-            event: Any = SimpleNamespace(data=data, record_text="record", payload={"a": 1})
+            event: Any = SimpleNamespace(data=data, record_text="record", payload_text='{"a": 1}')
             await made.run(event, "r/1")
 
     asyncio.run(asyncio.wait_for(run(), 60))

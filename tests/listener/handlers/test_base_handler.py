@@ -13,7 +13,7 @@ from callsheet.listener.handlers.base_handler import Base
 
 ENVIRON = {"PATH": "/bin", "LMS_SECRET": "a", "LMS_QUEUE_CREDENTIALS": "b", "SUITE_TOKEN": "c"}
 HIDDEN = frozenset({"LMS_SECRET", "LMS_QUEUE_CREDENTIALS", "SUITE_TOKEN", "NOT_SET"})
-EVENT: Any = SimpleNamespace(data=b"as it came", record_text='{"id": "\u00fc"}', payload={"b": 1})
+EVENT: Any = SimpleNamespace(data=b"as it came", record_text='{"id": "\u00fc"}', payload_text='{"b": 1}')
 
 
 def handler(**table: Any) -> Base:

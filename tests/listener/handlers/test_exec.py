@@ -24,8 +24,8 @@ def run(folder: str, line: str, *words: str, data: bytes = b"", **table: Any) ->
     context = HandlerContext(folder, ENVIRON, frozenset({"LMS_SECRET"}), said.append, 10.0, lambda *_: 0)
     made = HandlerProgram({"handler": "exec", "run": ["/bin/sh", "-c", line, *words], **table}, context)  # type: ignore[typeddict-item]
     event: Any = SimpleNamespace(
-        data=data, record_text="record", payload={}, type="paid", id="7", attempt=1,
-        source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},
+        data=data, record_text="record", type="paid", id="7", attempt=1,
+        source=SimpleNamespace(name="lms"), scope={"id": "7"}, time=None,
     )  # fmt: skip
     try:
         asyncio.run(made.run(event, "r/1"))
@@ -82,8 +82,8 @@ def test_a_program_that_cannot_be_started_is_named(word: str, problem: str, tmp_
     context = HandlerContext(str(tmp_path), ENVIRON, frozenset(), print, 10.0, lambda *_: 0)
     made = HandlerProgram({"handler": "exec", "run": [word]}, context)
     event: Any = SimpleNamespace(
-        data=b"", record_text="", payload={}, type="paid", id="7", attempt=1,
-        source=SimpleNamespace(name="lms"), scope={"id": "7"}, record={"event_time": None},
+        data=b"", record_text="", type="paid", id="7", attempt=1,
+        source=SimpleNamespace(name="lms"), scope={"id": "7"}, time=None,
     )  # fmt: skip
     with pytest.raises(HandlerFailed) as caught:
         asyncio.run(made.run(event, "r/1"))

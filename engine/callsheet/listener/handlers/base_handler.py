@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ...durations import seconds
 from ...errors import UsageError
-from ...jsontext import dump
 from . import HandlerContext
 from .limits import ConcurrencyLimit
 
@@ -38,7 +37,7 @@ class Base:
             return event.data
         if chosen == "none":
             return b""
-        text = event.record_text if chosen == "event" else dump(event.payload)
+        text = event.record_text if chosen == "event" else event.payload_text
         return text.encode() + b"\n"
 
     def environment(self, prefix: str | None = None) -> dict[str, str]:

@@ -75,7 +75,7 @@ class HandlerProgram(Base):
         variables = {
             "EVENT_TYPE": event.type,
             "EVENT_ID": to_text(event.id),
-            "EVENT_TIME": to_text(event.record["event_time"]),
+            "EVENT_TIME": to_text(event.time),
         }
         variables |= {"EVENT_SOURCE": event.source.name, "EVENT_ATTEMPT": str(event.attempt)}
         if chosen := self.table.get("env"):
