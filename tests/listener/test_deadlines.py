@@ -68,7 +68,7 @@ def test_each_that_is_not_done_in_time_expires_once_and_then(
         loop.go(moment)
         if number < 0:
             futures.append(loop.create_future())
-            deadlines.add(futures[-1])
+            deadlines.add(futures[-1], loop)
             assert len(loop.timers) <= 1, "one timer for all"
         else:
             futures[number].set_result(None)
@@ -84,7 +84,7 @@ def test_what_is_done_is_not_kept() -> None:
     deadlines = Deadlines(LIMIT, lambda _: None)
     for _ in range(100):
         future: asyncio.Future[None] = loop.create_future()
-        deadlines.add(future)
+        deadlines.add(future, loop)
         future.set_result(None)
     assert len(deadlines._waiting) == 1
     loop.close()

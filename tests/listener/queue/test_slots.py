@@ -62,7 +62,7 @@ def test_a_run_that_breaks_is_told_and_one_that_is_cancelled_is_not() -> None:
         here._create_task(Lease(1, 1), broken())
         here._create_task(Lease(2, 1), endless())
         await asyncio.sleep(0.01)
-        for task in list(here._runs):
+        for task in list(here._tasks):
             task.cancel()
         await asyncio.sleep(0.01)
         assert here.idle

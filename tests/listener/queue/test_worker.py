@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.listener.dispatch.runner import Runner
-from callsheet.listener.handlers import HandlerFailed
+from callsheet.listener.handlers import Ended, HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
+from callsheet.listener.queue import held
 from callsheet.listener.queue import worker as worker_module
 from callsheet.listener.queue.intake import Intake
 from callsheet.listener.queue.port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
@@ -96,9 +97,16 @@ class Noted:
 
     concurrency_limits = ()
 
-    def __init__(self, error: BaseException | None = None) -> None:
+    def __init__(self, error: BaseException | None = None, *, needs_task: bool = True) -> None:
         self.error = error
+        self.needs_task = needs_task
         self.runs: Counter[str] = Counter()
+
+    def begin(self, event: Event, job: str, ended: Ended) -> None:
+        self.runs[job] += 1
+        if self.error is not None and not isinstance(self.error, HandlerFailed):
+            raise self.error
+        asyncio.get_running_loop().call_soon(ended, self.error)
 
     async def run(self, event: Event, job: str) -> None:
         self.runs[job] += 1
@@ -145,6 +153,94 @@ def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(fail
     assert sorted(changes) == sorted(expected)
     assert changes[-1] == expected[-1]
     assert (good.runs, other.runs) == ({"r/1": 1}, {"r/2": 1})
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    failures=st.lists(st.integers(0, 2), max_size=2),
+    error=st.sampled_from([None, HandlerFailed("no"), ValueError("no")]),
+    needs_task=st.booleans(),
+)
+def test_a_single_job_is_noted_once_with_or_without_a_task(
+    failures: list[int], error: Exception | None, needs_task: bool
+) -> None:
+    handler = Noted(error, needs_task=needs_task)
+
+    async def play() -> tuple[list[tuple[str, int]], int]:
+        queue = Memory(failures)
+        worker = worker_of(queue)
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", handler)])
+        assert not worker.idle
+        await until_idle(worker)
+        return queue.changes, worker.runner.concurrency.running
+
+    said = {None: "done", HandlerFailed: "retry: r/1: no", ValueError: "retry: r/1: ValueError: no"}
+    assert asyncio.run(play()) == ([(said[type(error) if error else None], 1)], 0)
+    assert handler.runs == {"r/1": 1}
+
+
+def test_runs_without_a_task_wait_for_a_place_one_after_the_other() -> None:
+    class Held(Noted):
+        def begin(self, event: Event, job: str, ended: Ended) -> None:
+            self.runs[job] += 1
+            waiting.append(ended)
+
+    waiting: list[Ended] = []
+
+    async def play() -> None:
+        queue, handler = Memory(), Held(needs_task=False)
+        worker = worker_of(queue)
+        limit = worker.runner.concurrency.limit
+        for number in range(limit + 2):
+            worker.run_event(Lease(number, 1), event(str(number)), [job("r/1", handler)])
+        assert (len(waiting), worker.runner.concurrency.waiting) == (limit, 2)
+        for ended in waiting[:2]:
+            ended(None)
+        await reach(lambda: len(waiting) == limit + 2)
+        for ended in waiting[2:]:
+            ended(None)
+        await until_idle(worker)
+        assert (len(queue.changes), worker.runner.concurrency.running) == (limit + 2, 0)
+
+    asyncio.run(play())
+
+
+def test_what_ends_without_a_task_after_the_end_is_left_to_others() -> None:
+    class Slow(Noted):
+        def begin(self, event: Event, job: str, ended: Ended) -> None:
+            waiting.append(ended)
+
+    waiting: list[Ended] = []
+
+    async def play() -> None:
+        queue = Memory()
+        worker = worker_of(queue)
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", Slow(needs_task=False))])
+        await worker.shutdown()
+        waiting[0](None)
+        await asyncio.sleep(0.01)
+        worker.log.err.close()
+        assert queue.changes == [("left", 1)]
+
+    asyncio.run(play())
+
+
+def test_one_that_another_process_took_over_meanwhile_is_told_of() -> None:
+    class Taken(Memory):
+        async def complete(self, lease: Lease) -> bool:
+            await super().complete(lease)
+            return False
+
+    async def play() -> str:
+        queue, said = Taken(), io.StringIO()
+        worker = worker_of(queue)
+        worker.log.err.close()
+        worker.log.err = LineWriter(said)
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", Noted(needs_task=False))])
+        await until_idle(worker)
+        return said.getvalue()
+
+    assert "inbox: event 1 was taken over by another process" in asyncio.run(play())
 
 
 def test_a_handler_that_cancels_itself_has_failed() -> None:
@@ -205,7 +301,7 @@ def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> Non
             await self.held.wait()
             return await super().complete(lease)
 
-    async def play() -> None:
+    async def play() -> list[int]:
         queue, handler = Stuck(), Noted()
         worker = worker_of(queue)
         queue.held.clear()
@@ -217,12 +313,14 @@ def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> Non
                 await reach(lambda wanted=number: sum(handler.runs.values()) == wanted)
                 await asyncio.sleep(0)
                 free.append(worker.free_slots)
-        assert free == [limit, limit, limit, 0]
         queue.held.set()
         await until_idle(worker)
-        assert worker.free_slots == limit
+        return free
 
-    asyncio.run(play())
+    with pytest.MonkeyPatch.context() as patched:
+        for quick, expected in ((0.0, [8, 8, 8, 0]), (100.0, [24, 16, 8, 0])):
+            patched.setattr(held, "_QUICK", quick)
+            assert asyncio.run(play()) == expected
 
 
 def test_a_place_that_becomes_free_is_filled_again() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..handlers import HandlerFailed
 from ..handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
+from .taskless import HandlerObserver, TasklessRun
 
 if TYPE_CHECKING:
     from ..routing.route import Job
@@ -18,18 +19,14 @@ if TYPE_CHECKING:
 OnSuccess = Callable[[str], Awaitable[None]]
 
 
-class HandlerObserver(Protocol):
-    def __call__(self, job: str, duration: float, *, succeeded: bool) -> None: ...
-
-
 class RunResult:
     """`failed` says why, job by job; `saturated` that some found no place."""
 
     __slots__ = ("failed", "saturated", "succeeded")
 
-    def __init__(self) -> None:
+    def __init__(self, failed: Mapping[str, str] | None = None) -> None:
         self.succeeded: set[str] = set()
-        self.failed: dict[str, str] = {}
+        self.failed = dict(failed or {})
         self.saturated = False
 
 
@@ -50,6 +47,12 @@ class Runner:
         elif jobs:
             await asyncio.gather(*(self._run_job(event, job, result, on_success) for job in jobs))
         return result
+
+    def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
+        """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
+        if job.order is not None or job.handler.needs_task or self.max_wait is not None:
+            return False
+        return TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended).begin()
 
     async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()

@@ -29,6 +29,10 @@ def failure_of(error: BaseException) -> HandlerFailed:
     return HandlerFailed(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
+# Gets why an event could not be handled, or nothing.
+Ended = Callable[[HandlerFailed | None], None]
+
+
 class RunCommand(Protocol):
     """Runs a command of a program of definitions in this process and returns its exit code.
 
@@ -71,6 +75,15 @@ class Handler(Protocol):
     concurrency_limits: tuple[ConcurrencyLimit, ...]
 
     async def run(self, event: Event, job: str) -> None: ...
+
+    @property
+    def needs_task(self) -> bool:
+        """Whether it has to be run by a task of the loop. If not, `begin` does the same as `run`."""
+        ...
+
+    def begin(self, event: Event, job: str, ended: Ended) -> None:
+        """`ended` is called later, once, from the loop."""
+        ...
 
     def doubts(self) -> list[str]: ...
 

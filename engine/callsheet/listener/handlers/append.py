@@ -9,11 +9,11 @@ import select
 import stat
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ..deadlines import Deadlines
-from . import HandlerContext, HandlerFailed
+from . import Ended, HandlerContext, HandlerFailed, failure_of
 from .base_handler import Base
 from .threads import ThreadPool
 
@@ -25,10 +25,25 @@ if TYPE_CHECKING:
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
-class _Line(NamedTuple):
-    data: bytes
-    deadline: float
-    written: asyncio.Future[None]
+class _Line:
+    """One line that is to be written. `ended` is told how that went, unless nobody waits for it any more."""
+
+    __slots__ = ("_ended", "_is_done", "data", "deadline", "is_given_up")
+
+    def __init__(self, data: bytes, deadline: float, ended: Ended) -> None:
+        self.data = data
+        self.deadline = deadline
+        self.is_given_up: Callable[[], bool] | None = None
+        self._ended = ended
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done or (self.is_given_up is not None and self.is_given_up())
+
+    def end(self, failure: HandlerFailed | None) -> None:
+        if not self.done():
+            self._is_done = True
+            self._ended(failure)
 
 
 class Append(Base):
@@ -36,6 +51,7 @@ class Append(Base):
 
     keys = frozenset({"file", "input"})
     required_keys = ("file",)
+    needs_task = False
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
@@ -47,40 +63,45 @@ class Append(Base):
 
     async def run(self, event: Event, job: str) -> None:
         del job
+        written: asyncio.Future[HandlerFailed | None] = asyncio.get_running_loop().create_future()
+        self._add(event, written.set_result).is_given_up = written.cancelled
+        if (failure := await written) is not None:
+            raise failure
+
+    def begin(self, event: Event, job: str, ended: Ended) -> None:
+        del job
+        self._add(event, ended)
+
+    def _add(self, event: Event, ended: Ended) -> _Line:
         text = self.input_of(event)
+        data = text if text.endswith(b"\n") else text + b"\n"
+        line = _Line(data, time.monotonic() + self.timeout, ended)
         loop = asyncio.get_running_loop()
-        written: asyncio.Future[None] = loop.create_future()
-        line = text if text.endswith(b"\n") else text + b"\n"
-        self._waiting.append(_Line(line, time.monotonic() + self.timeout, written))
+        self._waiting.append(line)
         if not self._is_writing:
             self._is_writing = True
             loop.call_soon(self._write_waiting)
-        self._deadlines.add(written)
-        await written
+        self._deadlines.add(line, loop)
+        return line
 
-    def _expire(self, written: asyncio.Future[None]) -> None:
+    def _expire(self, line: _Line) -> None:
         """The line will be tried again, so it is not written any more."""
-        written.set_exception(HandlerFailed(f"no result after {self.timeout:g} s"))
+        line.end(HandlerFailed(f"no result after {self.timeout:g} s"))
 
     def _write_waiting(self) -> None:
         lines, self._waiting = self._waiting, []
-        work = self._pool.submit(lambda: self._write([line for line in lines if not line.written.done()]))
+        work = self._pool.submit(lambda: self._write([line for line in lines if not line.done()]))
         work.add_done_callback(lambda done: self._on_written(lines, done))
 
     def _on_written(self, lines: Sequence[_Line], work: asyncio.Future[dict[_Line, HandlerFailed]]) -> None:
         error = work.exception()
-        failed: Mapping[_Line, BaseException] = work.result() if error is None else dict.fromkeys(lines, error)
-        for line in lines:
-            if line.written.done():
-                continue
-            if line in failed:
-                line.written.set_exception(failed[line])
-            else:
-                line.written.set_result(None)
+        failed = work.result() if error is None else dict.fromkeys(lines, failure_of(error))
         if self._waiting:
             self._write_waiting()
         else:
             self._is_writing = False
+        for line in lines:
+            line.end(failed.get(line))
 
     def _write(self, lines: Sequence[_Line]) -> dict[_Line, HandlerFailed]:
         """In a thread. What was not written, and why."""

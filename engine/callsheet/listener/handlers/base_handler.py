@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...durations import seconds
 from ...errors import UsageError
-from . import HandlerContext
+from . import Ended, HandlerContext
 from .limits import ConcurrencyLimit
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class Base:
     kind = ""
     keys: frozenset[str] = frozenset()
     required_keys: tuple[str, ...] = ()
+    needs_task = True
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]
@@ -50,6 +51,10 @@ class Base:
             raise UsageError(f"handler {self.kind!r}: secrets: {missing[0]} is not set")
         withheld = {name for name in self.context.hidden - given if prefix is None or not name.startswith(f"{prefix}_")}
         return {name: value for name, value in self.context.environ.items() if name not in withheld}
+
+    def begin(self, event: Event, job: str, ended: Ended) -> None:
+        """For those that need no task."""
+        raise NotImplementedError
 
     def doubts(self) -> list[str]:
         """What is allowed and may go wrong, for whoever has routes checked."""

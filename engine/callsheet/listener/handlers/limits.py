@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 
 
@@ -47,6 +47,12 @@ class ConcurrencyLimit:
             else:
                 self._waiting.remove(future)
             raise
+
+    def call_when_free(self, start: Callable[[], None]) -> None:
+        """`start` gets the next place that nobody who came before waits for."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        future.add_done_callback(lambda _: start())
 
     def release(self) -> None:
         while self._waiting:

@@ -36,7 +36,8 @@ class Intake:
 
     def begin(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict]:
         """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
-        verdict: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        verdict: asyncio.Future[DispatchVerdict] = loop.create_future()
         run_here = self.worker is not None and bool(jobs) and self.worker.free_slots > self._pending
         try:
             put = self.queue.put(event, has_jobs=bool(jobs) or self.worker is None, run_here=run_here)
@@ -45,7 +46,7 @@ class Intake:
             return verdict
         self._pending += run_here
         put.add_done_callback(partial(self._on_put, event, jobs if run_here else None, verdict))
-        self._deadlines.add(verdict)
+        self._deadlines.add(verdict, loop)
         return verdict
 
     def _on_put(

@@ -10,22 +10,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..dispatch.runner import Runner, RunResult
 from ..dispatch.verdict import failure
 from ..ending import cancel_all
 from ..verify.event import Event
 from ..verify.payload import parse_payload
 from ..verify.rejection import Rejected
+from .held import HeldEvents
 from .port import Lease, Queue, QueuedEvent, QueueFailed, Unstorable
 
 if TYPE_CHECKING:
-    from ..dispatch.runner import Runner, RunResult
+    from ..handlers import HandlerFailed
     from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
     from ..verify.source import Source
 
 MAX_REASON = 2000
 _MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0
-_MAX_HELD = 4  # runs for each place for a handler
 QueueChange = Callable[[], Awaitable[bool]]
 
 
@@ -38,6 +39,17 @@ class Backoff(NamedTuple):
 
     def delay(self, attempts: int) -> float:
         return min(self.longest, self.first * 2.0 ** min(attempts - 1, 60)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
+
+
+class _Run:
+    """Of an event that needs no task."""
+
+    __slots__ = ("event", "lease", "started")
+
+    def __init__(self, lease: Lease, event: Event) -> None:
+        self.lease = lease
+        self.event = event
+        self.started = time.perf_counter()
 
 
 class Worker:
@@ -58,17 +70,17 @@ class Worker:
         self.routing_table = routing_table
         self.log = log
         self.backoff = backoff
-        self._runs: dict[asyncio.Task[None], Lease] = {}
+        self._held = HeldEvents(runner.concurrency.limit)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._unsaved: set[QueueChange] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._slot_freed = asyncio.Event()
-        self._saving = 0
         self._stopping = self._shutting_down = False
         self._reported: str | None = None
 
     @property
     def idle(self) -> bool:
-        return not self._runs
+        return not self._held.leases
 
     @property
     def cannot_save(self) -> bool:
@@ -77,9 +89,8 @@ class Worker:
 
     @property
     def free_slots(self) -> int:
-        """Places for handlers. A run whose result is being saved takes none, up to a bound."""
-        limit, held = self.runner.concurrency.limit, len(self._runs)
-        return 0 if self._stopping else max(0, min(limit + self._saving, _MAX_HELD * limit) - held)
+        """How many events may be taken."""
+        return 0 if self._stopping else self._held.room
 
     async def start(self) -> None:
         """The queue is open."""
@@ -90,15 +101,51 @@ class Worker:
     ) -> None:
         """Run what is to be done with an event that is held already."""
         missing = [job for job in jobs if job.id not in succeeded]
+        if len(jobs) == len(missing) == 1:
+            run = _Run(lease, event)
+            self._held.leases[run] = lease
+            if self.runner.begin(event, missing[0], partial(self._on_ended, run, missing[0].id)):
+                return
+            del self._held.leases[run]
         self._create_task(lease, self._handle(lease, event, missing, several=len(jobs) > 1))
+
+    def _on_ended(self, run: _Run, job: str, failure: HandlerFailed | None) -> None:
+        """Its end is saved without a task too, where the queue takes it at once."""
+        if self._shutting_down:
+            return
+        self._held.note_duration(time.perf_counter() - run.started)
+        if failure is not None:
+            self._save_in_task(run, RunResult({job: str(failure)}))
+            return
+        self._held.saving += 1
+        self._slot_freed.set()
+        saved = asyncio.ensure_future(self.queue.complete(run.lease))
+        saved.add_done_callback(partial(self._on_saved, run))
+
+    def _on_saved(self, run: _Run, saved: asyncio.Future[bool]) -> None:
+        self._held.saving -= 1
+        if saved.cancelled() or saved.exception() is not None or not saved.result():
+            if not self._shutting_down:
+                self._save_in_task(run, RunResult())
+            return
+        del self._held.leases[run]
+        self._slot_freed.set()
+        self.log.delivery(200, "handled", "inbox", run.event, time.perf_counter() - run.started)
+
+    def _save_in_task(self, run: _Run, result: RunResult) -> None:
+        del self._held.leases[run]
+        duration = time.perf_counter() - run.started
+        self._create_task(run.lease, self._save_result(run.lease, run.event, result, duration))
 
     def _create_task(self, lease: Lease, coroutine: asyncio._CoroutineLike[None]) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
-        self._runs[task] = lease
+        self._held.leases[task] = lease
+        self._tasks.add(task)
         task.add_done_callback(self._on_task_done)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
-        del self._runs[task]
+        del self._held.leases[task]
+        self._tasks.discard(task)
         self._slot_freed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.note(f"inbox: {type(error).__name__}: {error}")
@@ -123,7 +170,7 @@ class Worker:
         while True:
             await asyncio.sleep(self.queue.renew_every)
             with contextlib.suppress(QueueFailed):
-                await self.queue.extend(list(self._runs.values()))
+                await self.queue.extend(list(self._held.leases.values()))
 
     def _report(self, problem: str | None) -> None:
         """Once, when it begins, and once when it ends."""
@@ -164,21 +211,23 @@ class Worker:
                 raise
             await self._retry_or_give_up(lease, "cancelled")  # by a handler: nobody else does
             return
-        self._saving += 1
-        self._slot_freed.set()
-        try:
-            await self._save_result(lease, event, result, time.perf_counter() - started)
-        finally:
-            self._saving -= 1
+        duration = time.perf_counter() - started
+        self._held.note_duration(duration)
+        await self._save_result(lease, event, result, duration)
 
     async def _record_success(self, lease: Lease, job: str) -> None:
         await self._save(lease, partial(self.queue.record_success, lease, job))
 
     async def _save_result(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
-        if result.failed:
-            await self._handle_failure(lease, event, result, duration)
-        elif await self._save(lease, partial(self.queue.complete, lease)):
-            self.log.delivery(200, "handled", "inbox", event, duration)
+        self._held.saving += 1
+        self._slot_freed.set()
+        try:
+            if result.failed:
+                await self._handle_failure(lease, event, result, duration)
+            elif await self._save(lease, partial(self.queue.complete, lease)):
+                self.log.delivery(200, "handled", "inbox", event, duration)
+        finally:
+            self._held.saving -= 1
 
     async def _handle_failure(self, lease: Lease, event: Event, result: RunResult, duration: float) -> None:
         detail = failure(result).detail
@@ -223,8 +272,8 @@ class Worker:
         """Stop what still runs, note what ended, and give all else back."""
         self.stop_fetching()
         self._shutting_down = True
-        leases = list(self._runs.values())
-        await cancel_all((*self._loops, *self._runs))
+        leases = list(self._held.leases.values())
+        await cancel_all((*self._loops, *self._tasks))
         with contextlib.suppress(QueueFailed):
             for change in self._unsaved:
                 await change()
