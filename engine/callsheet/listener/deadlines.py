@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 
-class Pending(Protocol):
+class Awaited(Protocol):
     """What is waited for, as a future is."""
 
     def done(self) -> bool: ...
 
 
-P = TypeVar("P", bound=Pending)
+P = TypeVar("P", bound=Awaited)
 
 
 class Deadlines(Generic[P]):
