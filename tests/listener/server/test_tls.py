@@ -183,3 +183,23 @@ def test_files_that_cannot_be_used_are_named(
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert "listening" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_senders_that_go_away_put_no_line_of_a_library_into_the_log(authority: Authority, tmp_path: Path) -> None:
+    certificate = authority.certificate("localhost")
+    trusting = ssl.create_default_context(cafile=str(authority.bundle))
+    unsigned = b"POST /webhook HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+    with listening(tmp_path, "--tls-cert", str(certificate), environ={"LMS_SECRET": SECRET}) as listener:
+        for _ in range(10):
+            with https(listener, trusting) as connection:
+                connection.connect()
+                connection.sock.settimeout(0.1)
+                with contextlib.suppress(OSError):
+                    connection.sock.sendall(unsigned * 5000)
+        with https(listener, trusting) as connection:
+            assert deliver(connection, event("last"), signature(event("last"))) == 200
+        assert listener.stop() == 0
+        lines = listener.err.splitlines()
+        assert "signature_missing" in listener.err
+        assert [line for line in lines if not line.startswith(("20", "note: "))] == []

@@ -50,6 +50,11 @@ class PiecewiseProtocol(HttpToolsProtocol):
         """Whether this side keeps the sender from saying more."""
         return bool(self.pipeline or self.unread or self.flow.write_paused)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody is left to answer."""
+        self.drop_unread()
+        super().connection_lost(exc)
+
     def data_received(self, data: bytes) -> None:
         if len(data) > PIECE or self.is_held():
             self.unread = memoryview(bytes(self.unread) + data if self.unread else data)

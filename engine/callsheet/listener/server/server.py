@@ -63,7 +63,8 @@ class Listener:
         load_tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         """`load_tls` reads the certificate, now and whenever that is asked for. Raises `UsageError` as it does."""
-        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        for name in ("uvicorn", "asyncio"):  # they would write past the log, and wait for its reader
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         config = Config(
             cast("Any", app), http=LimitedProtocol, ws="none", lifespan="off", access_log=False, log_config=None,
             proxy_headers=False, server_header=False,
