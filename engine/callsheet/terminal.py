@@ -21,6 +21,7 @@ _IN_LINE = pattern(f"[\x00-\x1f{_ACTIVE}]")
 _IN_TEXT = pattern(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")
 # What acts in ASCII. Deleting bytes is the fastest way to see whether there are any.
 _ASCII_IN_LINE = bytes((*range(0x20), 0x7F))
+_SHORT = 60  # up to here `isprintable`, which says the same of ASCII, is faster
 _ASCII_IN_TEXT = _ASCII_IN_LINE.translate(None, b"\t\n")
 # What the program itself says to a terminal: styles and their end, and how a progress bar draws over itself. Only the
 # base colors: every terminal's own palette makes them readable on its background.
@@ -50,7 +51,8 @@ def escape(text: str) -> str:
 
 def is_plain_line(text: str) -> bool:
     """Whether nothing in it acts or breaks the line. False for some texts in which nothing does."""
-    return _has_none(text, _ASCII_IN_LINE) if text.isascii() else text.isprintable()
+    is_fast = len(text) > _SHORT and text.isascii()
+    return _has_none(text, _ASCII_IN_LINE) if is_fast else text.isprintable()
 
 
 def _has_none(text: str, unwanted: bytes) -> bool:

@@ -347,6 +347,15 @@ def test_what_passes_the_gate_does_not_act(text: str) -> None:
     assert not {"\n", "\t"} & set(escape_line(text))
 
 
+@pytest.mark.parametrize("around", ["", "x" * 100])
+def test_each_character_is_seen_in_short_and_in_long_texts(around: str) -> None:
+    for code in range(0x300):
+        text = f"{around}{chr(code)}{around}"
+        shown = escape_line(text)
+        assert acts(shown) == []
+        assert (shown == text) == (not acts(text) and chr(code) not in "\n\t"), hex(code)
+
+
 @given(st.text())
 def test_the_gate_changes_no_value_of_json(text: str) -> None:
     written = json.dumps({text: text}, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from callsheet.listener.telemetry.log import Log, field
-from callsheet.listener.verify.payload import parse_exact
+from callsheet.listener.verify.payload import parse_exact, parse_payload
+from callsheet.listener.verify.rejection import Rejected
 
 
 class Lines:
@@ -110,6 +112,22 @@ def test_a_body_is_shown_as_it_was_sent_unless_it_would_break_the_line(text: byt
     out = Lines()
     Log(out, out).event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
     assert out.lines[0].partition("\nBody: ")[2] == shown
+
+
+@pytest.mark.parametrize("place", ['{"a": "%s"}', '{"%s": 1}', '{"a": [1%s]}', '%s{"a": 1}%s', '{"a": "\u00fc%s"}'])
+def test_no_byte_that_a_payload_may_have_acts_where_it_is_shown(place: str) -> None:
+    shown = 0
+    for code in range(0x80):
+        text = place.replace("%s", chr(code)).encode()
+        with contextlib.suppress(Rejected):
+            parse_payload(text)
+            out = Lines()
+            Log(out, out).event(event(text=text, payload=parse_exact(text)), "accepted")  # type: ignore[arg-type]
+            body = out.lines[0].partition("\nBody: ")[2]
+            assert body.isprintable(), (code, body)
+            assert parse_exact(body.encode()) == parse_exact(text)
+            shown += 1
+    assert shown >= 4
 
 
 def test_no_body_is_written_where_none_was_asked_for() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MAX_HEADER_SIZE = 4096
 _MAX_KID_LENGTH = 256
 _MAX_KNOWN_HEADERS = 64
+_DOT, _EQUALS = b".="  # numbers: to look for one takes a tenth of looking for bytes
 
 KeyLookup = Callable[[str | None, str], "Key"]
 
@@ -42,12 +43,11 @@ class TokenVerifier:
     def claims(self, body: bytes, find_key: KeyLookup, now: float) -> tuple[dict[str, Any], bytes]:
         """The claims of a genuine token, and their JSON. `find_key` gives a key by id and algorithm, or raises."""
         token = self._unquoted(body)
-        parts = token.split(b".", 3)
-        if len(parts) != 3 or not token.isascii():
+        signed, _, signature = token.rpartition(b".")
+        header, dot, payload = signed.partition(b".")
+        if not dot or _DOT in payload or not token.isascii():
             raise not_genuine("token_malformed", "the body is not a signed token")
-        header, payload, signature = parts
         kid, algorithm = self._known_headers.get(header) or self._header(header)
-        signed = token[: -1 - len(signature)]
         if not find_key(kid, algorithm).verify(signed, _base64url_decode(signature, "signature")):
             raise not_genuine("token_wrong", f"the signature was not made with key {kid!r}")
         if header not in self._known_headers:
@@ -118,7 +118,7 @@ def _numeric_date(claims: dict[str, Any], name: str) -> float | None:
 
 
 def _base64url_decode(segment: bytes, part: str) -> bytes:
-    if b"=" in segment:
+    if _EQUALS in segment:
         raise not_genuine("token_malformed", f"the token's {part} is padded")
     try:
         return decode_base64url(segment)

@@ -95,7 +95,7 @@ class KeySet:
         A token without a key id is meant for an only key.
         """
         key = self._only_key(algorithm) if kid is None else self._keys.get((kid, algorithm))
-        if key is None or self.age > self.grace:
+        if key is None or self._wall() - self.fetched_at > self.grace:
             self._check_may_fetch((kid, algorithm))
             raise UnknownKey(kid, algorithm)
         return key

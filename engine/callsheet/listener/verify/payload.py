@@ -11,6 +11,7 @@ from ...jsontext import exact_float, parse
 from .rejection import unreadable
 
 _MAX_DEPTH = 200
+_BRACKET = ord("[")  # a number: to look for one takes a tenth of looking for bytes
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -45,7 +46,7 @@ def parse_payload(data: bytes) -> dict[str, Any]:
         payload = _decode_with_library(data)
     if type(payload) is not dict:
         raise unreadable(f"not an event: a JSON {_TYPE_NAMES.get(type(payload), 'value')} instead of an object")
-    lists = data.count(b"[") if b"[" in data else 0  # to look for none is four times as fast as counting none
+    lists = data.count(b"[") if _BRACKET in data else 0  # to look for none takes little of what counting none does
     if data.count(b"{") + lists > _MAX_DEPTH and _is_deep(payload):
         raise unreadable("nested too deeply")
     return payload
