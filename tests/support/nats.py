@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -53,6 +54,16 @@ class Server:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return True
         return False
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def reload(self, config: str) -> None:
+        """While it goes on (POSIX)."""
+        self.config = config
+        (self._folder / "nats.conf").write_text(config, encoding="utf-8")
+        self.signal(signal.SIGHUP)
 
     def kill(self) -> None:
         if self._process is not None:

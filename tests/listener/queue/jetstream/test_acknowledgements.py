@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nats.errors import MaxPayloadError
 from nats.errors import TimeoutError as NatsTimeout
-from nats.js.errors import APIError, KeyNotFoundError
+from nats.js.errors import APIError, KeyNotFoundError, ServiceUnavailableError
 
 from callsheet.errors import CallsheetError, NetworkError, NotAllowed
 from callsheet.listener.queue.jetstream import connection, queue
@@ -31,6 +31,7 @@ class Server:
         self.told: list[Any] = []
         self.failing, self.fails = "", Exception()
         self.is_connected = True
+        self.max_payload = 1 << 20
         self.duplicate = False
         self.values: dict[str, bytes] = {}
 
@@ -139,7 +140,9 @@ async def given_up(made: JetStreamQueue) -> None:
 
 def test_an_event_that_is_given_up_is_kept_elsewhere_before_it_leaves() -> None:
     kept, gone, _ = told(given_up)
-    headers = {"Nats-Msg-Id": "e-7", "Callsheet-Reason": '"no"', "Callsheet-Attempts": "12"}
+    headers = {
+        "Nats-Msg-Id": "e-7", "Callsheet-Reason": '"no"', "Callsheet-Attempts": "12", "Callsheet-Succeeded": "[]"
+    }  # fmt: skip
     assert kept == ("store", "s.EV.dead.digest.7", b"data", headers)
     assert gone == ("request", "reply 7", b"+ACK")
 
@@ -220,6 +223,8 @@ def test_a_refusal_is_a_problem_for_a_while_and_until_something_is_stored(monkey
     ("raised", "kind", "words"),
     [
         (MaxPayloadError(), TooLarge, "the event is larger than the server takes"),
+        (APIError(code=400, err_code=10054), TooLarge, "the event is larger than the stream takes"),
+        (ServiceUnavailableError(), QueueFailed, "JetStream is not enabled there"),
         (APIError(code=503, description="full"), QueueFailed, "the server refused: full"),
         (APIError(code=503), QueueFailed, "the server refused: 503"),
         (ConnectionResetError("gone"), QueueFailed, "gone"),

@@ -159,7 +159,7 @@ def test_events_are_listed_from_the_newest_in_their_states(server: Server, queue
     assert everything[3]["error"] == "why"
     assert everything[0] == {
         "key": 5, "source": "lms", "type": "grade_change", "id": "e5", "state": "waiting", "attempts": 0,
-        "received": 1000.0, "due": None, "finished": None, "error": None,
+        "received": 1000.0, "due": 1000.0, "finished": None, "error": None,
     }  # fmt: skip
 
 
@@ -208,10 +208,12 @@ def test_an_event_is_found_by_its_id_or_its_number(server: Server, queue: JetStr
 
 
 def test_a_dead_event_says_why_and_how_often_it_was_tried(server: Server, queue: JetStreamInspection) -> None:
-    server.dead(1, 4, **{"Callsheet-Attempts": "12", "Callsheet-Reason": '"exit code 1"'})
+    told = {"Callsheet-Attempts": "12", "Callsheet-Reason": '"exit code 1"', "Callsheet-Succeeded": '["r/1"]'}
+    server.dead(1, 4, **told)
     server.put("EVENTS-dead", 2, "calls.EVENTS.dead.x.6", body("b"))
     newest, oldest = queue.list_events("dead", 9)
     assert (oldest["attempts"], oldest["error"]) == (12, "exit code 1")
+    assert queue.find("4")[0]["succeeded"] == ["r/1"]
     assert (newest["key"], newest["attempts"], newest["error"]) == (6, 0, None)
 
 
@@ -237,9 +239,9 @@ def test_a_replay_puts_an_event_again_before_it_takes_the_old_one_away(
     again, moved = server.streams["EVENTS"][4], server.streams["EVENTS"][5]
     assert again.subject == f"calls.EVENTS.event.{envelope.id_digest('d')}"
     assert moved.subject == f"calls.EVENTS.event.{envelope.id_digest('e2')}"
-    assert (again.headers, moved.headers) == (
-        {"Nats-Msg-Id": "replay-dead-9-m9"}, {"Nats-Msg-Id": "replay-waiting-2-m2"}
-    )  # fmt: skip
+    assert (again.headers, moved.headers) == tuple(
+        {"Nats-Msg-Id": f"replay-{envelope.digest(of)}"} for of in ("dead-9-m9", "waiting-2-m2")
+    )
 
 
 def test_only_dead_events_from_before_are_purged(server: Server, queue: JetStreamInspection) -> None:

@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ....durations import seconds
-from ....errors import CallsheetError, NetworkError, NotAllowed, UsageError
-from ....installation import how_to_add
+from ....errors import CallsheetError, NetworkError, NotAllowed
 from ...ending import bounded
 from ..port import QueueFailed, TooLarge
 from .address import QueueAddress
+from .client import FLUSH_TIMEOUT, PING_EVERY, RECONNECT_DELAY, make_client
 
 T = TypeVar("T")
-RECONNECT_DELAY = 0.25
 _CLOSE_TIMEOUT = 2.0
+_TOO_LARGE = 10054  # the server's number for a message above the stream's max_msg_size
 _REFUSED = "uthorization"  # whichever way a message or a class writes it
 
 
@@ -32,7 +32,9 @@ class QueueAccess(NamedTuple):
 
 async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
     """A connection that comes back by itself. Raises `CallsheetError` where the first attempt fails."""
-    client, failure, was_connected = _client(secure=access.tls is not None), "", False
+    failure, was_connected, is_lost = "", False, False
+
+    client = make_client(lambda words: note(f"queue: {access.address}: the server says: {words}"), access.tls)
 
     async def on_error(error: Exception) -> None:
         nonlocal failure
@@ -43,12 +45,14 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
             note(f"queue: {access.address}: not allowed any more: {failure}")
 
     async def on_disconnected() -> None:
-        if not client.is_closed:
+        nonlocal is_lost
+        if not client.is_closed and not is_lost:
+            is_lost = True
             note(f"queue: the connection to {access.address} was lost")
 
     async def on_reconnected() -> None:
-        nonlocal failure
-        failure = ""
+        nonlocal failure, is_lost
+        failure, is_lost = "", False
         note(f"queue: connected to {access.address} again")
 
     timeout = seconds(access.connect_timeout)
@@ -65,6 +69,8 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=RECONNECT_DELAY,
                 connect_timeout=timeout,
+                ping_interval=PING_EVERY,
+                flush_timeout=FLUSH_TIMEOUT,
                 tls=access.tls,
                 **access.credentials,
             )
@@ -84,29 +90,10 @@ def _explained(address: QueueAddress, error: Exception, failure: str) -> Callshe
     return NetworkError(f"queue {address}: {message}", hint="is the server running?")
 
 
-def _client(*, secure: bool) -> Any:
-    """The library speaks TLS where the server asks for it. Where we ask for it, nothing is said without."""
-    try:
-        import nats
-    except ImportError:
-        raise UsageError("--queue: the client for NATS is not installed", hint=how_to_add(extra="nats")) from None
-    if not secure:
-        return nats.NATS()
-
-    class SecureClient(nats.NATS):  # type: ignore[misc]  # the library has no types
-        def _connect_command(self) -> bytes:
-            if not self._server_info.get("tls_required"):
-                raise nats.errors.Error("the server offers no TLS")
-            command: bytes = super()._connect_command()
-            return command
-
-    return SecureClient()
-
-
 async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
     """What the server answers. Raises `QueueFailed` where it did not, or refused; what is expected is passed on."""
     from nats.errors import Error, MaxPayloadError
-    from nats.js.errors import APIError
+    from nats.js.errors import APIError, ServiceUnavailableError
 
     try:
         return await reply
@@ -115,6 +102,10 @@ async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
     except MaxPayloadError:
         raise TooLarge("the event is larger than the server takes") from None
     except APIError as error:
+        if error.err_code == _TOO_LARGE:
+            raise TooLarge("the event is larger than the stream takes") from None
+        if error.code is None and isinstance(error, ServiceUnavailableError):  # nobody answers for JetStream
+            raise QueueFailed("JetStream is not enabled there, or does not answer yet") from None
         raise QueueFailed(f"the server refused: {error.description or error.code}") from None
     except (Error, OSError, TimeoutError) as error:
         raise QueueFailed(str(error) or type(error).__name__) from None

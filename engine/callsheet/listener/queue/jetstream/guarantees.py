@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,8 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
     try:
         jetstream = connection.jetstream()
         info = await stream_info(jetstream, names.stream)
-        facts = [f"queue {names.stream}: server {connection.connected_server_version}"]
+        version = re.search(r"\d[^>]*", str(connection.connected_server_version))
+        facts = [f"queue {names.stream}: nats-server {version[0] if version else 'of an unknown version'}"]
         if info is None:
             facts.append("the stream is not there yet; the first `webhook listen` or `webhook work` makes it")
             unsure = await _durability_warnings(definition["replicas"], definition.get("monitor"))

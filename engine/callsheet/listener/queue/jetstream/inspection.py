@@ -17,7 +17,7 @@ from . import envelope
 from .connection import QueueAccess, checked, connect, disconnect
 from .names import QueueNames
 from .progress import Progress, ProgressStore
-from .queue import ATTEMPTS, MESSAGE_ID, REASON
+from .queue import ATTEMPTS, MESSAGE_ID, REASON, SUCCEEDED
 from .streams import stream_info
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class JetStreamInspection:
 
     async def _live_record(self, message: Any, delivered: int) -> dict[str, Any]:
         if message.seq > delivered:
-            return _record(message, message.seq, state="waiting")
+            record = _record(message, message.seq, state="waiting")
+            return {**record, "due": record["received"]}
         progress = await self._progress.read(message.seq, _event_of(message))
         waits = progress.due is not None and progress.due > time.time()
         return _record(message, message.seq, state="waiting" if waits else "running", progress=progress)
@@ -150,11 +151,12 @@ class JetStreamInspection:
                 continue
             message = record["message"]
             subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
-            headers = {MESSAGE_ID: f"replay-{record['state']}-{record['key']}-{_event_of(message)}"}
+            replayed = envelope.digest(f"{record['state']}-{record['key']}-{_event_of(message)}")
+            headers = {MESSAGE_ID: f"replay-{replayed}"}  # as long as before, however often it is replayed
             ack = await checked(self._jetstream.publish(subject, message.data, headers=headers))
             stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
             await checked(self._jetstream.delete_msg(stream, message.seq))
-            changes = {"key": ack.seq, "state": "waiting", "attempts": 0, "due": None, "error": None}
+            changes = {"key": ack.seq, "state": "waiting", "attempts": 0, "due": time.time(), "error": None}
             records.append({**record, **changes})
         return records
 
@@ -196,7 +198,10 @@ def _event_of(message: Any) -> str:
 
 def _dead_record(message: Any) -> dict[str, Any]:
     headers = message.headers or {}
-    progress = Progress("", attempts=int(headers.get(ATTEMPTS, 0)), error=json.loads(headers.get(REASON, "null")))
+    progress = Progress(
+        "", tuple(json.loads(headers.get(SUCCEEDED, "[]"))), int(headers.get(ATTEMPTS, 0)),
+        error=json.loads(headers.get(REASON, "null")),
+    )  # fmt: skip
     return _record(message, int(message.subject.rpartition(".")[2]), state="dead", progress=progress)
 
 

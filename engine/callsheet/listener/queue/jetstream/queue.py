@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...ending import cancel_all
-from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed
+from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed, TooLarge
 from . import envelope
 from .connection import QueueAccess, checked, connect, disconnect
 from .names import QueueNames
@@ -27,7 +27,10 @@ DEPTH_EVERY = 2.0
 # Seconds. A listener that says it is not ready may get no events, and only an event shows that there is room again.
 FAILURE_LASTS = 5.0
 MESSAGE_ID = "Nats-Msg-Id"
-REASON, ATTEMPTS = "Callsheet-Reason", "Callsheet-Attempts"
+REASON, ATTEMPTS, SUCCEEDED = "Callsheet-Reason", "Callsheet-Attempts", "Callsheet-Succeeded"
+# Bytes of a message that are left for headers, so that what was taken can be kept with its last error too.
+HEADERS_RESERVE = 2048
+_FIXED_HEADERS = 512  # those of a dead event without its error and its jobs
 
 
 class JetStreamQueue:
@@ -78,15 +81,20 @@ class JetStreamQueue:
             raise QueueFailed(f"not connected to {self._access.address}")
         subject = self.names.event_subject(envelope.id_digest(event.id))
         headers = {MESSAGE_ID: envelope.digest(event.key)}
+        data = envelope.encode(event)
+        self._check_size(len(data) + HEADERS_RESERVE)
         try:
-            ack = await checked(
-                self._jetstream.publish(subject, envelope.encode(event), timeout=TIMEOUT, headers=headers)
-            )
+            ack = await checked(self._jetstream.publish(subject, data, timeout=TIMEOUT, headers=headers))
         except QueueFailed as error:
             self._failure, self._failed_at = str(error), time.monotonic()
             raise
         self._failure = None
         return DUPLICATE if ack.duplicate else PutResult(stored=True)
+
+    def _check_size(self, size: int) -> None:
+        """The server ends the connection of whoever sends it more."""
+        if size > self._connection.max_payload:
+            raise TooLarge("the event is larger than the server takes")
 
     async def fetch(self, count: int) -> list[QueuedEvent]:
         messages = [] if self._pull is None else await self._pull.fetch(count)
@@ -95,18 +103,20 @@ class JetStreamQueue:
     async def _queued_event(self, message: Any) -> QueuedEvent:
         metadata = message.metadata
         key, attempts = metadata.sequence.stream, metadata.num_delivered
-        succeeded: tuple[str, ...] = ()
-        if attempts > 1:
-            with contextlib.suppress(QueueFailed):  # then all of its jobs run: at least once
-                succeeded = (await self._progress.read(key, _event_of(message))).succeeded
+        succeeded = await self._succeeded(key, message) if attempts > 1 else frozenset()
         lease = Lease(key, attempts, message)
         try:
             event = envelope.decode(message.data)
         except envelope.InvalidEnvelope:
             return QueuedEvent(lease, "", [], b"", message.data, message.data, frozenset())
-        return QueuedEvent(
-            lease, event.source, event.headers, event.query, event.data, event.text, frozenset(succeeded)
-        )
+        return QueuedEvent(lease, event.source, event.headers, event.query, event.data, event.text, succeeded)
+
+    async def _succeeded(self, key: int, message: Any) -> frozenset[str]:
+        """Its jobs that are noted as done; none where that cannot be read: then all of them run, at least once."""
+        try:
+            return frozenset((await self._progress.read(key, _event_of(message))).succeeded)
+        except QueueFailed:
+            return frozenset()
 
     async def extend(self, leases: Sequence[Lease]) -> None:
         for lease in leases:
@@ -138,8 +148,14 @@ class JetStreamQueue:
         """Kept in the other stream before it leaves this one; its number is its message id, so it is kept once."""
         message = lease.token
         subject = self.names.dead_subject(message.subject.rpartition(".")[2], lease.key)
+        self._check_size(len(message.data) + _FIXED_HEADERS)
+        room = self._connection.max_payload - len(message.data) - _FIXED_HEADERS
+        jobs = json.dumps(sorted(await self._succeeded(lease.key, message)))
+        if len(jobs) > room // 2:
+            jobs = "[]"
         headers = {
-            MESSAGE_ID: f"{_event_of(message)}-{lease.key}", REASON: json.dumps(reason), ATTEMPTS: str(lease.attempts)
+            MESSAGE_ID: f"{_event_of(message)}-{lease.key}", REASON: _shortened(reason, room - len(jobs)),
+            ATTEMPTS: str(lease.attempts), SUCCEEDED: jobs,
         }  # fmt: skip
         await checked(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
         return await self.complete(lease)
@@ -182,6 +198,13 @@ class JetStreamQueue:
 
 def _event_of(message: Any) -> str:
     return str((message.headers or {}).get(MESSAGE_ID, ""))
+
+
+def _shortened(reason: str, room: int) -> str:
+    """As JSON, in which a letter can take six bytes."""
+    while len(text := json.dumps(reason)) > room and reason:
+        reason = reason[: len(reason) * 3 // 4]
+    return text
 
 
 async def _nothing_to_store() -> PutResult:
