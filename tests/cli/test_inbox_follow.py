@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def follow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
                 raise KeyboardInterrupt
 
         monkeypatch.setattr(inbox, "_inspection", lambda *_, **__: held)
-        monkeypatch.setattr(inbox.time, "sleep", pause)
+        monkeypatch.setattr(inbox, "time", SimpleNamespace(sleep=pause))
         environ = {"CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(tmp_path.parent / "shared-cache")}
         return run_program("lms", ["inbox", "list", "--follow", *words], environ)
 

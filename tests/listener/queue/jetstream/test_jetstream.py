@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -131,11 +131,12 @@ def test_what_a_killed_worker_held_is_taken_by_another_and_only_what_is_missing_
 
 
 class Senders:
-    """Send every event until some listener has taken it."""
+    """Send every event until some listener has taken it, or the test has ended: they would be in the way of others."""
 
     def __init__(self, listeners: list[Listener], count: int, threads: int = 6) -> None:
         self.listeners = listeners
         self.acknowledged: list[str] = []
+        self._ended = threading.Event()
         self._numbers = iter(range(count))
         self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
         for thread in self._threads:
@@ -144,6 +145,8 @@ class Senders:
     def _send(self) -> None:
         for number in self._numbers:
             for listener in itertools.cycle(self.listeners):
+                if self._ended.is_set():
+                    return
                 try:
                     if listener.post(event(f"e{number}")).status == 200:
                         break
@@ -155,6 +158,13 @@ class Senders:
         for thread in self._threads:
             thread.join()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
 
 def test_killed_one_after_another_nothing_is_lost(tmp_path: Path) -> None:
     """Repeated is only what a process held that was killed, or what the server had no time to note."""
@@ -162,22 +172,22 @@ def test_killed_one_after_another_nothing_is_lost(tmp_path: Path) -> None:
     with nats_server(tmp_path) as server, Crew(tmp_path, server, APPEND, QUICK) as crew:
         listeners, workers = [crew.listener() for _ in range(3)], [crew.worker() for _ in range(3)]
         ready(*listeners, *workers)
-        senders = Senders(listeners, count)
-        calm = until(lambda: len(senders.acknowledged) > count // 4 and ids(tmp_path / "got"), "some events")
-        assert set(calm.values()) == {1}
-        fresh = (crew.listener(), crew.worker())  # so that each of the first can be killed
-        victims = (workers[0], listeners[0], server, workers[1], listeners[1], workers[2], listeners[2])
-        for number, victim in enumerate(victims, 3):
-            until(lambda number=number: len(senders.acknowledged) > count * number // 11, "more events")
-            if victim is workers[2]:
-                ready(*fresh)
-                listeners.append(fresh[0])
-            if isinstance(victim, Server):
-                victim.kill()
-                victim.start()
-            else:
-                victim.process.kill()
-        senders.join()
+        with Senders(listeners, count) as senders:
+            calm = until(lambda: len(senders.acknowledged) > count // 4 and ids(tmp_path / "got"), "some events")
+            assert set(calm.values()) == {1}
+            fresh = (crew.listener(), crew.worker())  # so that each of the first can be killed
+            victims = (workers[0], listeners[0], server, workers[1], listeners[1], workers[2], listeners[2])
+            for number, victim in enumerate(victims, 3):
+                until(lambda number=number: len(senders.acknowledged) > count * number // 11, "more events")
+                if victim is workers[2]:
+                    ready(*fresh)
+                    listeners.append(fresh[0])
+                if isinstance(victim, Server):
+                    victim.kill()
+                    victim.start()
+                else:
+                    victim.process.kill()
+            senders.join()
         until(lambda: len(ids(tmp_path / "got")) == count, "all events")
         until(lambda: crew.inbox("list") == [], "an empty queue")
         got = ids(tmp_path / "got")

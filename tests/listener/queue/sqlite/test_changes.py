@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -176,7 +178,8 @@ def test_a_purge_at_the_shell_holds_the_file_for_a_part_at_a_time(
         left.append(connection.execute("SELECT count(*) FROM event").fetchone()[0])
         connection.execute("COMMIT")
 
-    monkeypatch.setattr(inspection.time, "sleep", look)
+    clock = SimpleNamespace(sleep=look, time=time.time)  # threads of other tests sleep, too
+    monkeypatch.setattr(inspection, "time", clock)
     with contextlib.closing(inspection.FileInspection(str(tmp_path / "in.db"), write=True)) as inbox:
         assert inbox.purge("done", 1.0) == 6
         assert left == [5, 3, 1]
