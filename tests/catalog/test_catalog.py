@@ -110,15 +110,25 @@ def test_broken_definitions_leave_the_old_catalog_and_no_litter(environ: dict[st
     assert len(list(compiled(environ).parent.iterdir())) == 1
 
 
+def test_without_definitions_of_ones_own_nothing_is_compiled_again_for_who_leaves_them_out(tmp_path: Path) -> None:
+    """As a command does that has found broken ones: what it needs then is there, and stays what the others need."""
+    environ = {"CALLSHEET_HOME": str(tmp_path / "home")}
+    opened(environ).close()
+    for own in (False, True):
+        catalog = open_catalog("lms", environ, own=own)
+        assert not catalog.is_new
+        catalog.close()
+
+
 def test_many_processes_at_once_all_read_a_whole_catalog(environ: dict[str, str]) -> None:
     program = (
         "from callsheet.catalog.catalog import open_catalog as o; print(o('lms').get('operation', 'getOrder')['title'])"
     )
     command = [sys.executable, "-c", program]
     running = [
-        subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True) for _ in range(8)
+        subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
-    assert [process.communicate(timeout=60)[0] for process in running] == ["Get order\n"] * 8
+    assert [process.communicate(timeout=60)[0] for process in running] == ["Get order\n"] * 4
     check = sqlite3.connect(compiled(environ))
     assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     check.close()

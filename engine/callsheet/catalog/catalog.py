@@ -235,5 +235,8 @@ def _read_only(path: str) -> sqlite3.Connection:
 
 
 def _fingerprint(used: list[str], found: list[Layer]) -> str:
-    """Changes whenever a definition changes, or the engine is another. Its first line names the programs used."""
-    return "\n".join([" ".join(used), f"{__version__} {FORMAT}", *(state_of(layer) for layer in found)])
+    """Changes whenever a definition changes, or the engine is another. Its first line names the programs used.
+
+    A person without definitions of their own has what there is without these: both come from one compiled file.
+    """
+    return "\n".join([" ".join(used), f"{__version__} {FORMAT}", *filter(None, map(state_of, found))])

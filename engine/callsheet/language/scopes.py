@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from .root_names import ROOT
@@ -61,6 +62,7 @@ def names_of_items(expression: str) -> Iterator[str]:
     yield from _of_items(_tree(expression), within=False)
 
 
+@lru_cache(maxsize=4096)  # a check asks for several kinds of names of one expression, and commands share many
 def _tree(expression: str) -> Node:
     from jmespath import exceptions
 

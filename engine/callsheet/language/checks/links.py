@@ -64,6 +64,8 @@ def _faults(place: ShapePlace) -> Iterator[str]:
 
 
 def _control(text: str, *, single_line: bool) -> str | None:
+    if text.isprintable():  # nearly every text is
+        return None
     allowed = "" if single_line else "\n\r\t"
     return next((sign for sign in text if not sign.isprintable() and _is_control(sign) and sign not in allowed), None)
 
