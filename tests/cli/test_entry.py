@@ -107,17 +107,18 @@ suite()
 """
 
 
-def test_the_collector_rests_until_the_command_begins(tmp_path: Path) -> None:
+def test_the_collector_rests_until_the_command_begins(tmp_path: Path, cache: Path) -> None:
     """What runs for long needs it; a start does not."""
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path)}
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
     command = [sys.executable, "-c", COLLECTING]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[:2] == ["False", "True True"]
 
 
-def test_who_runs_programs_in_a_process_keeps_what_can_be_collected() -> None:
+def test_who_runs_programs_in_a_process_keeps_what_can_be_collected(tmp_path: Path, cache: Path) -> None:
     """What is frozen is never collected, so each run after the first would leave its cycles behind."""
+    environ = {"CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
     frozen = gc.get_freeze_count()
-    assert run("suite", ["version"], stdout=io.StringIO()) == 0
+    assert run("suite", ["version"], environ=environ, stdout=io.StringIO()) == 0
     assert gc.isenabled()
     assert gc.get_freeze_count() <= frozen

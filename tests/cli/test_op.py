@@ -101,8 +101,8 @@ def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, m
     assert failed == {}
 
 
-def test_hints_name_the_program_that_is_running(tmp_path: Path) -> None:
-    environ = {"CALLSHEET_HOME": str(tmp_path / "home")}
+def test_hints_name_the_program_that_is_running(tmp_path: Path, cache: Path) -> None:
+    environ = {"CALLSHEET_HOME": str(tmp_path / "home"), "CALLSHEET_CACHE": str(cache)}
     assert "`suite init`" in run_program("suite", ["op", "call", "getCurrentUser"], environ).stderr
     assert "`suite init`" in run_program("suite", ["doctor"], environ).stdout.decode()
     assert "`lms webhook events`" in run_program("lms", ["webhook", "trigger", "grade_chang"], environ).stderr

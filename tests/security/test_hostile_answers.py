@@ -110,11 +110,11 @@ def _without_waiting() -> Iterator[None]:
         yield
 
 
-def carried_out(case: dict[str, Any], server: Server, directory: Path) -> tuple[int, str]:
+def carried_out(case: dict[str, Any], server: Server, directory: Path, cache: Path) -> tuple[int, str]:
     for name, text in case.get("files", {}).items():
         (directory / name).write_bytes(text.encode("latin-1"))
     site = datacenter if case.get("on") == "datacenter" else environment
-    environ = {**site(directory / "home", server.url), **case.get("env", {})}
+    environ = {**site(directory / "home", server.url), "CALLSHEET_CACHE": str(cache), **case.get("env", {})}
     argv = [word.replace("{url}", server.url) for word in case["argv"]]
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
     code = run("suite", argv, environ=environ, stdin=io.StringIO(case.get("stdin", "")), stdout=out, stderr=err)
@@ -125,7 +125,7 @@ def carried_out(case: dict[str, Any], server: Server, directory: Path) -> tuple[
 @settings(max_examples=80)
 @given(lies(), st.booleans())
 def test_any_answer_in_the_place_of_any(
-    places_to_run: Path, lie: tuple[dict[str, Any], int, Scripted], steadfast: bool
+    places_to_run: Path, cache: Path, lie: tuple[dict[str, Any], int, Scripted], steadfast: bool
 ) -> None:
     case, at, wrong = lie
     server = Lying(case, at, wrong, steadfast=steadfast)
@@ -134,7 +134,7 @@ def test_any_answer_in_the_place_of_any(
     with tempfile.TemporaryDirectory(dir=places_to_run) as directory:
         os.chdir(directory)
         try:
-            code, err = carried_out(case, server, Path(directory))
+            code, err = carried_out(case, server, Path(directory), cache)
         finally:
             os.chdir(before)
             server.stop()

@@ -116,9 +116,11 @@ def interrupted() -> Iterator[list[subprocess.Popen[bytes]]]:
 @pytest.mark.parametrize(
     "program", ["def f: f; f", "range(1e12)", "[range(1e12) | select(. < 0)]", "last(range(1e12))"]
 )
-def test_ctrl_c_ends_a_filter(program: str, tmp_path: Path, interrupted: list[subprocess.Popen[bytes]]) -> None:
+def test_ctrl_c_ends_a_filter(
+    program: str, tmp_path: Path, cache: Path, interrupted: list[subprocess.Popen[bytes]]
+) -> None:
     command = [sys.executable, "-m", "callsheet", "suite", "op", "list", "--max", "1", "--jq", program]
-    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache), "PYTHONUNBUFFERED": "1"}
     # Threads of the test must not keep the signal from the child: it is told apart by its own start.
     process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     interrupted.append(process)
