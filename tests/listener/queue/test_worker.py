@@ -410,10 +410,12 @@ def test_the_last_attempt_that_fails_is_given_up() -> None:
 
 def test_what_cannot_be_read_fails_and_keeps_no_other_waiting() -> None:
     queue = Queued(queued(1, source="gone"), queued(2, text=b"[1]"), queued(3, 3, text=b"x"), queued(4))
-    worked(queue, Noted())
+    lines = worked(queue, Noted())
     told = {key: change for change, key in queue.changes}
     assert told[1] == "retry: source 'gone' is not one of this listener's sources"
     assert (told[2].partition(":")[0], told[3].partition(":")[0], told[4]) == ("retry", "dead", "done")
+    logged = {line.partition(": ")[2].partition(":")[0] for line in lines if line.startswith("inbox: ")}
+    assert logged == {"event 1 not handled", "event 2 not handled", "event 3 given up"}
 
 
 def test_a_disk_that_is_full_is_told_once_until_something_can_be_written() -> None:

@@ -181,16 +181,16 @@ class Worker:
     def _run_queued(self, queued: QueuedEvent) -> None:
         lease = queued.lease
         if lease.attempts > self.backoff.attempts:
-            self._create_task(lease, self._mark_dead(lease, "the process that handled it ended"))
+            self._create_task(lease, self._refuse(lease, "the process that handled it ended"))
             return
         try:
             event = self._parse_event(queued)
             routing_table = self.routing_table()
             jobs = routing_table.jobs(routing_table.plan(event), event)
         except Rejected as refused:
-            self._create_task(lease, self._retry_or_give_up(lease, refused.detail))
+            self._create_task(lease, self._refuse(lease, refused.detail))
         except Exception as error:  # noqa: BLE001 - one odd event must not keep the others waiting
-            self._create_task(lease, self._retry_or_give_up(lease, f"{type(error).__name__}: {error}"))
+            self._create_task(lease, self._refuse(lease, f"{type(error).__name__}: {error}"))
         else:
             self.run_event(lease, event, jobs, queued.succeeded)
 
@@ -234,6 +234,12 @@ class Worker:
         dead = lease.attempts >= self.backoff.attempts
         await self._retry_or_give_up(lease, detail)
         self.log.delivery(500, "given_up" if dead else "failed", "inbox", event, duration, detail)
+
+    async def _refuse(self, lease: Lease, detail: str) -> None:
+        """An event that no handler gets: the log has no other line about it."""
+        await self._retry_or_give_up(lease, detail)
+        outcome = "given up" if lease.attempts >= self.backoff.attempts else "not handled"
+        self.log.note(f"inbox: event {lease.key} {outcome}: {detail}")
 
     async def _retry_or_give_up(self, lease: Lease, detail: str) -> None:
         if lease.attempts >= self.backoff.attempts:
