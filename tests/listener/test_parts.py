@@ -118,7 +118,7 @@ def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:
         await asyncio.sleep(0)
         concurrency.release()
         await second
-        assert (concurrency.running, concurrency.waiting) == (2, 0)
+        assert (concurrency.running, len(concurrency._waiting)) == (2, 0)
         third = asyncio.create_task(concurrency.acquire())
         await asyncio.sleep(0)
         concurrency.release()

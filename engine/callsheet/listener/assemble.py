@@ -123,7 +123,7 @@ class Assembly:
         return frozenset((*defined, *passwords))
 
     def _app(self) -> App:
-        runner = Runner(
+        self.runner = runner = Runner(
             self.concurrency,
             None if self.has_queue else seconds(self.definition["queue_timeout"]),
             self.metrics.observe_handler,
@@ -193,7 +193,7 @@ class Assembly:
         keyed = {source.name: source.keys for source in self.sources if source.keys is not None}
         readings = self.metrics.readings
         readings["handlers_running"] = ("Handlers running.", "", lambda: {"": self.concurrency.running})
-        readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.concurrency.waiting})
+        readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.runner.waiting})
         readings["handlers_overdue"] = (
             "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts,
         )  # fmt: skip

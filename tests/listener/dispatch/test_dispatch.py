@@ -104,6 +104,23 @@ def test_who_finds_no_place_in_time_is_told() -> None:
     assert (quick.started, seen.runs, here.concurrency.running) == (0, [("a", True)], 0)
 
 
+def test_whoever_waits_for_a_turn_is_counted_whatever_takes_the_place() -> None:
+    async def play() -> None:
+        here, _ = runner()
+        handler, one = Handler(wait=60), ConcurrencyLimit(1)
+        capped, ordered = job("r/1", handler, one), job("r/2", handler, order=lambda scope: scope["user"])
+        runs = [asyncio.create_task(here.run(event(user=7), [each])) for each in (capped, capped, ordered, ordered)]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert (handler.running, here.waiting) == (2, 2)
+        for each in runs:
+            each.cancel()
+        await asyncio.gather(*runs, return_exceptions=True)
+        assert here.waiting == 0
+
+    run(play())
+
+
 def test_without_a_bound_a_turn_is_waited_for() -> None:
     here, _ = runner(places=1, max_wait=None)
     handler = Handler(wait=0.02)

@@ -31,11 +31,15 @@ class RunResult:
 
 
 class Runner:
-    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
+    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes.
+
+    `waiting` counts those that wait for theirs, for whatever reason: the caps, that of a route or handler, the order.
+    """
 
     def __init__(self, concurrency: ConcurrencyLimit, max_wait: float | None, observe: HandlerObserver) -> None:
         self.concurrency = concurrency
         self.max_wait = max_wait
+        self.waiting = 0
         self._observe = observe
         self._ordered = KeyedLock()
 
@@ -83,11 +87,14 @@ class Runner:
                     concurrency.release()
             return
         async with AsyncExitStack() as slots:
+            self.waiting += 1
             try:
                 async with asyncio.timeout(self.max_wait):
                     await self._acquire_slots(event, job, slots)
             except TimeoutError:
                 raise Saturated from None
+            finally:
+                self.waiting -= 1
             await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:

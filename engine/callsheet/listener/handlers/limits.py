@@ -22,10 +22,6 @@ class ConcurrencyLimit:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
-    def waiting(self) -> int:
-        return len(self._waiting)
-
-    @property
     def has_room(self) -> bool:
         """A place that nobody waits for."""
         return self.running < self.limit and not self._waiting
