@@ -193,7 +193,7 @@ def test_runs_without_a_task_wait_for_a_place_one_after_the_other() -> None:
         limit = worker.runner.concurrency.limit
         for number in range(limit + 2):
             worker.run_event(Lease(number, 1), event(str(number)), [job("r/1", handler)])
-        assert (len(waiting), worker.runner.concurrency.waiting) == (limit, 2)
+        assert (len(waiting), worker.runner.waiting) == (limit, 2)
         for ended in waiting[:2]:
             ended(None)
         await reach(lambda: len(waiting) == limit + 2)

@@ -31,17 +31,19 @@ class RunResult:
 
 
 class Runner:
-    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes.
-
-    `waiting` counts those that wait for theirs, for whatever reason: the caps, that of a route or handler, the order.
-    """
+    """`max_wait` is the longest time for a turn, in seconds; absent, a run waits as long as it takes."""
 
     def __init__(self, concurrency: ConcurrencyLimit, max_wait: float | None, observe: HandlerObserver) -> None:
         self.concurrency = concurrency
         self.max_wait = max_wait
-        self.waiting = 0
+        self._waiting_tasks = 0
         self._observe = observe
         self._ordered = KeyedLock()
+
+    @property
+    def waiting(self) -> int:
+        """Runs that wait for their turn: for a place of all, of their route or handler, or in their order."""
+        return self._waiting_tasks + self.concurrency.waiting_calls
 
     async def run(self, event: Event, jobs: Sequence[Job], on_success: OnSuccess | None = None) -> RunResult:
         """`on_success` is told of each job that succeeded, before the others have ended."""
@@ -87,14 +89,14 @@ class Runner:
                     concurrency.release()
             return
         async with AsyncExitStack() as slots:
-            self.waiting += 1
+            self._waiting_tasks += 1
             try:
                 async with asyncio.timeout(self.max_wait):
                     await self._acquire_slots(event, job, slots)
             except TimeoutError:
                 raise Saturated from None
             finally:
-                self.waiting -= 1
+                self._waiting_tasks -= 1
             await job.handler.run(event, job.id)
 
     async def _acquire_slots(self, event: Event, job: Job, slots: AsyncExitStack) -> None:

@@ -19,6 +19,7 @@ class ConcurrencyLimit:
         self.limit = limit
         self.max_waiting = max_waiting
         self.running = 0
+        self.waiting_calls = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
@@ -48,7 +49,13 @@ class ConcurrencyLimit:
         """`start` gets the next place that nobody who came before waits for."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
-        future.add_done_callback(lambda _: start())
+        self.waiting_calls += 1
+
+        def call(_: object) -> None:
+            self.waiting_calls -= 1
+            start()
+
+        future.add_done_callback(call)
 
     def release(self) -> None:
         while self._waiting:
