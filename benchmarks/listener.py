@@ -75,16 +75,17 @@ def fields(bench: Bench) -> None:
 
 def inbox(bench: Bench) -> None:
     """New events only: an event that is known is neither written nor synced."""
+    made = write(bench.folder / "inbox", signed_many_fields, COUNT)
     with listening("--inbox", str(bench.folder / "plain.db")) as own:
         compared(
             "inbox, no handler",
-            lambda: bench.load(bench.base),
-            lambda: bench.load(own),
+            lambda: bench.load(bench.base, made),
+            lambda: bench.load(own, made),
             bench.rounds,
             "3000/s",
             show=False,
         )
-        _check_new(own, bench)
+        _check_new(own, made)
     file = bench.folder / "handled"
     routes = bench.folder / "append.toml"
     routes.write_text(APPEND.format(file=file), encoding="utf-8")
@@ -93,7 +94,7 @@ def inbox(bench: Bench) -> None:
 
         def once() -> Result:
             before, cost = _lines(file), own.cost().own
-            result = bench.load(own)
+            result = bench.load(own, made)
             ended = time.perf_counter()
             while (lines := _lines(file) - before) < result.requests:  # what was accepted is still being handled
                 time.sleep(0.01)
@@ -101,8 +102,8 @@ def inbox(bench: Bench) -> None:
             return result._replace(cost=(own.cost().own - cost) / lines * 1e6)
 
         bar = "4000/s, reach 8000/s"
-        compared("inbox, a line for each", lambda: bench.load(bench.base), once, bench.rounds, bar, show=False)
-        _check_new(own, bench)
+        compared("inbox, a line for each", lambda: bench.load(bench.base, made), once, bench.rounds, bar, show=False)
+        _check_new(own, made)
     print(f"{'':27} {statistics.median(handled):6.0f}/s handled, to the last one", flush=True)
 
 
@@ -110,8 +111,8 @@ def _lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-def _check_new(own: Server, bench: Bench) -> None:
-    if own.sent[bench.signed] > COUNT:
+def _check_new(own: Server, requests: Path) -> None:
+    if own.sent[requests] > COUNT:
         print("  events came twice: fewer seconds or rounds, or a larger COUNT in listener_made.py")
 
 
