@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.dispatch.dedup import Deduplicator
-from callsheet.listener.dispatch.grants import LocalGrants
+from callsheet.listener.dispatch.grants import Grant, LocalGrants
 from callsheet.listener.dispatch.runner import Runner, RunResult
 from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
 from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, failure
@@ -24,6 +24,8 @@ def event(key: str = "k", **scope: Any) -> Any:
 
 class Handler:
     """Fails with what comes next in `outcomes`, and succeeds when they are used up."""
+
+    needs_task = True
 
     def __init__(self, *outcomes: BaseException | None, wait: float = 0.0) -> None:
         self.outcomes, self.wait = list(outcomes), wait
@@ -40,6 +42,17 @@ class Handler:
                 raise outcome
         finally:
             self.running -= 1
+
+
+class CallsBack(Handler):
+    """One that needs no task."""
+
+    needs_task = False
+
+    def begin(self, event: Any, job: str, ended: Callable[[Any], None]) -> None:
+        self.started += 1
+        outcome = self.outcomes.pop(0) if self.outcomes else None
+        asyncio.get_running_loop().call_later(0.01, ended, outcome)
 
 
 def job(id: str, handler: Handler, *limits: ConcurrencyLimit, order: Callable[[Any], Any] | None = None) -> Any:
@@ -185,6 +198,57 @@ def test_a_retry_runs_what_failed_and_nothing_else() -> None:
     assert here.try_immediately(event(), jobs) is None
     assert run(here.handle(event(), jobs)) == ACCEPTED
     assert (good.started, bad.started) == (1, 2)
+
+
+def test_one_handler_that_calls_back_needs_no_task() -> None:
+    here = dispatcher()
+    handler = CallsBack(HandlerFailed("no"))
+    jobs = [job("r/1", handler)]
+
+    async def play() -> list[Any]:
+        first = here.begin(event(), jobs)
+        assert first is not None
+        assert here.begin(event(), jobs) is None, "it is under way"
+        second = asyncio.create_task(here.handle(event(), jobs))
+        again = await first, await second
+        assert here.begin(event(), jobs) is None, "it failed before, so what succeeded of it must be looked up"
+        return [*again, await here.handle(event(), [job("r/1", Handler())]), here.begin(event(), jobs)]
+
+    failed = (500, "failed", "r/1: no")
+    assert run(play()) == [failed, failed, ACCEPTED, None]
+    assert handler.started == 1
+    assert here.runner.concurrency.running == 0
+
+
+def test_a_new_event_is_begun_and_done() -> None:
+    here = dispatcher()
+    handler = CallsBack()
+
+    async def play() -> Any:
+        begun = here.begin(event(), [job("r/1", handler)])
+        assert begun is not None
+        return await begun
+
+    assert run(play()) == ACCEPTED
+    assert here.try_immediately(event(), [job("r/1", handler)]) is DUPLICATE
+
+
+def test_what_has_to_wait_is_not_begun() -> None:
+    here, full = dispatcher(), ConcurrencyLimit(1)
+
+    async def play() -> None:
+        await full.acquire()
+        quick = CallsBack()
+        for jobs in (
+            [job("r/1", Handler())],
+            [job("r/1", quick), job("r/2", quick)],
+            [job("r/1", quick, order=lambda scope: 1)],
+            [job("r/1", quick, full)],
+        ):
+            assert here.begin(event(), jobs) is None
+        assert isinstance(await here.grants.acquire(event().key), Grant), "nothing was taken"
+
+    run(play())
 
 
 @pytest.mark.parametrize("fails", [True, False])

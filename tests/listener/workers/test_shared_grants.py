@@ -132,6 +132,23 @@ def test_what_succeeded_does_not_run_again_wherever_the_next_delivery_arrives(ne
         run(work(made.workers))
 
 
+def test_what_nobody_knows_is_granted_at_once_and_nothing_else(tmp_path: Path) -> None:
+    async def work(first: SharedGrants, second: SharedGrants) -> None:
+        for moment in (KEY, KEY + "x"):
+            assert first.try_acquire_new(moment) == Grant(frozenset())
+            assert [each.try_acquire_new(moment) for each in (first, second)] == [None, None], "it is under way"
+        waiting = asyncio.ensure_future(second.acquire(KEY))
+        await asyncio.sleep(0)
+        first.settle(KEY, {"r/1"}, FAILED)
+        assert [each.try_acquire_new(KEY) for each in (first, second)] == [None, None], "some of it succeeded"
+        assert (await waiting) in (FAILED, Grant(frozenset({"r/1"})))
+        first.settle(KEY + "x", {"r/1"}, None)
+        assert [each.try_acquire_new(KEY + "x") for each in (first, second)] == [None, None], "it is done"
+
+    with team(tmp_path) as made:
+        run(work(*made.workers))
+
+
 def test_an_event_of_which_nothing_succeeded_is_anybodys(tmp_path: Path) -> None:
     async def work(first: SharedGrants, second: SharedGrants) -> None:
         await first.acquire(KEY)

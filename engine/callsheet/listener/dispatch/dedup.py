@@ -63,6 +63,9 @@ class Deduplicator:
             self._evict_failed()
         return attempt
 
+    def has_attempt(self, key: str) -> bool:
+        return key in self._attempts
+
     def under_way(self, key: str) -> asyncio.Future[DispatchVerdict | None] | None:
         """The verdict of an attempt that has not ended."""
         attempt = self._attempts.get(key)

@@ -33,6 +33,10 @@ class Grants(Protocol):
         """Of an event that there is nothing to do with: whether it was not done before, as far as is known."""
         ...
 
+    def try_acquire_new(self, key: str) -> Grant | None:
+        """At once, of an event of which nothing is known. Else `acquire` says what is."""
+        ...
+
     async def acquire(self, key: str) -> Grant | DispatchVerdict:
         """The verdict where it need not be run. While another delivery of it is under way, that one's is waited for."""
         ...
@@ -66,6 +70,14 @@ class LocalGrants:
             return attempt.verdict
         attempt.verdict = asyncio.get_running_loop().create_future()
         return Grant(attempt.succeeded)
+
+    def knows(self, key: str) -> bool:
+        """Whether it is done, under way, or failed before."""
+        return self.is_done(key) or self._dedup.has_attempt(key)
+
+    def try_acquire_new(self, key: str) -> Grant | None:
+        found = None if self.knows(key) else self.try_acquire(key)
+        return found if isinstance(found, Grant) else None
 
     def under_way(self, key: str) -> asyncio.Future[DispatchVerdict | None] | None:
         """As `try_acquire` has it, without taking a grant."""

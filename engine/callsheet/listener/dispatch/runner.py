@@ -56,9 +56,15 @@ class Runner:
 
     def begin(self, event: Event, job: Job, ended: Callable[[HandlerFailed | None], None]) -> bool:
         """The same as `run` of one job, without a task. False where it needs one; else `ended` is told how it ended."""
-        if job.order is not None or job.handler.needs_task or self.max_wait is not None:
+        if job.order is not None or job.handler.needs_task:
             return False
-        return TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended).begin()
+        run = TasklessRun(event, job, (*job.concurrency_limits, self.concurrency), self._observe, ended)
+        return run.begin(may_wait=self.max_wait is None)
+
+    def begins_at_once(self, job: Job) -> bool:
+        """Whether `begin` would begin now."""
+        limits = (*job.concurrency_limits, self.concurrency)
+        return job.order is None and not job.handler.needs_task and all(limit.has_room for limit in limits)
 
     async def _run_job(self, event: Event, job: Job, result: RunResult, on_success: OnSuccess | None) -> None:
         started = perf_counter()

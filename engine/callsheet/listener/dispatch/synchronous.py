@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .grants import INTERRUPTED, Grants
+from .runner import Runner, RunResult
 from .verdict import ACCEPTED, DUPLICATE, DispatchVerdict, failure
 
 if TYPE_CHECKING:
+    from ..handlers import HandlerFailed
     from ..routing.route import Job
     from ..verify.event import Event
-    from .runner import Runner
 
 
 class SynchronousDispatcher:
@@ -25,9 +28,27 @@ class SynchronousDispatcher:
             return ACCEPTED if self.grants.mark_done(event.key) else DUPLICATE
         return DUPLICATE if self.grants.is_done(event.key) else None
 
-    def begin(self, event: Event, jobs: Sequence[Job]) -> None:
-        """Nothing: handlers need a task."""
-        del event, jobs
+    def begin(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict] | None:
+        """The same as `handle` where nothing but one handler is waited for, and that needs no task."""
+        if len(jobs) != 1 or not self.runner.begins_at_once(jobs[0]):
+            return None
+        grant = self.grants.try_acquire_new(event.key)
+        if grant is None:
+            return None
+        verdict: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
+        self.runner.begin(event, jobs[0], partial(self._on_ended, event.key, jobs[0].id, verdict))
+        return verdict
+
+    def _on_ended(
+        self, key: str, job: str, verdict: asyncio.Future[DispatchVerdict], failed: HandlerFailed | None
+    ) -> None:
+        if failed is None:
+            self.grants.settle(key, {job}, None)
+            verdict.set_result(ACCEPTED)
+        else:
+            why = failure(RunResult({job: str(failed)}))
+            self.grants.settle(key, frozenset(), why)
+            verdict.set_result(why)
 
     async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
         """Run what has not succeeded yet. A second delivery of an event under way waits and gets its verdict."""

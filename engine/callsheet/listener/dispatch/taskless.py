@@ -38,11 +38,11 @@ class TasklessRun:
         self._ended = ended
         self._started = perf_counter()
 
-    def begin(self) -> bool:
-        """At once or when there is a place. False where it would have to wait for several places."""
+    def begin(self, *, may_wait: bool) -> bool:
+        """At once, or when there is a place. False where it may not wait, or would have to for several places."""
         if acquire_immediately(self._limits):
             self._start()
-        elif len(self._limits) == 1:
+        elif may_wait and len(self._limits) == 1:
             self._limits[0].call_when_free(self._start)
         else:
             return False

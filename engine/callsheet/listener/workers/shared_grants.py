@@ -57,6 +57,16 @@ class SharedGrants:
     def mark_done(self, key: str) -> bool:
         return self._local.mark_done(key)
 
+    def try_acquire_new(self, key: str) -> Grant | None:
+        """What the table cannot say at this moment is known to nobody."""
+        try:
+            if self._local.knows(key) or self._table.claim(key, monotonic()) != self._channel.index:
+                return None
+        except TableBusy:
+            return None
+        found = self._acquire_here(key)
+        return found if isinstance(found, Grant) else None
+
     async def acquire(self, key: str) -> Grant | DispatchVerdict:
         delays = iter(RETRY_DELAYS)
         while True:
