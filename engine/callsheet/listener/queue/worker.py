@@ -163,7 +163,7 @@ class Worker:
                 self._report(str(error))
                 await asyncio.sleep(_MAX_RETRY_DELAY)
             else:
-                if self.queue.problem is None:
+                if self.queue.problem is None and not self._unsaved:
                     self._report(None)
 
     async def _renew_forever(self) -> None:

@@ -155,18 +155,85 @@ def test_an_event_that_cannot_be_kept_elsewhere_stays() -> None:
     assert server.told == []
 
 
-def test_what_runs_is_renewed_and_what_is_left_is_given_back() -> None:
+def arrived(key: int, event: str = "e", delivered: int = 1, reply: str = "") -> Any:
+    """A message as the server sends it."""
+    metadata = SimpleNamespace(sequence=SimpleNamespace(stream=key), num_delivered=delivered)
+    return SimpleNamespace(
+        reply=reply or f"reply {key}", subject="s.EV.event.digest", data=b"data", headers={"Nats-Msg-Id": event},
+        metadata=metadata,
+    )  # fmt: skip
+
+
+class Given:
+    """Messages that are there to be taken, as far as they are admitted."""
+
+    def __init__(self, made: JetStreamQueue, *messages: Any) -> None:
+        self._admitted = [message for message in messages if made._admit(message)]
+
+    async def fetch(self, count: int) -> list[Any]:
+        return self._admitted[:count]
+
+
+async def taken(made: JetStreamQueue, *messages: Any) -> list[Lease]:
+    given: Any = Given(made, *messages)
+    made._pull = given
+    leases = [queued.lease for queued in await made.fetch(9)]
+    await asyncio.sleep(0)  # for what is sent beside
+    return leases
+
+
+def test_what_runs_or_waits_for_it_is_renewed_and_what_is_left_is_given_back() -> None:
     async def work(made: JetStreamQueue) -> None:
-        await made.extend([lease(key=1), lease(key=2)])
-        pull: Any = SimpleNamespace(drain=lambda: [lease(key=3).token])
-        made._pull = pull
-        await made.release([lease(key=1)])
+        first, _ = await taken(made, arrived(1), arrived(2))
+        assert made._admit(arrived(3))
+        await made.extend([first])
+        await made.release([first])
 
     assert told(work) == [
-        ("publish", "reply 1", b"+WPI"), ("publish", "reply 2", b"+WPI"),
+        ("publish", "reply 1", b"+WPI"), ("publish", "reply 3", b"+WPI"),
         ("publish", "reply 1", b"-NAK"), ("publish", "reply 3", b"-NAK"), ("flush",),
     ]  # fmt: skip
-    assert told(lambda made: made.release([lease()])) == [], "it takes no events"
+
+
+def test_what_runs_here_is_not_taken_a_second_time_and_is_acknowledged_by_its_newest_name() -> None:
+    async def work(made: JetStreamQueue) -> None:
+        (held,) = await taken(made, arrived(1))
+        assert await taken(made, arrived(1, delivered=2, reply="newer")) == []
+        assert await made.complete(held)
+        assert await taken(made, arrived(1, delivered=3, reply="newest")) == []
+        assert [lease.key for lease in await taken(made, arrived(1, "another event of a new stream"))] == [1]
+
+    assert told(work) == [
+        ("publish", "newer", b"+WPI"), ("request", "newer", b"+ACK"), ("publish", "newest", b"+ACK")
+    ]  # fmt: skip
+
+
+def test_what_failed_is_taken_again_also_where_it_comes_before_the_answer() -> None:
+    async def work(made: JetStreamQueue) -> None:
+        (held,) = await taken(made, arrived(1))
+        assert await made.retry(held, 2.5, "no")
+        assert [lease.attempts for lease in await taken(made, arrived(1, delivered=2))] == [2]
+
+    told(work)
+
+
+def test_after_a_silence_others_get_the_time_to_renew_what_they_run() -> None:
+    async def work(made: JetStreamQueue) -> None:
+        made.renew_every = 10.0
+        made._on_silence(14.0)
+        assert await taken(made, arrived(1, delivered=2)) != []
+        made._on_silence(16.0)
+        assert [lease.key for lease in await taken(made, arrived(2), arrived(3, delivered=2))] == [2]
+        await made._progress.add(4, "e", attempts=1, due=time.time(), error="no")
+        assert [lease.key for lease in await taken(made, arrived(4, delivered=2))] == [4]
+        await made._progress.add(4, "e", succeeded=("r/1",), attempts=2, due=None)
+        made._holdings.drop(4)
+        assert await taken(made, arrived(4, delivered=3)) == []
+        made._distrusts_until = 0.0
+        assert [lease.key for lease in await taken(made, arrived(4, delivered=4))] == [4]
+
+    given_back = [what for what in told(work) if what[0] == "publish"]
+    assert given_back == [("publish", f"reply {key}", b'-NAK {"delay": 20000000000}') for key in (3, 4)]
 
 
 def event() -> Any:

@@ -271,3 +271,32 @@ def test_what_excludes_a_queue_is_said_before_anything_is_done(tmp_path: Path) -
         done = run(tmp_path, *words)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "in.db").exists()
+
+
+@pytest.mark.parametrize("part", ["consumer work", "stream EVENTS,", "stream EVENTS-dead", "bucket EVENTS-state"])
+def test_what_is_deleted_on_the_server_is_made_again(part: str, tmp_path: Path) -> None:
+    routes = '[route.r]\ndo = [{ handler = "append", file = "got" }, { handler = "exec", run = ["false"] }]\n'
+    own = '[listener.webhook]\nbackoff = "100ms"\nmax_attempts = 2\n[queue.jetstream]\nlease = "3s"\n'
+    with nats_server(tmp_path) as server, Crew(tmp_path, server, routes, own) as crew:
+        listener, worker = crew.listener(), crew.worker("--addr", "127.0.0.1:0")
+        ready(listener, worker)
+        asyncio.run(delete(server, part.strip(",")))
+        until(lambda: "made again" in listener.err + worker.err, "what was deleted")  # by whoever comes first
+        assert part in listener.err + worker.err
+        assert listener.post(event("a")).status == 200
+        worker.logged("500 given_up")
+        until(lambda: [row["id"] for row in crew.inbox("dead")] == ["a"], "the dead event")
+        until(lambda: worker.request("GET", "/ready").status == 200, "ready")
+
+
+async def delete(server: Server, part: str) -> None:
+    import nats
+
+    kind, _, name = part.partition(" ")
+    connection = await nats.connect(server.url.rpartition("/")[0])
+    jetstream = connection.jetstream()
+    if kind == "consumer":
+        await jetstream.delete_consumer("EVENTS", name)
+    else:
+        await jetstream.delete_stream(name if kind == "stream" else f"KV_{name}")
+    await connection.close()

@@ -15,9 +15,10 @@ from ....errors import CallsheetError, NotFound
 from ..port import QueueFailed
 from . import envelope
 from .connection import QueueAccess, checked, connect, disconnect
+from .holdings import MESSAGE_ID, event_of
 from .names import QueueNames
 from .progress import Progress, ProgressStore
-from .queue import ATTEMPTS, MESSAGE_ID, REASON, SUCCEEDED
+from .queue import ATTEMPTS, REASON, SUCCEEDED
 from .streams import stream_info
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class JetStreamInspection:
         if message.seq > delivered:
             record = _record(message, message.seq, state="waiting")
             return {**record, "due": record["received"]}
-        progress = await self._progress.read(message.seq, _event_of(message))
+        progress = await self._progress.read(message.seq, event_of(message))
         waits = progress.due is not None and progress.due > time.time()
         return _record(message, message.seq, state="waiting" if waits else "running", progress=progress)
 
@@ -151,7 +152,7 @@ class JetStreamInspection:
                 continue
             message = record["message"]
             subject = self._names.event_subject(message.subject.split(".")[-2 if record["state"] == "dead" else -1])
-            replayed = envelope.digest(f"{record['state']}-{record['key']}-{_event_of(message)}")
+            replayed = envelope.digest(f"{record['state']}-{record['key']}-{event_of(message)}")
             headers = {MESSAGE_ID: f"replay-{replayed}"}  # as long as before, however often it is replayed
             ack = await checked(self._jetstream.publish(subject, message.data, headers=headers))
             stream = self._names.dead_stream if record["state"] == "dead" else self._names.stream
@@ -190,10 +191,6 @@ async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
-
-
-def _event_of(message: Any) -> str:
-    return str((message.headers or {}).get(MESSAGE_ID, ""))
 
 
 def _dead_record(message: Any) -> dict[str, Any]:

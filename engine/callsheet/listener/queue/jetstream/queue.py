@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....errors import CallsheetError
 from ...ending import cancel_all
 from ..port import DUPLICATE, Lease, PutResult, QueuedEvent, QueueFailed, TooLarge
 from . import envelope
 from .connection import QueueAccess, checked, connect, disconnect
+from .holdings import MESSAGE_ID, Holdings, event_of
 from .names import QueueNames
-from .progress import ProgressStore
+from .progress import Progress, ProgressStore
 from .pull import Pull
-from .streams import prepare
+from .streams import missing, prepare
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -26,7 +28,6 @@ TIMEOUT = 5.0
 DEPTH_EVERY = 2.0
 # Seconds. A listener that says it is not ready may get no events, and only an event shows that there is room again.
 FAILURE_LASTS = 5.0
-MESSAGE_ID = "Nats-Msg-Id"
 REASON, ATTEMPTS, SUCCEEDED = "Callsheet-Reason", "Callsheet-Attempts", "Callsheet-Succeeded"
 # Bytes of a message that are left for headers, so that what was taken can be kept with its last error too.
 HEADERS_RESERVE = 2048
@@ -51,7 +52,11 @@ class JetStreamQueue:
         self._failed_at = 0.0
         self._with_progress: set[int] = set()
         self._depth: Mapping[str, float] = {}
-        self._depth_task: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
+        self._holdings = Holdings()
+        self._sending: set[asyncio.Task[None]] = set()
+        self._unusable: str | None = None
+        self._distrusts_until = 0.0
 
     async def open(self) -> None:
         self._connection = await connect(self._access, self._note)
@@ -59,14 +64,16 @@ class JetStreamQueue:
         self.renew_every = await prepare(self._jetstream, self.names, self._definition, self._note) / 3
         self._progress = ProgressStore(await checked(self._jetstream.key_value(self.names.state_bucket)))
         if self._consumes:
-            self._pull = Pull(self._connection, self.names)
+            self._pull = Pull(self._connection, self.names, self._admit, self._on_silence)
             await self._pull.open()
-        self._depth_task = asyncio.create_task(self._poll_depth())
+        self._watch_task = asyncio.create_task(self._watch())
 
     @property
     def problem(self) -> str | None:
         if self._connection is None or not self._connection.is_connected:
             return "not connected"
+        if self._unusable is not None:
+            return self._unusable
         if time.monotonic() - self._failed_at > FAILURE_LASTS:
             self._failure = None
         return self._failure
@@ -77,8 +84,9 @@ class JetStreamQueue:
         return asyncio.ensure_future(self._publish(event) if has_jobs else _nothing_to_store())
 
     async def _publish(self, event: Event) -> PutResult:
-        if not self._connection.is_connected:
-            raise QueueFailed(f"not connected to {self._access.address}")
+        self._check_connected()
+        if self._unusable is not None:
+            raise QueueFailed(self._unusable)
         subject = self.names.event_subject(envelope.id_digest(event.id))
         headers = {MESSAGE_ID: envelope.digest(event.key)}
         data = envelope.encode(event)
@@ -91,45 +99,102 @@ class JetStreamQueue:
         self._failure = None
         return DUPLICATE if ack.duplicate else PutResult(stored=True)
 
+    def _check_connected(self) -> None:
+        """What is sent without a connection would wait for one, and be sent as often as somebody tried."""
+        if not self._connection.is_connected:
+            raise QueueFailed(f"not connected to {self._access.address}")
+
     def _check_size(self, size: int) -> None:
         """The server ends the connection of whoever sends it more."""
         if size > self._connection.max_payload:
             raise TooLarge("the event is larger than the server takes")
 
-    async def fetch(self, count: int) -> list[QueuedEvent]:
-        messages = [] if self._pull is None else await self._pull.fetch(count)
-        return [await self._queued_event(message) for message in messages]
+    def _admit(self, message: Any) -> bool:
+        """False for what is here already: the server sends it again where it heard of it too late, or forgot it."""
+        if self._holdings.has_ended(message):
+            self._send_soon(message, b"+ACK")
+            return False
+        if self._holdings.add(message):
+            return True
+        self._send_soon(message, b"+WPI")
+        return False
 
-    async def _queued_event(self, message: Any) -> QueuedEvent:
+    def _send_soon(self, message: Any, payload: bytes) -> None:
+        task = asyncio.ensure_future(self._connection.publish(message.reply, payload))
+        self._sending.add(task)
+        task.add_done_callback(self._on_sent)
+
+    def _on_sent(self, task: asyncio.Task[None]) -> None:
+        """Where it was not sent, the server sends the event once more."""
+        self._sending.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    def _on_silence(self, duration: float) -> None:
+        """Others could not renew what they run either. They get the time to do so before it is taken over."""
+        if duration > 1.5 * self.renew_every:
+            self._distrusts_until = time.monotonic() + self.renew_every
+
+    async def fetch(self, count: int) -> list[QueuedEvent]:
+        try:
+            self._check_connected()
+            messages = [] if self._pull is None else await self._pull.fetch(count)
+        except QueueFailed as error:
+            self._failure, self._failed_at = str(error), time.monotonic()
+            raise
+        repeated = [message for message in messages if message.metadata.num_delivered > 1]
+        known = dict(zip(map(id, repeated), await asyncio.gather(*map(self._read_progress, repeated)), strict=True))
+        return [
+            self._queued_event(message, known.get(id(message)))
+            for message in messages
+            if not self._is_left_to_others(message, known.get(id(message)))
+        ]
+
+    async def _read_progress(self, message: Any) -> Progress:
+        """Nothing where it cannot be read: then all of its jobs run, at least once."""
+        event = event_of(message)
+        try:
+            return await self._progress.read(message.metadata.sequence.stream, event)
+        except QueueFailed:
+            return Progress(event)
+
+    def _is_left_to_others(self, message: Any, progress: Progress | None) -> bool:
+        """Given back for a while, which whoever runs it makes longer by renewing it."""
+        if progress is None or time.monotonic() > self._distrusts_until:
+            return False
+        if progress.due is not None and progress.attempts >= message.metadata.num_delivered - 1:
+            return False  # it failed, and nobody runs it
+        self._holdings.drop(message.metadata.sequence.stream)
+        self._send_soon(message, _nak(2 * self.renew_every))
+        return True
+
+    def _queued_event(self, message: Any, progress: Progress | None) -> QueuedEvent:
         metadata = message.metadata
-        key, attempts = metadata.sequence.stream, metadata.num_delivered
-        succeeded = await self._succeeded(key, message) if attempts > 1 else frozenset()
-        lease = Lease(key, attempts, message)
+        key = metadata.sequence.stream
+        self._holdings.hand_over(key)
+        lease = Lease(key, metadata.num_delivered, message)
         try:
             event = envelope.decode(message.data)
         except envelope.InvalidEnvelope:
             return QueuedEvent(lease, "", [], b"", message.data, message.data, frozenset())
+        succeeded = frozenset(progress.succeeded) if progress is not None else frozenset()
         return QueuedEvent(lease, event.source, event.headers, event.query, event.data, event.text, succeeded)
 
-    async def _succeeded(self, key: int, message: Any) -> frozenset[str]:
-        """Its jobs that are noted as done; none where that cannot be read: then all of them run, at least once."""
-        try:
-            return frozenset((await self._progress.read(key, _event_of(message))).succeeded)
-        except QueueFailed:
-            return frozenset()
-
     async def extend(self, leases: Sequence[Lease]) -> None:
-        for lease in leases:
-            await checked(self._connection.publish(lease.token.reply, b"+WPI"))
+        self._holdings.keep(lease.key for lease in leases)
+        for message in self._holdings.messages():
+            await checked(self._connection.publish(message.reply, b"+WPI"))
 
     async def record_success(self, lease: Lease, job: str) -> bool:
+        self._check_connected()
         self._with_progress.add(lease.key)
-        await self._progress.add(lease.key, _event_of(lease.token), succeeded=(job,), attempts=lease.attempts)
+        await self._progress.add(lease.key, event_of(lease.token), succeeded=(job,), attempts=lease.attempts, due=None)
         return True
 
     async def complete(self, lease: Lease) -> bool:
         """Answered by the server, so that nobody runs it again."""
         await self._acknowledge(lease, b"+ACK")
+        self._holdings.end(lease.key, lease.token)
         if lease.attempts > 1 or lease.key in self._with_progress:
             self._with_progress.discard(lease.key)
             with contextlib.suppress(QueueFailed):  # it expires
@@ -137,36 +202,48 @@ class JetStreamQueue:
         return True
 
     async def retry(self, lease: Lease, delay: float, reason: str) -> bool:
+        self._check_connected()
         due = time.time() + delay
         changes = {"attempts": lease.attempts, "due": due, "error": reason}
-        await self._progress.add(lease.key, _event_of(lease.token), **changes)
+        await self._progress.add(lease.key, event_of(lease.token), **changes)
         self._with_progress.discard(lease.key)
-        await self._acknowledge(lease, b"-NAK " + json.dumps({"delay": int(delay * 1e9)}).encode())
+        message = self._holdings.newest(lease.key, lease.token)
+        self._holdings.drop(lease.key)  # it may come back before the answer does
+        await self._acknowledge(lease._replace(token=message), _nak(delay))
         return True
 
     async def give_up(self, lease: Lease, reason: str) -> bool:
         """Kept in the other stream before it leaves this one; its number is its message id, so it is kept once."""
+        self._check_connected()
         message = lease.token
         subject = self.names.dead_subject(message.subject.rpartition(".")[2], lease.key)
         self._check_size(len(message.data) + _FIXED_HEADERS)
         room = self._connection.max_payload - len(message.data) - _FIXED_HEADERS
-        jobs = json.dumps(sorted(await self._succeeded(lease.key, message)))
+        jobs = json.dumps(sorted(await self._read_succeeded(lease)))
         if len(jobs) > room // 2:
             jobs = "[]"
         headers = {
-            MESSAGE_ID: f"{_event_of(message)}-{lease.key}", REASON: _shortened(reason, room - len(jobs)),
+            MESSAGE_ID: f"{event_of(message)}-{lease.key}", REASON: _shortened(reason, room - len(jobs)),
             ATTEMPTS: str(lease.attempts), SUCCEEDED: jobs,
         }  # fmt: skip
         await checked(self._jetstream.publish(subject, message.data, timeout=TIMEOUT, headers=headers))
         return await self.complete(lease)
 
+    async def _read_succeeded(self, lease: Lease) -> tuple[str, ...]:
+        with contextlib.suppress(QueueFailed):
+            return (await self._progress.read(lease.key, event_of(lease.token))).succeeded
+        return ()
+
     async def _acknowledge(self, lease: Lease, payload: bytes) -> None:
-        await checked(self._connection.request(lease.token.reply, payload, timeout=TIMEOUT))
+        self._check_connected()
+        reply = self._holdings.newest(lease.key, lease.token).reply
+        await checked(self._connection.request(reply, payload, timeout=TIMEOUT))
 
     async def release(self, leases: Sequence[Lease]) -> None:
         if self._pull is None:
             return
-        for message in (*(lease.token for lease in leases), *self._pull.drain()):
+        held = (self._holdings.newest(lease.key, lease.token) for lease in leases)
+        for message in (*held, *self._holdings.waiting()):
             await checked(self._connection.publish(message.reply, b"-NAK"))
         await checked(self._connection.flush(timeout=TIMEOUT))
 
@@ -174,30 +251,57 @@ class JetStreamQueue:
         """As it was a moment ago. Handled events leave the server and are not counted."""
         return self._depth
 
-    async def _poll_depth(self) -> None:
+    async def _watch(self) -> None:
         while True:
             with contextlib.suppress(QueueFailed):
-                self._depth = await self._fetch_depth()
+                await self._look()
             await asyncio.sleep(DEPTH_EVERY)
 
+    async def _look(self) -> None:
+        from nats.js.errors import NotFoundError
+
+        try:
+            self._depth = await self._fetch_depth()
+            await checked(self._jetstream.stream_info(f"KV_{self.names.state_bucket}"), NotFoundError)
+        except NotFoundError:
+            await self._restore()
+        else:
+            self._unusable = None
+
     async def _fetch_depth(self) -> Mapping[str, float]:
-        work = await checked(self._jetstream.consumer_info(self.names.stream, self.names.consumer))
-        dead = await checked(self._jetstream.stream_info(self.names.dead_stream))
+        from nats.js.errors import NotFoundError
+
+        work = await checked(self._jetstream.consumer_info(self.names.stream, self.names.consumer), NotFoundError)
+        dead = await checked(self._jetstream.stream_info(self.names.dead_stream), NotFoundError)
         return {
             "waiting": float(work.num_pending),
             "running": float(work.num_ack_pending),
             "dead": float(dead.state.messages),
         }
 
+    async def _restore(self) -> None:
+        """As at a start."""
+        gone = ", ".join(await missing(self._jetstream, self.names))
+        try:
+            self.renew_every = await prepare(self._jetstream, self.names, self._definition, self._note) / 3
+        except CallsheetError as error:
+            before, self._unusable = self._unusable, error.message
+            if before is None:
+                self._note(error.message)
+        else:
+            self._unusable = None
+            if gone:
+                self._note(f"warning: queue {self.names.stream}: {gone} was deleted on the server; it is made again")
+
     async def close(self) -> None:
-        if self._depth_task is not None:
-            await cancel_all([self._depth_task])
+        if self._watch_task is not None:
+            await cancel_all([self._watch_task])
         if self._connection is not None:
             await disconnect(self._connection)
 
 
-def _event_of(message: Any) -> str:
-    return str((message.headers or {}).get(MESSAGE_ID, ""))
+def _nak(delay: float) -> bytes:
+    return b"-NAK " + json.dumps({"delay": int(delay * 1e9)}).encode()
 
 
 def _shortened(reason: str, room: int) -> str:

@@ -36,6 +36,23 @@ async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition
         raise CallsheetError(f"queue {names.stream}: {failed}") from None
 
 
+async def missing(jetstream: Any, names: QueueNames) -> list[str]:
+    """What of a queue is not on the server, in words. Raises `QueueFailed`."""
+    from nats.js.errors import NotFoundError
+
+    streams = {
+        names.stream: f"stream {names.stream}",
+        names.dead_stream: f"stream {names.dead_stream}",
+        f"KV_{names.state_bucket}": f"bucket {names.state_bucket}",
+    }
+    found = [text for stream, text in streams.items() if await stream_info(jetstream, stream) is None]
+    try:
+        await checked(jetstream.consumer_info(names.stream, names.consumer), NotFoundError)
+    except NotFoundError:
+        found.append(f"consumer {names.consumer}")
+    return found
+
+
 def _stream(definition: QueueDefinition) -> dict[str, Any]:
     from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType
 
