@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callsheet.errors import DefinitionError
-from callsheet.listener.handlers import HandlerFailed
-from callsheet.listener.handlers.arguments import HandlerArguments, as_argument
+from callsheet.listener.handlers import HandlerContext, HandlerFailed
+from callsheet.listener.handlers.append import Append
+from callsheet.listener.handlers.arguments import HandlerArguments, as_argument, check_written_out
+from callsheet.listener.handlers.program import HandlerProgram
 
 
 @pytest.mark.parametrize("program", ["run.bat", "run.CMD"])
@@ -51,3 +55,23 @@ def test_the_program_is_never_taken_out_of_an_event() -> None:
 
 def test_what_no_argument_can_carry_is_replaced() -> None:
     assert [as_argument(text) for text in ("ü", "\0", "a\ud800")] == ["ü", "\ufffd", "a?"]
+
+
+@pytest.mark.parametrize("path", ["{id}.log", "logs/{body.user}/x"])
+def test_no_path_comes_out_of_an_event(path: str) -> None:
+    with pytest.raises(DefinitionError, match="handler 'append': file: .* a path cannot be taken out of an event"):
+        check_written_out("append", "file", path)
+
+
+@pytest.mark.parametrize("path", ["", "plain.log", "lone}brace", "{open", "{{two}}"])
+def test_a_path_that_is_written_out_may_have_braces(path: str) -> None:
+    check_written_out("append", "file", path)
+
+
+def test_handlers_look_at_their_paths(tmp_path: Path) -> None:
+    unused: Any = None
+    context = HandlerContext(str(tmp_path), {}, frozenset(), print, 10.0, unused)
+    with pytest.raises(DefinitionError, match="cannot be taken out of an event"):
+        Append({"handler": "append", "file": "{id}"}, context)
+    with pytest.raises(DefinitionError, match="cannot be taken out of an event"):
+        HandlerProgram({"handler": "exec", "run": ["true"], "dir": "{id}"}, context)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..deadlines import Deadlines
 from . import Ended, HandlerContext, HandlerFailed, failure_of
+from .arguments import check_written_out
 from .base_handler import Base
 from .threads import ThreadPool
 
@@ -55,6 +56,7 @@ class Append(Base):
 
     def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
         super().__init__(table, context)
+        check_written_out("append", "file", table["file"])
         self.path = os.path.join(context.folder, table["file"])
         self._pool = ThreadPool(1)
         self._deadlines = Deadlines(self.timeout, self._expire)

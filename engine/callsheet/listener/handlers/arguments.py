@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import DefinitionError
-from ...language.template import compile_template, fill_text, to_text
+from ...language.template import TemplateError, compile_template, fill_text, to_text
 from . import HandlerFailed
 
 END_OF_OPTIONS = "--"
@@ -36,6 +37,13 @@ class HandlerArguments:
                 raise HandlerFailed(f"run: the value of {word} starts with '-': put {END_OF_OPTIONS!r} before it")
             arguments.append(text)
         return arguments
+
+
+def check_written_out(handler: str, key: str, path: str) -> None:
+    """Raises `DefinitionError` for a place in the file system that is to be taken out of an event: it never is."""
+    with contextlib.suppress(TemplateError):  # a brace alone is a character
+        if _is_template(path):
+            raise DefinitionError(f"handler {handler!r}: {key}: {path!r}: a path cannot be taken out of an event")
 
 
 def as_argument(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import DefinitionError
 from ...language.template import fill_text, to_text
 from . import HandlerContext, HandlerFailed
-from .arguments import HandlerArguments, as_argument
+from .arguments import HandlerArguments, as_argument, check_written_out
 from .base_handler import Base
 from .executable import Executable
 from .process import Process
@@ -32,6 +32,7 @@ class HandlerProgram(Base):
         if not isinstance(table["run"], list) or not table["run"]:
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")
         self.arguments = HandlerArguments(table["run"])
+        check_written_out("exec", "dir", table.get("dir", ""))
         self.directory = os.path.join(context.folder, table.get("dir", "")) if context.folder else table.get("dir")
         environ = self.environment()
         self.environ = encode_environment(environ)
