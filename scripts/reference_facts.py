@@ -112,7 +112,9 @@ OF_THE_LISTENER = (
 )
 SHARED = (
     Variable("CALLSHEET_HOME", "Folder of settings, credentials, aliases and your definitions."),
-    Variable("CALLSHEET_CACHE", "Folder of what can be made again, such as compiled definitions, and of copies of key sets."),
+    Variable(
+        "CALLSHEET_CACHE", "Folder of what can be made again, such as compiled definitions and copies of key sets."
+    ),
     Variable("CALLSHEET_BIN", "Where `callsheet new` puts the launcher of a program."),
     Variable("NO_COLOR", "Set to anything: no colors."),
     Variable("CLICOLOR_FORCE", "Set to 1: colors in pipes and files too."),
