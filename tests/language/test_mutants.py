@@ -40,7 +40,7 @@ from support.mutant_spots import Files, Mutant, written
 from support.mutants import mutants, read_world
 from support.places import CASES, DEFINITIONS
 
-WANTED = os.environ.get("CALLSHEET_MUTANTS", "120")
+WANTED = os.environ.get("CALLSHEET_MUTANTS", "60")
 SEED = 12
 BROKEN = 99
 # What nobody's command line, but the definition is to blame for, and should have been told when it was read.

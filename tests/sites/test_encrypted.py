@@ -21,9 +21,9 @@ from support.canary import CANARY
 SECRET = {"token": f"{CANARY}-token", "origin": "https://a.example.org:443"}
 
 
-@pytest.fixture(autouse=True)
-def _as_it_ships(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here the cost of a password is part of what is tested."""
+@pytest.fixture
+def as_it_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the cost of a password is part of what is tested: elsewhere it is a small one."""
     monkeypatch.setattr(sealed, "_COST", dict(sealed._MOST))
 
 
@@ -101,18 +101,26 @@ def test_tampering_is_found(store: EncryptedFile, change: str) -> None:
     assert "remove" in str(caught.value.hint)
 
 
-SEALED = encrypt({"work": SECRET}, "password", None)
+def _cheap() -> bytes:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
+        return encrypt({"work": SECRET}, "password", None)
 
 
+SEALED = _cheap()
+
+
+@pytest.mark.usefixtures("as_it_ships")
 def test_the_parts_are_of_the_lengths_that_the_format_says() -> None:
-    table = json.loads(SEALED)
+    as_shipped = encrypt({"work": SECRET}, "password", None)
+    table = json.loads(as_shipped)
     assert table["kdf"] == {
         "name": "argon2id", "memory": 65536, "iterations": 3, "lanes": 4, "salt": table["kdf"]["salt"],
     }  # fmt: skip
     lengths = {name: len(base64.b64decode(text)) for name, text in {**table, **table["kdf"]}.items() if name in LENGTHS}
     assert lengths == LENGTHS
     assert (table["format"], table["version"]) == ("callsheet-credentials", 1)
-    assert json.loads(encrypt({}, "password", SEALED))["kdf"] == table["kdf"], "a process derives once"
+    assert json.loads(encrypt({}, "password", as_shipped))["kdf"] == table["kdf"], "a process derives once"
     assert json.loads(encrypt({}, "password", None))["kdf"] != table["kdf"]
 
 
@@ -181,12 +189,10 @@ def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(s
     assert caught.value.hint == f"chmod 600 {store.path}"
 
 
-def test_a_file_sealed_with_other_costs_still_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(sealed, "_COST", {"memory": 1024, "iterations": 1, "lanes": 1})
-        cheap = encrypt({"work": SECRET}, "password", None)
-    assert decrypt(cheap, "password") == {"work": SECRET}
-    assert json.loads(encrypt({}, "password", cheap))["kdf"]["memory"] == 65536
+@pytest.mark.usefixtures("as_it_ships")
+def test_a_file_sealed_with_other_costs_still_opens() -> None:
+    assert decrypt(SEALED, "password") == {"work": SECRET}
+    assert json.loads(encrypt({}, "password", SEALED))["kdf"]["memory"] == 65536
 
 
 ODD: list[Any] = [None, True, False, 0, -1, 2, 3.5, "", "x", "65536", "argon2id", [], [1], {}, 1 << 70, "AAAA", "ä"]

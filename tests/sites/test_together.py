@@ -14,25 +14,14 @@ from support.canary import CANARY
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell
 
-COUNT = 20
+COUNT = 10
 
 
-def test_twenty_processes_at_once_lose_nothing(shell: Shell, site: FakeSite) -> None:
+def test_many_processes_at_once_lose_nothing(shell: Shell, site: FakeSite) -> None:
     """Half of them sign in to sites of their own, half change settings of one; none loses another's work."""
     shell.write_profiles(f'# mine\n[sites.first]\nbase_url = "{site.url}" # here\n')
-    keys = [
-        "output",
-        "project",
-        "rps",
-        "timeout",
-        "ca_bundle",
-        "read_only",
-        "email",
-        "client_id",
-        "scopes",
-        "token_env",
-    ]
-    values = ["json", "DEMO", "5", "30", "ca.pem", "true", EMAIL, "app", "a,b", "TOKEN"]
+    keys = ["output", "rps", "ca_bundle", "read_only", "scopes"]
+    values = ["json", "5", "ca.pem", "true", "a,b"]
     processes = [
         shell.start("init", "--name", f"s{n}", "--base-url", site.url, "--email", EMAIL, SUITE_TOKEN=TOKEN)
         for n in range(COUNT // 2)
@@ -44,7 +33,7 @@ def test_twenty_processes_at_once_lose_nothing(shell: Shell, site: FakeSite) -> 
     assert [code for _, code in results] == [0] * COUNT, results
     found = tomllib.loads(shell.profiles)["sites"]
     first = found.pop("first")
-    assert [first[key] for key in keys] == ["json", "DEMO", 5, 30, "ca.pem", True, EMAIL, "app", ["a", "b"], "TOKEN"]
+    assert [first[key] for key in keys] == ["json", 5, "ca.pem", True, ["a", "b"]]
     assert shell.profiles.startswith("# mine\n")
     assert "# here\n" in shell.profiles
     assert sorted(found) == sorted(f"s{n}" for n in range(COUNT // 2))

@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,6 +36,12 @@ _ALSO = (
     "encodings.idna",
     "uvloop",
 )
+_ROUTES = """
+[route.usual]
+on = ["grade_change"]
+when = "body"
+do = [{ handler = "append", file = "got" }, { handler = "exec", run = ["true"] }]
+"""
 _OPEN = 64  # more descriptors are never open where a program is forked
 
 
@@ -130,7 +137,12 @@ def _template(cache: str) -> socket.socket:
 
 
 def _serve() -> None:
-    load(["lms webhook check"])  # no more: the definitions of another program would be compiled for nothing
+    with tempfile.TemporaryDirectory() as folder:
+        routes = Path(folder) / "routes.toml"
+        routes.write_text(_ROUTES, encoding="utf-8")
+        routes.chmod(0o600)
+        # No more: the definitions of another program would be compiled for nothing.
+        load(["lms webhook check", f"lms webhook check --routes {routes}"])
     for module in _ALSO:
         with contextlib.suppress(ImportError):  # uvloop is not everywhere
             importlib.import_module(module)
