@@ -102,6 +102,16 @@ def test_a_port_is_free_again_at_once() -> None:
     bind(ListenAddress(("127.0.0.1",), name[1]))[0].close()
 
 
+@pytest.mark.parametrize("kind", ["file", "folder", "link to nothing"])
+def test_what_is_no_socket_stays_and_is_not_called_a_program(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    {"file": path.touch, "folder": path.mkdir, "link to nothing": lambda: path.symlink_to("nothing")}[kind]()
+    with pytest.raises(CallsheetError, match="Address already in use") as caught:
+        bind(ListenAddress(path=str(path)))
+    assert caught.value.hint == "another file is there: move it away, or name another path"
+    assert os.path.lexists(path)
+
+
 def test_a_unix_socket_is_for_user_and_group_and_replaces_a_stale_one(tmp_path: Path) -> None:
     path = tmp_path / "s"
     (first,) = bind(ListenAddress(path=str(path)))

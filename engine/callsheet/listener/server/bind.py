@@ -72,8 +72,15 @@ def bind(address: ListenAddress, option: str = "--addr") -> list[socket.socket]:
         raise UsageError(f"{option}: no such host: {address.hosts[0]} ({error.strerror})") from None
     except OSError as error:
         where = address.path or f"port {address.port} of {address.hosts[0]}"
-        hint = "another program listens there" if error.errno == errno.EADDRINUSE else None
+        hint = _what_is_there(address.path) if error.errno == errno.EADDRINUSE else None
         raise CallsheetError(f"cannot listen on {where}: {error.strerror}", hint=hint) from None
+
+
+def _what_is_there(path: str) -> str:
+    is_socket = not path
+    with contextlib.suppress(OSError):  # a link to nothing
+        is_socket = is_socket or stat.S_ISSOCK(os.stat(path).st_mode)
+    return "another program listens there" if is_socket else "another file is there: move it away, or name another path"
 
 
 def _bind_tcp(address: ListenAddress) -> list[socket.socket]:
