@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
-from ..errors import CallsheetError, UsageError
+from ..errors import CallsheetError, UsageError, counted
 from .dispatch.dedup import Deduplicator
 from .dispatch.grants import Grants, LocalGrants
 from .dispatch.runner import Runner
@@ -227,8 +227,8 @@ class Assembly:
         limits = connection_limits(definition["max_connections"], definition["concurrency"])
         if limits.limit is not None:
             self.log.note(
-                f"{limits.limit} open files are allowed (ulimit -n): {limits.connections} connections are served,"
-                f" not {definition['max_connections']}"
+                f"{limits.limit} open files are allowed (ulimit -n), which leaves room for"
+                f" {counted(limits.connections, 'connection')} instead of {definition['max_connections']}"
             )
         return Limits(
             self.options.max_body or definition["max_body"],

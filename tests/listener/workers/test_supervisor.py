@@ -177,6 +177,12 @@ def test_where_the_first_cannot_start_no_other_does(world: World) -> None:
     assert (len(world.started), world.notes, world.ready, world.waits) == (1, [], 0, [])
 
 
+def test_a_first_one_that_is_killed_is_told(world: World) -> None:
+    world.codes = {0: -9}
+    assert world.made(3, []).run() == 1
+    assert (len(world.started), world.notes) == (1, ["worker 0 ended with signal 9 before it was ready"])
+
+
 def test_a_program_that_cannot_be_started_is_told_and_nothing_is_left(world: World) -> None:
     world.codes = {1: -1000}
     supervisor = world.made(2, [])
@@ -277,4 +283,26 @@ def test_a_real_process_wakes_it_when_it_ends(monkeypatch: pytest.MonkeyPatch) -
             stop()
 
     assert Supervisor(1, [], note).run() == 0
-    assert notes == ["ready: 1 workers", "worker 0 ended with exit code 0; it is started again in 60 s"]
+    assert notes == ["ready: 1 worker", "worker 0 ended with exit code 0; it is started again in 60 s"]
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_worker_that_does_not_end_is_killed(signals: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No fake here either. The first signal leaves time for running work, the second one does not."""
+    code = (
+        "import json, os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"os.write(json.loads(os.environ['{VARIABLE}'])[5], b'+')\n"
+        "while True: signal.pause()"
+    )
+    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-S", "-c", code])
+    monkeypatch.setattr(module, "END_TIMEOUT", 0.05)
+    notes: list[str] = []
+
+    def ready() -> None:
+        for _ in range(signals):
+            stop()
+
+    drain_timeout = 0.05 if signals == 1 else 3600.0
+    assert Supervisor(1, [], notes.append, ready, drain_timeout=drain_timeout).run() == 0
+    assert notes[-1] == "worker 0 did not end in time and was killed"
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -73,15 +73,19 @@ def in_processes(
 
 def _supervise(context: Context, address: ListenAddress | None, count: int, notifier: Notifier) -> None:
     """Run the same command `count` times, until all have ended."""
+    from ...durations import seconds
     from ...listener.server.bind import bind_for_workers
     from ...listener.workers.supervisor import Supervisor
 
+    drain_timeout = seconds(next(iter(context.catalog.all("listener").values()))["drain_timeout"])
     sockets = bind_for_workers(address) if address is not None else []
     with _closed_at_the_end(sockets, address):
         shared = address is not None and address.is_passed
-        code = Supervisor(count, sockets, partial(_say, context), notifier.ready, shared=shared).run()
+        code = Supervisor(
+            count, sockets, partial(_say, context), notifier.ready, shared=shared, drain_timeout=drain_timeout
+        ).run()
     if code:
-        raise SystemExit(code)  # the first worker has said what is wrong
+        raise SystemExit(code)  # what is wrong has been said
 
 
 def _say(context: Context, text: str) -> None:
@@ -185,9 +189,11 @@ def serve(
         notifier.ready()
         assembly.log.note("ready")
 
+    limits = assembly.limits()  # before descriptors run out
+
     async def serving() -> None:
         drain_timeout = seconds(assembly.definition["drain_timeout"])
-        server = Listener(assembly.app, assembly.limits(), drain_timeout, sockets, load_tls)
+        server = Listener(assembly.app, limits, drain_timeout, sockets, load_tls)
         if part is not None:
             loop = asyncio.get_running_loop()
             part.on_supervisor_exit(lambda: loop.call_soon_threadsafe(server.stop))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
+from ...errors import UsageError
+
 # For each handler that runs: two pipes and the process, or a connection of its own and a file.
 _PER_HANDLER = 4
 _RESERVED = 96
 # Connections that are refused are open for a moment too.
 _MAX_SPARE = 48
+# What the process itself, its inbox and one connection take at least.
+MIN_DESCRIPTORS = 32
 
 
 class ConnectionLimits(NamedTuple):
@@ -21,11 +25,13 @@ class ConnectionLimits(NamedTuple):
 
 
 def connection_limits(connections: int, handlers: int) -> ConnectionLimits:
-    """Raise the limit on descriptors as far as this process may, and divide what there is."""
+    """Raise the limit on descriptors as far as this process may, and divide what there is. Raises `UsageError`."""
     reserved = _RESERVED + _PER_HANDLER * handlers
     limit = _raise_limit(connections + reserved)
     if limit is None or limit >= connections + reserved:
         return ConnectionLimits(connections, _MAX_SPARE, None)
+    if limit < MIN_DESCRIPTORS:
+        raise UsageError(f"{limit} open files are allowed (ulimit -n), and at least {MIN_DESCRIPTORS} are needed")
     reserved = min(reserved, max(limit // 2, min(limit - 1, _MAX_SPARE)))
     return ConnectionLimits(max(1, limit - reserved), min(reserved // 4, _MAX_SPARE), limit)
 

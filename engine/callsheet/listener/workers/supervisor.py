@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
-from ...errors import CallsheetError
+from ...errors import CallsheetError, counted
 from ..server.bind import supports_reuse_port
 from .assignment import VARIABLE, WorkerAssignment, starting_file
 from .event_table import Generations, create_memory
@@ -29,6 +29,8 @@ from .event_table import Generations, create_memory
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
 MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause
 RESTART_DELAYS = (0.2, 1.0, 2.0, 5.0, 10.0)
+# Seconds: what a worker that is stopped may take beside its running work. One that takes longer hangs.
+END_TIMEOUT = 20.0
 
 
 class _Worker:
@@ -54,12 +56,15 @@ class Supervisor:
         ready: Callable[[], None] = lambda: None,
         *,
         shared: bool = False,
+        drain_timeout: float = 0.0,
     ) -> None:
+        """`drain_timeout` is how long workers let running work go on when they are stopped."""
         self._workers = [_Worker(index) for index in range(count)]
         self._sockets = sockets
         self._note = note
         self._ready = ready
         self._shared = shared
+        self._drain_timeout = drain_timeout
         self._directory = tempfile.mkdtemp(prefix="listener-")
         open(starting_file(self._directory), "x").close()
         self._memory = create_memory(self._directory)
@@ -70,7 +75,7 @@ class Supervisor:
         self._announced = False
 
     def run(self) -> int:
-        """Returns the exit code: that of the first worker where it could not start, else 0."""
+        """Returns the exit code: that of the first worker where it could not start (1 if it was killed), else 0."""
         try:
             with self._signal_handlers():
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # one that came earlier comes now
@@ -96,7 +101,10 @@ class Supervisor:
         os.close(ready)
         if is_ready or process is None:
             return None
-        return process.wait()
+        code = process.wait()
+        if code < 0 and not self._stopping:
+            self._note(f"worker 0 ended with signal {-code} before it was ready")
+        return code if code >= 0 else 1
 
     def _supervise(self) -> int:
         ready_pipes = [self._start(worker) for worker in self._workers[1:]]
@@ -106,7 +114,7 @@ class Supervisor:
         os.remove(starting_file(self._directory))
         if not self._stopping:
             self._ready()
-            self._note(f"ready: {len(self._workers)} workers")
+            self._note(f"ready: {counted(len(self._workers), 'worker')}")
         while True:
             self._reap()
             if self._stopping and all(worker.process is None for worker in self._workers):
@@ -190,23 +198,33 @@ class Supervisor:
         handlers: Mapping[str, Callable[[int, FrameType | None], None]] = {
             **dict.fromkeys(FORWARDED, self._forward),
             "SIGCHLD": lambda *_: None,
+            "SIGALRM": lambda *_: self._kill_hanging(),
         }
         previous = {name: signal.signal(getattr(signal, name), handler) for name, handler in handlers.items()}
         try:
             yield
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             for name, handler in previous.items():
                 signal.signal(getattr(signal, name), handler)
             signal.set_wakeup_fd(previous_wakeup_fd)
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGHUP:
+            wait = END_TIMEOUT if self._stopping else self._drain_timeout + END_TIMEOUT  # a second one does not wait
+            signal.setitimer(signal.ITIMER_REAL, wait, 1)
             self._stopping = True
             number = signal.SIGTERM  # which ends a worker quietly too that still starts
         for worker in self._workers:
             if worker.process is not None:
                 with contextlib.suppress(OSError):
                     worker.process.send_signal(number)
+
+    def _kill_hanging(self) -> None:
+        for worker in self._workers:
+            if worker.process is not None and worker.process.poll() is None:
+                worker.process.kill()
+                self._note(f"worker {worker.index} did not end in time and was killed")
 
     def _kill_all(self) -> None:
         for worker in self._workers:
