@@ -48,6 +48,8 @@ def check(text: str | bytes, now: float = 1000, **definition: Any) -> dict[str, 
         ({"kid": "k1", "crit": []}, "token_malformed", "the token's header has critical extensions"),
         ({"kid": "k1", "alg": "none"}, "token_algorithm", "algorithm 'none' is not accepted"),
         ({"kid": "k1", "alg": None}, "token_algorithm", "algorithm 'None' is not accepted"),
+        ({"kid": "k1", "alg": ["RS256"]}, "token_algorithm", "algorithm \"['RS256']\" is not accepted"),
+        ({"kid": "k1", "alg": {}}, "token_algorithm", "algorithm '{}' is not accepted"),
         ({"kid": "k1", "x": "x" * 10_000}, "token_malformed", "the token's header is too long"),
     ],
 )
@@ -194,6 +196,14 @@ def test_issuer_and_audience_are_checked_when_configured() -> None:
         check(text, audience=["z"])
     with pytest.raises(Rejected):
         check(token(CLAIMS), issuer=["https://a"])
+
+
+@pytest.mark.parametrize("odd", [["https://a"], {}, [[]], [{"y": 1}], 1])
+def test_issuers_and_audiences_that_are_no_texts_are_not_those_that_are_wanted(odd: Any) -> None:
+    for claims, wanted in (({"iss": odd}, {"issuer": ["https://a"]}), ({"aud": odd}, {"audience": ["y"]})):
+        with pytest.raises(Rejected) as caught:
+            check(token({**CLAIMS, **claims}), **wanted)
+        assert caught.value.status == 401
 
 
 @settings(max_examples=200, deadline=None)

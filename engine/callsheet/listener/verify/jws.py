@@ -82,7 +82,7 @@ class TokenVerifier:
         if not isinstance(header, dict):
             raise not_genuine("token_malformed", "the token's header is not an object")
         kid, algorithm = header.get("kid"), header.get("alg")
-        if algorithm not in self.algorithms:
+        if not isinstance(algorithm, str) or algorithm not in self.algorithms:
             raise not_genuine("token_algorithm", f"algorithm {str(algorithm)[:32]!r} is not accepted")
         if "crit" in header:
             raise not_genuine("token_malformed", "the token's header has critical extensions")
@@ -97,12 +97,17 @@ class TokenVerifier:
             raise not_genuine("token_early", f"not valid before {start:.15g}")
 
     def _check_parties(self, claims: dict[str, Any]) -> None:
-        if self.issuers and claims.get("iss") not in self.issuers:
+        if self.issuers and self.issuers.isdisjoint(_texts(claims.get("iss"))):
             raise not_genuine("token_issuer", f"issued by {str(claims.get('iss'))[:80]!r}")
         if self.audiences:
             audience = claims.get("aud")
-            if self.audiences.isdisjoint(audience if isinstance(audience, list) else [audience]):
+            if self.audiences.isdisjoint(_texts(*audience) if isinstance(audience, list) else _texts(audience)):
                 raise not_genuine("token_audience", f"meant for {str(audience)[:80]!r}")
+
+
+def _texts(*values: Any) -> list[str]:
+    """Those that are texts. Senders can put anything where one belongs."""
+    return [value for value in values if isinstance(value, str)]
 
 
 def _numeric_date(claims: dict[str, Any], name: str) -> float | None:
