@@ -15,7 +15,8 @@ from ..port import Guarantees, QueueFailed
 from .connection import QueueAccess, checked, connect, disconnect
 from .losses import consumer_losses, losses
 from .names import QueueNames
-from .streams import stream_info
+from .queue import HEADERS_RESERVE
+from .streams import dead_settings, stream_info, stream_settings, unusable, unusable_consumer
 
 if TYPE_CHECKING:
     from ....language.shape.listener import QueueDefinition
@@ -41,13 +42,16 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
             return Guarantees(facts, unsure, [], seconds(definition["dedup_window"]))
         consumers = await checked(jetstream.consumers_info(names.stream))
         dead = await stream_info(jetstream, names.dead_stream)
-        of_dead = [f"{names.dead_stream}: {text}" for text in (losses(dead.config) if dead is not None else ())]
+        of_dead = [
+            f"{names.dead_stream}: {text}" for text in (_dead_problems(dead.config, names, definition) if dead else ())
+        ]
         unsure = await _durability_warnings(info.config.num_replicas or 1, definition.get("monitor"))
         return Guarantees(
-            [*facts, *_describe(info)],
+            [*facts, *_describe(info, connection.max_payload), *_describe_consumer(consumers, names)],
             [*_stream_warnings(info.config, definition), *unsure],
             [
-                *_foreign(info.config, names),
+                *_refused(info.config, names, definition),
+                *_refused_consumer(consumers, names),
                 *losses(info.config),
                 *consumer_losses(consumers, names.consumer),
                 *of_dead,
@@ -60,7 +64,7 @@ async def _inspect(access: QueueAccess, definition: QueueDefinition, note: Calla
         await disconnect(connection)
 
 
-def _describe(info: Any) -> Iterator[str]:
+def _describe(info: Any, max_payload: int) -> Iterator[str]:
     config = info.config
     limits = [f"{config.max_bytes} bytes"] if (config.max_bytes or -1) > 0 else []
     limits += [f"{config.max_msgs} events"] if (config.max_msgs or -1) > 0 else []
@@ -68,17 +72,43 @@ def _describe(info: Any) -> Iterator[str]:
     yield f"it holds {' or '.join(limits) or 'as much as the disk'}; {full}"
     yield f"{counted(config.num_replicas or 1, 'replica')}, kept in {config.storage}"
     yield f"a repeated delivery is recognized for {(config.duplicate_window or 0):g} s"
+    largest = max_payload - HEADERS_RESERVE
+    if (config.max_msg_size or -1) > 0:
+        largest = min(largest, config.max_msg_size)
+    yield f"an event may have {largest} bytes, with what is kept of its headers; larger ones get 413"
     yield f"{info.state.messages} events are in it"
 
 
-def _foreign(config: Any, names: QueueNames) -> Iterator[str]:
-    if names.event_subject("*") not in (config.subjects or ()):
-        yield f"the stream does not take {names.event_subject('*')}: it is not a queue of this program"
+def _describe_consumer(consumers: list[Any], names: QueueNames) -> Iterator[str]:
+    for consumer in consumers:
+        if consumer.name == names.consumer and (most := consumer.config.max_ack_pending or -1) > 0:
+            yield f"at most {most} events run or wait for another attempt; until one of them ends no other is handled"
+
+
+def _refused(config: Any, names: QueueNames, definition: QueueDefinition) -> Iterator[str]:
+    """Why listeners and workers do not use it."""
+    if problem := unusable(config, names.event_subject("*"), stream_settings(definition)):
+        yield f"it cannot be used: {problem}"
+
+
+def _refused_consumer(consumers: list[Any], names: QueueNames) -> Iterator[str]:
+    for consumer in consumers:
+        if consumer.name != names.consumer:
+            continue
+        if problem := unusable_consumer(consumer.config, names.event_subject("*")):
+            yield f"the consumer {names.consumer} cannot be used: {problem}"
+        if consumer.paused:
+            yield f"the consumer {names.consumer} is paused: no event is handled"
+
+
+def _dead_problems(config: Any, names: QueueNames, definition: QueueDefinition) -> Iterator[str]:
+    if problem := unusable(config, names.dead_subject("*", "*"), dead_settings(definition)):
+        yield f"{names.dead_stream} cannot be used: {problem}"
+    for text in losses(config):
+        yield f"{names.dead_stream}: {text}"
 
 
 def _stream_warnings(config: Any, definition: QueueDefinition) -> Iterator[str]:
-    if config.retention != "workqueue":
-        yield f"its retention is {config.retention}, not workqueue: handled events stay in it"
     if (config.duplicate_window or 0) < seconds(definition["dedup_window"]):
         yield f"a delivery that is repeated later than {config.duplicate_window or 0:g} s is handled again"
 

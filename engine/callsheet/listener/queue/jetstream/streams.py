@@ -25,8 +25,8 @@ async def prepare(jetstream: Any, names: QueueNames, definition: QueueDefinition
     """
     try:
         for stream, subject, settings in (
-            (names.stream, names.event_subject("*"), _stream(definition)),
-            (names.dead_stream, names.dead_subject("*", "*"), _kept(definition)),
+            (names.stream, names.event_subject("*"), stream_settings(definition)),
+            (names.dead_stream, names.dead_subject("*", "*"), dead_settings(definition)),
         ):
             for text in losses(await _ensure_stream(jetstream, stream, subject, settings)):
                 note(f"warning: queue {stream}: {text}")
@@ -53,7 +53,7 @@ async def missing(jetstream: Any, names: QueueNames) -> list[str]:
     return found
 
 
-def _stream(definition: QueueDefinition) -> dict[str, Any]:
+def stream_settings(definition: QueueDefinition) -> dict[str, Any]:
     from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType
 
     return {
@@ -67,11 +67,11 @@ def _stream(definition: QueueDefinition) -> dict[str, Any]:
     }
 
 
-def _kept(definition: QueueDefinition) -> dict[str, Any]:
+def dead_settings(definition: QueueDefinition) -> dict[str, Any]:
     """Dead events stay until somebody purges them."""
     from nats.js.api import RetentionPolicy
 
-    return {**_stream(definition), "retention": RetentionPolicy.LIMITS, "max_msgs": _UNLIMITED}
+    return {**stream_settings(definition), "retention": RetentionPolicy.LIMITS, "max_msgs": _UNLIMITED}
 
 
 async def stream_info(jetstream: Any, stream: str) -> Any | None:
@@ -103,6 +103,24 @@ def unusable(config: Any, subject: str, settings: dict[str, Any]) -> str | None:
         return f"it does not take {subject}"
     if config.retention != settings["retention"]:
         return f"its retention is {config.retention}, not {settings['retention'].value}"
+    if config.sealed:
+        return "it is sealed"
+    if config.subject_transform is not None:
+        return "it changes the subjects of events"
+    return None
+
+
+def unusable_consumer(config: Any, subject: str) -> str | None:
+    """Why a consumer that was made by others gives workers no events, or not all, or not as a whole."""
+    if config.deliver_subject:
+        return "it pushes events to a subject"
+    if config.ack_policy != "explicit":
+        return f"its ack policy is {config.ack_policy}, not explicit"
+    if config.headers_only:
+        return "it gives headers only"
+    filters = config.filter_subjects or ([config.filter_subject] if config.filter_subject else [])
+    if filters and subject not in filters:
+        return f"it gives events of {' and '.join(filters)} only"
     return None
 
 
@@ -131,4 +149,7 @@ async def _ensure_consumer(jetstream: Any, names: QueueNames, definition: QueueD
             max_ack_pending=definition["max_running"],
         )
         info = await checked(jetstream.add_consumer(names.stream, config))
+    if problem := unusable_consumer(info.config, names.event_subject("*")):
+        hint = "delete it on the server; it is made again"
+        raise UsageError(f"queue {names.stream}: the consumer {names.consumer} exists, but {problem}", hint=hint)
     return float(info.config.ack_wait)
