@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +60,7 @@ class Team:
     def _start(self, number: int) -> SharedGrants:
         table = EventTable(self.descriptor, number, self.generations.of(number), 100, 100.0)
         self.tables.append(table)
-        return SharedGrants(LocalGrants(Deduplicator(100, 100.0)), Wire(number, self), table)
+        return SharedGrants(LocalGrants(Deduplicator(100, 100.0)), Wire(number, self), table, 100)
 
     def kill(self, number: int) -> None:
         """Without that the supervisor knows it."""
@@ -94,6 +94,10 @@ def run(work: Any) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
+def loop_with(sleep: Callable[[float], Awaitable[None]]) -> SimpleNamespace:
+    return SimpleNamespace(sleep=sleep, get_running_loop=asyncio.get_running_loop)
+
+
 def test_whoever_receives_an_event_runs_it_without_asking_and_all_know_that_it_is_done(tmp_path: Path) -> None:
     async def work(first: SharedGrants, second: SharedGrants) -> None:
         for number, (runs, other) in enumerate(((first, second), (second, first))):
@@ -101,7 +105,7 @@ def test_whoever_receives_an_event_runs_it_without_asking_and_all_know_that_it_i
             assert await runs.acquire(key) == Grant(frozenset())
             runs.settle(key, {"r/1"}, None)
             assert [await each.acquire(key) for each in (other, runs)] == [DUPLICATE, DUPLICATE]
-            assert [each.is_done(key) for each in (runs, other)] == [True, False]
+            assert [each.is_done(key) for each in (runs, other)] == [True, True]
 
     with team(tmp_path) as made:
         run(work(*made.workers))
@@ -211,7 +215,7 @@ def test_an_event_of_a_worker_that_died_is_free_once_its_supervisor_knows(
             if len(slept) == 2:
                 made.generations.end(0)
 
-        monkeypatch.setattr(shared_grants, "asyncio", SimpleNamespace(sleep=sleep, Future=asyncio.Future))
+        monkeypatch.setattr(shared_grants, "asyncio", loop_with(sleep))
         await made.workers[0].acquire(KEY)
         made.kill(0)
         assert await made.workers[1].acquire(KEY) == Grant(frozenset())
@@ -237,12 +241,38 @@ def test_a_worker_that_cannot_be_reached_is_not_waited_for_for_ever(
     async def work(made: Team) -> None:
         await made.workers[0].acquire(KEY)
         made.kill(0)
-        monkeypatch.setattr(shared_grants, "asyncio", SimpleNamespace(sleep=sleep, Future=asyncio.Future))
+        monkeypatch.setattr(shared_grants, "asyncio", loop_with(sleep))
         assert await made.workers[1].acquire(KEY) == (503, "saturated", "another worker has the event: gone")
 
     with team(tmp_path) as made:
         run(work(made))
     assert slept == [0.1, 0.4, 1.0]
+
+
+def test_what_a_worker_did_for_one_that_died_meanwhile_is_done(tmp_path: Path) -> None:
+    async def work(made: Team) -> None:
+        await made.workers[0].acquire(KEY)
+        made.workers[0].settle(KEY, {"r/1"}, FAILED)
+        assert isinstance(await made.workers[1].acquire(KEY), Grant)
+        made.kill(0)
+        made.start_again(0)
+        made.workers[1].settle(KEY, {"r/2"}, None)
+        assert [await each.acquire(KEY) for each in made.workers] == [DUPLICATE, DUPLICATE]
+
+    with team(tmp_path) as made:
+        run(work(made))
+
+
+def test_of_failures_only_the_last_are_remembered(tmp_path: Path) -> None:
+    async def work(first: SharedGrants) -> None:
+        for number in range(101):
+            await first.acquire(str(number))
+            first.settle(str(number), {"r/1"}, FAILED)
+        assert await first.acquire("0") == Grant(frozenset())
+        assert await first.acquire("1") == Grant(frozenset({"r/1"}))
+
+    with team(tmp_path, 1) as made:
+        run(work(*made.workers))
 
 
 def test_what_was_lent_to_a_worker_that_died_may_be_granted_again(tmp_path: Path) -> None:
@@ -304,7 +334,7 @@ def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(tmp_path: Path, mo
             return claim(key, at)
 
         monkeypatch.setattr(made.tables[0], "claim", busy)
-        monkeypatch.setattr(shared_grants, "asyncio", SimpleNamespace(sleep=sleep, Future=asyncio.Future))
+        monkeypatch.setattr(shared_grants, "asyncio", loop_with(sleep))
         monkeypatch.setattr(shared_grants, "monotonic", lambda: now[0])
         assert await made.workers[0].acquire(KEY) == Grant(frozenset())
         busy_until[0] = float("inf")

@@ -66,11 +66,6 @@ class Deduplicator:
     def has_attempt(self, key: str) -> bool:
         return key in self._attempts
 
-    def under_way(self, key: str) -> asyncio.Future[DispatchVerdict | None] | None:
-        """The verdict of an attempt that has not ended."""
-        attempt = self._attempts.get(key)
-        return None if attempt is None or attempt.verdict is None or attempt.verdict.done() else attempt.verdict
-
     def _evict_failed(self) -> None:
         while len(self._attempts) > self.size:
             key, attempt = next(iter(self._attempts.items()))

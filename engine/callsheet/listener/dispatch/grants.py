@@ -79,14 +79,6 @@ class LocalGrants:
         found = None if self.knows(key) else self.try_acquire(key)
         return found if isinstance(found, Grant) else None
 
-    def under_way(self, key: str) -> asyncio.Future[DispatchVerdict | None] | None:
-        """As `try_acquire` has it, without taking a grant."""
-        return self._dedup.under_way(key)
-
-    def succeeded(self, key: str) -> AbstractSet[str]:
-        """Jobs of an event that is not done which must not run again."""
-        return self._dedup.attempt(key).succeeded
-
     async def acquire(self, key: str) -> Grant | DispatchVerdict:
         found = self.try_acquire(key)
         return await verdict_of(found) if isinstance(found, asyncio.Future) else found
@@ -96,7 +88,7 @@ class LocalGrants:
         attempt.succeeded |= succeeded
         if failed is None:
             self.mark_done(key)
-        if attempt.verdict is not None and not attempt.verdict.done():
+        if attempt.verdict is not None:
             attempt.verdict.set_result(failed)
 
 

@@ -23,17 +23,21 @@ if sys.platform != "win32":  # where there are no workers
     import fcntl
 
 FREE, RUNNING, KEPT, DONE = range(4)
-SLOTS = 128  # of a bucket, twice as many as it should remember: some buckets get more events than others
+SLOTS = 64  # of a bucket
+SPARE = 3  # times as many slots as events to be remembered: some buckets get more of them than others
 MIN_BUCKETS = 64  # so that two workers seldom want the same one at the same time
 HEADER_SIZE = mmap.PAGESIZE
 _HEADER = struct.Struct("<I16s")  # the number of buckets, written last, and the key of the digests
 _GENERATIONS = 1024  # where they begin: one for each worker
 _NUMBER = struct.Struct("<I")
 _DIGEST_SIZE = 16
-_SLOT = struct.Struct("<2B2x2I")  # state, worker, its generation, second in which it was taken
-_DIGESTS = 16  # where they begin in a bucket; before them is the slot that is next in turn
-_STATES = _DIGESTS + SLOTS * _DIGEST_SIZE
-BUCKET_SIZE = _STATES + SLOTS * _SLOT.size
+_SLOT = struct.Struct("<16s2B2x2I4x")  # digest, state, worker, its generation, second in which it was taken
+_STATE = _DIGEST_SIZE  # where it is in a slot
+_TAG_SIZE = 4  # a bucket begins with a few bytes of each digest, because looking through all of them takes longer
+_TURN = SLOTS * _TAG_SIZE  # then comes the number of the slot that is next in turn
+_FIRST = _TURN + _SLOT.size  # and then the slots
+BUCKET_SIZE = _FIRST + SLOTS * _SLOT.size
+_MAX_LOCATED = 4096
 
 
 class TableBusy(Exception):
@@ -83,72 +87,105 @@ class EventTable:
         self._buckets, key = _layout(descriptor, size)
         self._hash = hashlib.blake2b(digest_size=_DIGEST_SIZE, key=key)
         self._memory = mmap.mmap(descriptor, HEADER_SIZE + self._buckets * BUCKET_SIZE)
+        self._located: dict[str, tuple[bytes, int]] = {}
         self._held: dict[str, int] = {}
+
+    def holds(self, key: str) -> bool:
+        """Whether this process has claimed the event and not released it."""
+        return key in self._held
+
+    def is_done(self, key: str, now: float) -> bool:
+        """Without a lock. While another process takes the slot for another event, it is not done."""
+        located = self._locate(key)
+        digest, bucket = located
+        slot = self._find(digest, bucket)
+        if slot >= 0:
+            found, state, _, _, taken = _SLOT.unpack_from(self._memory, slot)
+            is_done = state == DONE and now - taken <= self._window
+            if is_done and found == digest == self._memory[slot : slot + _DIGEST_SIZE]:
+                return True
+        if len(self._located) >= _MAX_LOCATED:  # of deliveries that went away meanwhile
+            self._located.clear()
+        self._located[key] = located
+        return False
 
     def claim(self, key: str, now: float) -> int | None:
         """The worker that has the event: this one from now on, if no other had it. None if it is done.
 
         Raises `TableBusy`.
         """
-        hashed = self._hash.copy()
-        hashed.update(key.encode("utf-8", "surrogatepass"))
-        digest = hashed.digest()
-        bucket = HEADER_SIZE + int.from_bytes(digest[:4], "little") % self._buckets * BUCKET_SIZE
+        located = self._located.pop(key, None) or self._locate(key)
+        bucket = located[1]
         try:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, bucket)
         except OSError as error:
             raise TableBusy(str(error.strerror)) from None
         try:
-            return self._claim_locked(key, digest, bucket, int(now))
+            return self._claim_locked(key, *located, int(now))
         finally:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, bucket)
 
     def _claim_locked(self, key: str, digest: bytes, bucket: int, now: int) -> int | None:
         memory = self._memory
-        place = self._find(digest, bucket)
-        is_new = place < 0
-        if is_new:
-            place = self._next_place(bucket)
-        slot = bucket + _STATES + place * _SLOT.size
-        state, worker, generation, taken = _SLOT.unpack_from(memory, slot)
-        if not is_new:
+        slot = self._find(digest, bucket)
+        if slot < 0:
+            number = self._next_number(bucket)
+            slot = bucket + _FIRST + number * _SLOT.size
+            memory[slot + _STATE] = FREE
+            tag = bucket + number * _TAG_SIZE
+            memory[tag : tag + _TAG_SIZE] = digest[-_TAG_SIZE:]
+        else:
+            _, state, worker, generation, taken = _SLOT.unpack_from(memory, slot)
             if state == DONE and now - taken <= self._window:
                 return None
             is_held = state in (RUNNING, KEPT) and generation == _generation(memory, worker)
             if is_held and worker != self.number:
                 return int(worker)
-        memory[slot] = FREE
-        if is_new:
-            start = bucket + _DIGESTS + place * _DIGEST_SIZE
-            memory[start : start + _DIGEST_SIZE] = digest
-        _SLOT.pack_into(memory, slot, FREE, self.number, self._generation, now)
-        memory[slot] = RUNNING
-        self._held[key] = slot
+            memory[slot + _STATE] = FREE
+        _SLOT.pack_into(memory, slot, digest, FREE, self.number, self._generation, now)
+        memory[slot + _STATE] = RUNNING
+        self._held[key] = slot + _STATE
         return self.number
 
     def release(self, key: str, state: int) -> None:
         """What became of an event that this worker has: `DONE`, `FREE` for any worker to take, or `KEPT` here."""
-        if (slot := self._held.pop(key, None)) is not None:
-            self._memory[slot] = state
+        if (place := self._held.pop(key, None)) is not None:
+            self._memory[place] = state
 
     def close(self) -> None:
         self._memory.close()
 
-    def _find(self, digest: bytes, bucket: int) -> int:
-        start = bucket + _DIGESTS
-        found = self._memory.find(digest, start, bucket + _STATES)
-        while found >= 0 and (found - start) % _DIGEST_SIZE:  # the end of one and the beginning of the next
-            found = self._memory.find(digest, found + 1, bucket + _STATES)
-        return (found - start) // _DIGEST_SIZE if found >= 0 else -1
+    def _locate(self, key: str) -> tuple[bytes, int]:
+        """Its digest, and where its bucket begins."""
+        hashed = self._hash.copy()
+        hashed.update(key.encode("utf-8", "surrogatepass"))
+        digest = hashed.digest()
+        return digest, HEADER_SIZE + int.from_bytes(digest[:4], "little") % self._buckets * BUCKET_SIZE
 
-    def _next_place(self, bucket: int) -> int:
+    def _find(self, digest: bytes, bucket: int) -> int:
+        """Where the slot with this digest begins, or -1."""
+        memory, tag, end = self._memory, digest[-_TAG_SIZE:], bucket + _TURN
+        found = memory.find(tag, bucket, end)
+        while found >= 0:
+            number, across_two = divmod(found - bucket, _TAG_SIZE)
+            slot = bucket + _FIRST + number * _SLOT.size
+            if not across_two and memory[slot : slot + _DIGEST_SIZE] == digest:
+                return slot
+            found = memory.find(tag, found + 1, end)
+        return -1
+
+    def _next_number(self, bucket: int) -> int:
         memory = self._memory
-        (turn,) = _NUMBER.unpack_from(memory, bucket)
-        for place in (each % SLOTS for each in range(turn, turn + SLOTS)):
-            state, worker, generation, _ = _SLOT.unpack_from(memory, bucket + _STATES + place * _SLOT.size)
-            if state != RUNNING or generation != _generation(memory, worker):
-                _NUMBER.pack_into(memory, bucket, (place + 1) % SLOTS)
-                return place
+        turn: int = _NUMBER.unpack_from(memory, bucket + _TURN)[0]
+        for skipped in range(SLOTS):
+            number = (turn + skipped) % SLOTS
+            slot = bucket + _FIRST + number * _SLOT.size
+            if memory[slot + _STATE] == RUNNING:
+                _, _, worker, generation, _ = _SLOT.unpack_from(memory, slot)
+                if generation == _generation(memory, worker):
+                    continue
+            _NUMBER.pack_into(memory, bucket + _TURN, (number + 1) % SLOTS)
+            return number
         raise TableBusy("too many events are under way")
 
 
@@ -162,7 +199,7 @@ def _layout(descriptor: int, size: int) -> tuple[int, bytes]:
     with mmap.mmap(descriptor, HEADER_SIZE) as header:
         buckets, key = _HEADER.unpack_from(header)
         if not buckets:
-            buckets, key = max(MIN_BUCKETS, -(-size * 2 // SLOTS)), os.urandom(16)
+            buckets, key = max(MIN_BUCKETS, -(-size * SPARE // SLOTS)), os.urandom(16)
             _resize(descriptor, HEADER_SIZE + buckets * BUCKET_SIZE)
             _HEADER.pack_into(header, 0, 0, key)
             _NUMBER.pack_into(header, 0, buckets)

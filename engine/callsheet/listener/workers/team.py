@@ -32,7 +32,7 @@ class Team:
         """Those of all workers, which remember at least the last `size` events, for `window` seconds."""
         assigned = self.assignment
         table = EventTable(assigned.memory, assigned.number, assigned.generation, size, window)
-        self._grants = SharedGrants(local, self.channel, table)
+        self._grants = SharedGrants(local, self.channel, table, size)
         return self._grants
 
     @property
