@@ -104,6 +104,11 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         (["grade_change", "--to", "x"], 2, "--to"),
         (["grade_change", "--to", ""], 2, "--to"),
         (["grade_change", "--to", "https://a..b/"], 2, "cannot be the name of a host"),
+        (
+            ["grade_change", "--to", "http://127.0.0.1:99999/"],
+            2,
+            "--to: 'http://127.0.0.1:99999/' is not a valid address",
+        ),
         (["grade_change", "--to", "https://xn--/"], 2, "cannot be the name of a host"),
         (["push", "--source", "github", "--jwt-key", "k.pem"], 2, "does not use signed tokens"),
         (["grade_change", "--jwt-key", "k.pem", "--keys-addr", "bad"], 2, "--keys-addr: 'bad' is not a valid address"),

@@ -143,7 +143,10 @@ def _client(url: str) -> httpx.Client:
 
     from ...client.http.connect import ssl_context
 
-    origin(url)
+    try:
+        origin(url)
+    except UsageError as error:
+        raise UsageError(f"--to: {error.message}", hint=error.hint) from None
     local = is_loopback(urlsplit(url).hostname or "")
     trusted = ssl_context(None, os.environ)  # which authorities are is the environment's to say, on this machine too
     return httpx.Client(timeout=TIME_LIMIT, follow_redirects=False, trust_env=not local, verify=trusted)

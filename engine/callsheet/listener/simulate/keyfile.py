@@ -27,8 +27,8 @@ def private_key(path: str) -> RSAPrivateKey:
         key = load_pem_private_key(data, None)
     except OSError as error:
         raise UsageError(f"--jwt-key: {path}: {error.strerror}") from None
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"--jwt-key: {path}: no private key in PEM without a password: {error}") from None
+    except (ValueError, TypeError):
+        raise UsageError(f"--jwt-key: {path}: no private key in PEM without a password") from None
     if not isinstance(key, rsa.RSAPrivateKey):
         raise UsageError(f"--jwt-key: {path}: not an RSA key")
     return key
