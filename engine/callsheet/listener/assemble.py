@@ -18,6 +18,7 @@ from .dispatch.synchronous import SynchronousDispatcher
 from .ending import cancel_all
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
+from .repeated import Repeated
 from .routing.overdue import OverdueRuns
 from .routing.route_set import RouteSelection, RouteSet, read_routes
 from .server import responses
@@ -91,6 +92,7 @@ class Assembly:
         self.closers: list[Callable[[], Any]] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.retired: list[RouteSet] = []
+        self.reloads = Repeated(self._read_again)
         self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.note, is_shared=self.team is not None)
         self.sources = [self._source(index, name) for index, name in enumerate(options.selection.sources)]
         self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
@@ -249,7 +251,7 @@ class Assembly:
         self.log.rejection(status, word, client, word.replace("_", " "))
 
     def services(self) -> Services:
-        return Services(self._start, self._stop_fetching, self._idle, self._shutdown, self._reload, self.log.note)
+        return Services(self._start, self._stop_fetching, self._idle, self._shutdown, self.reloads.ask, self.log.note)
 
     async def _start(self) -> None:
         if self.team is not None:
@@ -273,7 +275,7 @@ class Assembly:
     async def _shutdown(self) -> None:
         if self.team is not None:
             self.team.channel.close()
-        await cancel_all(self.tasks)
+        await cancel_all([*self.tasks, *self.reloads.tasks])
         if self.worker is not None:
             await self.worker.shutdown()
         for route_set in (*self.retired, self.route_set):
@@ -282,9 +284,6 @@ class Assembly:
             result = close()
             if asyncio.iscoroutine(result):
                 await result
-
-    def _reload(self) -> None:
-        self.tasks.append(asyncio.get_running_loop().create_task(self._read_again()))
 
     async def _read_again(self) -> None:
         """A broken file changes nothing."""
