@@ -493,3 +493,23 @@ def test_leases_of_what_runs_are_renewed_also_after_a_failure() -> None:
         worker.log.err.close()
 
     asyncio.run(play())
+
+
+def test_what_cannot_be_saved_at_the_end_keeps_nothing_else_from_being_given_back() -> None:
+    class Stuck(Memory):
+        async def complete(self, lease: Lease) -> bool:
+            if lease.key == 1:
+                raise QueueFailed("disk is full")
+            return await super().complete(lease)
+
+    async def play() -> None:
+        queue = Stuck()
+        worker = worker_of(queue)
+        worker.run_event(Lease(1, 1), event("1"), [job("r/1", Noted())])
+        await reach(lambda: worker.cannot_save)
+        worker._create_task(Lease(2, 1), asyncio.Event().wait())  # type: ignore[arg-type]  # any run
+        await worker.shutdown()
+        worker.log.err.close()
+        assert ("left", 2) in queue.changes
+
+    asyncio.run(play())

@@ -280,7 +280,6 @@ class Worker:
         self._shutting_down = True
         leases = list(self._held.leases.values())
         await cancel_all((*self._loops, *self._tasks))
+        await asyncio.gather(*(change() for change in self._unsaved), return_exceptions=True)
         with contextlib.suppress(QueueFailed):
-            for change in self._unsaved:
-                await change()
             await self.queue.release(leases)

@@ -295,8 +295,8 @@ def test_a_refusal_is_a_problem_for_a_while_and_until_something_is_stored(monkey
         (APIError(code=503, description="full"), QueueFailed, "the server refused: full"),
         (APIError(code=503), QueueFailed, "the server refused: 503"),
         (ConnectionResetError("gone"), QueueFailed, "gone"),
-        (TimeoutError(), QueueFailed, "TimeoutError"),
-        (NatsTimeout(), QueueFailed, "timeout"),
+        (TimeoutError(), QueueFailed, "the server did not answer in time"),
+        (NatsTimeout(), QueueFailed, "the server did not answer in time"),
     ],
 )
 def test_what_a_failure_means(raised: Exception, kind: type[QueueFailed], words: str) -> None:
@@ -315,7 +315,7 @@ def test_what_a_failure_means(raised: Exception, kind: type[QueueFailed], words:
     [
         (OSError("no route"), "", NetworkError, "queue {}: no route"),
         (TimeoutError(), "refused", NetworkError, "queue {}: refused"),
-        (TimeoutError(), "", NetworkError, "queue {}: TimeoutError"),
+        (TimeoutError(), "", NetworkError, "queue {}: no answer"),
         (OSError("x"), "Authorization Violation", NotAllowed, "queue {}: not allowed: Authorization Violation"),
         (OSError("no authorization"), "", NotAllowed, "queue {}: not allowed: no authorization"),
     ],

@@ -78,7 +78,7 @@ def test_another_event_of_the_same_number_and_what_is_no_progress_count_for_noth
     store = ProgressStore(bucket)
     asyncio.run(store.add(7, "e", succeeded=("a",)))
     assert asyncio.run(store.read(7, "other")) == Progress("other")
-    for odd in (b"{", b"[]", b'{"x": 1}'):
+    for odd in (b"{", b"[]", b'{"x": 1}', b'{"event": "e", "succeeded": 5}'):
         bucket.values["7"] = (odd, 3)
         assert asyncio.run(store.read(7, "e")) == Progress("e")
     asyncio.run(store.add(7, "e", succeeded=("b",)))

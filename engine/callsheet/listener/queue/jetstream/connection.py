@@ -82,7 +82,7 @@ async def connect(access: QueueAccess, note: Callable[[str], None]) -> Any:
 
 
 def _explained(address: QueueAddress, error: Exception, failure: str) -> CallsheetError:
-    message = failure if _REFUSED in failure else str(error) or failure or type(error).__name__
+    message = failure if _REFUSED in failure else str(error) or failure or _words(error)
     if type(error).__module__.partition(".")[0] == "nkeys":
         return NotAllowed(f"queue {address}: the nkey cannot be used: {message}")
     if _REFUSED in type(error).__name__ or _REFUSED in message:
@@ -90,9 +90,14 @@ def _explained(address: QueueAddress, error: Exception, failure: str) -> Callshe
     return NetworkError(f"queue {address}: {message}", hint="is the server running?")
 
 
+def _words(error: Exception) -> str:
+    return "no answer" if isinstance(error, TimeoutError) else type(error).__name__
+
+
 async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
     """What the server answers. Raises `QueueFailed` where it did not, or refused; what is expected is passed on."""
     from nats.errors import Error, MaxPayloadError
+    from nats.errors import TimeoutError as NatsTimeout
     from nats.js.errors import APIError, ServiceUnavailableError
 
     try:
@@ -107,7 +112,9 @@ async def checked(reply: Awaitable[T], *expected: type[Exception]) -> T:
         if error.code is None and isinstance(error, ServiceUnavailableError):  # nobody answers for JetStream
             raise QueueFailed("JetStream is not enabled there, or does not answer yet") from None
         raise QueueFailed(f"the server refused: {error.description or error.code}") from None
-    except (Error, OSError, TimeoutError) as error:
+    except (NatsTimeout, TimeoutError):
+        raise QueueFailed("the server did not answer in time") from None
+    except (Error, OSError) as error:
         raise QueueFailed(str(error) or type(error).__name__) from None
 
 

@@ -39,11 +39,10 @@ class ProgressStore:
             return Progress(event), None
         try:
             progress = Progress(**json.loads(entry.value))
-        except (ValueError, TypeError):
+            progress = progress._replace(succeeded=tuple(progress.succeeded))
+        except (ValueError, TypeError):  # others may have put anything there
             progress = Progress(event)
-        if progress.event != event:
-            progress = Progress(event)
-        return progress._replace(succeeded=tuple(progress.succeeded)), entry.revision
+        return progress if progress.event == event else Progress(event), entry.revision
 
     async def add(self, sequence: int, event: str, **changes: Any) -> None:
         """`succeeded` is joined with what is there, all else replaces it. Raises `QueueFailed`."""
