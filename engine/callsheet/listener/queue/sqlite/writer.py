@@ -75,7 +75,9 @@ class InboxWriter:
         while (batch := self._batches.get()) is not None:
             is_last = not self._extend(batch)
             if batch:
-                self._deliver(batch, self._write(batch, time.monotonic() + SPLIT_TIMEOUT))
+                problem = self._begin()
+                is_last = is_last or not self._extend(batch)  # what came while another process was writing
+                self._deliver(batch, [problem] * len(batch) if problem else self._write(batch))
             if is_last:
                 return
 
@@ -87,19 +89,31 @@ class InboxWriter:
             return False
         return True
 
-    def _write(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
-        """Results and failures in the order of the changes. What cannot be written fails alone.
-
-        `was_emptied`: it was tried already, and the log emptied for it. That a second time would help is not likely.
-        """
-        if time.monotonic() > deadline:
-            return [QueueFailed("not written in time")] * len(batch)
+    def _begin(self) -> QueueFailed | None:
+        """Why nothing can be written: it is locked, or there is no disk."""
         if self._is_full:  # what was freed meanwhile is for the events first
             self._empty_log()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except Exception as error:  # noqa: BLE001 - locked, or no disk: no part of it can be written either
-            return [self._classify(error)] * len(batch)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
+            return self._classify(error)
+        return None
+
+    def _write(self, batch: list[_Change]) -> list[Any]:
+        """Results and failures in the order of the changes, in the transaction that has begun."""
+        return self._try(batch, time.monotonic() + SPLIT_TIMEOUT)
+
+    def _write_again(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
+        if time.monotonic() > deadline:
+            return [QueueFailed("not written in time")] * len(batch)
+        problem = self._begin()
+        return [problem] * len(batch) if problem else self._try(batch, deadline, was_emptied=was_emptied)
+
+    def _try(self, batch: list[_Change], deadline: float, *, was_emptied: bool = False) -> list[Any]:
+        """What cannot be written fails alone.
+
+        `was_emptied`: it was tried already, and the log emptied for it. That a second time would help is not likely.
+        """
         changed_before = self._connection.total_changes
         try:
             results = [change.operation(self._connection) for change in batch]
@@ -108,11 +122,11 @@ class InboxWriter:
             self._roll_back()
             self._is_full = _is_out_of_space(error)
             if self._is_full and not was_emptied and self._empty_log():
-                return self._write(batch, deadline, was_emptied=True)
+                return self._write_again(batch, deadline, was_emptied=True)
             if len(batch) == 1:
                 return [self._classify(error)] * len(batch)
             half = len(batch) // 2
-            return self._write(batch[:half], deadline) + self._write(batch[half:], deadline)
+            return self._write_again(batch[:half], deadline) + self._write_again(batch[half:], deadline)
         if self._connection.total_changes > changed_before:  # to change nothing succeeds on a full disk too
             self.problem = None
         return results
