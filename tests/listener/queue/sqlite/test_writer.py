@@ -174,3 +174,38 @@ def test_a_file_that_stays_full_is_not_tried_again_and_again(tmp_path: Path) -> 
 
     statements = with_writer(tmp_path / "in.db", play)
     assert sum(statement.startswith("INSERT INTO succeeded VALUES (1") for statement in statements) <= 4
+
+
+def test_what_comes_while_another_process_writes_shares_one_commit(tmp_path: Path) -> None:
+    async def play(writer: InboxWriter) -> None:
+        other = schema.open_inbox(str(tmp_path / "in.db"))
+        other.execute("BEGIN IMMEDIATE")
+        changes = []
+        for _ in range(20):
+            changes.append(writer.submit(lambda inbox: inbox.execute("UPDATE tally SET events = events")))
+            await asyncio.sleep(0.005)
+        assert not any(change.done() for change in changes)
+        other.execute("COMMIT")
+        other.close()
+        await asyncio.gather(*changes)
+
+    statements = with_writer(tmp_path / "in.db", play)
+    assert statements.count("COMMIT") == 1
+
+
+def test_another_process_that_goes_on_writing_is_waited_for_so_long_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "BUSY_WAIT", 0.05)
+
+    async def play(writer: InboxWriter) -> None:
+        other = schema.open_inbox(str(tmp_path / "in.db"))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(QueueFailed, match="database is locked"):
+            await writer.submit(lambda _: None)
+        assert writer.problem == "OperationalError: database is locked"
+        other.close()
+        await writer.submit(lambda inbox: inbox.execute("UPDATE tally SET events = events"))
+        assert writer.problem is None
+
+    with_writer(tmp_path / "in.db", play)

@@ -12,11 +12,15 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from ..port import QueueFailed, Unstorable
+from .schema import BUSY_WAIT
 
 T = TypeVar("T")
 # A batch that failed is tried in parts for this long; what is left then fails with it.
 SPLIT_TIMEOUT = 2.0
 _CLOSE_TIMEOUT = 5.0
+# Seconds between two looks whether another process has done with writing. What SQLite waits grows to 100 ms, and a
+# process that has just written is quicker.
+_BUSY_DELAY = 0.001
 # Seconds that a change which nobody waits for waits for another.
 MAX_DELAY = 0.005
 # Pages after which the log is moved, 1000 by default, and the bytes that it keeps on the disk.
@@ -43,6 +47,7 @@ class InboxWriter:
         self._is_urgent = self._is_full = False
         self._batches: SimpleQueue[list[_Change] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
+        connection.execute("PRAGMA busy_timeout = 0")  # it is waited for here
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
 
@@ -93,11 +98,16 @@ class InboxWriter:
         """Why nothing can be written: it is locked, or there is no disk."""
         if self._is_full:  # what was freed meanwhile is for the events first
             self._empty_log()
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-        except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
-            return self._classify(error)
-        return None
+        patience = time.monotonic() + BUSY_WAIT
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except Exception as error:  # noqa: BLE001 - whoever waits for the batch must learn of it
+                if not _is_busy(error) or time.monotonic() > patience:
+                    return self._classify(error)
+                time.sleep(_BUSY_DELAY)
+            else:
+                return None
 
     def _write(self, batch: list[_Change]) -> list[Any]:
         """Results and failures in the order of the changes, in the transaction that has begun."""
@@ -173,6 +183,11 @@ class InboxWriter:
             return False
         self._connection.close()
         return True
+
+
+def _is_busy(error: Exception) -> bool:
+    """Another process is writing."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _is_out_of_space(error: Exception) -> bool:
