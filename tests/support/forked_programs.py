@@ -76,7 +76,7 @@ _LOADED_BY = (
     "suite issues new --project DEMO --type Task --summary Loaded --description **Loaded** --dry-run",
     "suite convert --from markdown --to adf -o yaml",
     "suite op search sprint",
-    "suite definitions check",
+    "lms definitions check",
     "lms webhook check",
     "callsheet list",
 )

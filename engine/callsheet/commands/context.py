@@ -92,9 +92,9 @@ class Context:
 
         return layers(self.program, self.environ)
 
-    @property
+    @cached_property
     def definition(self) -> ProgramDefinition:
-        """The definition of the program itself."""
+        """The definition of the program itself, which a start asks for ten times."""
         return self.catalog.get("program", self.program)
 
     def option(self, name: str, default: Any = None) -> Any:
