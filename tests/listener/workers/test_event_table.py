@@ -57,7 +57,7 @@ def test_an_event_is_one_workers_until_it_is_done_and_known_for_the_window(share
     assert [each.claim("a", 5.0 + WINDOW) for each in (first, second)] == [None, None]
     assert not first.is_done("a", 6.0 + WINDOW)
     assert second.claim("a", 6.0 + WINDOW) == 1
-    assert [each.holds("a") for each in (first, second)] == [False, True]
+    assert ["a" in each.held for each in (first, second)] == [False, True]
 
 
 def test_it_remembers_as_many_as_it_was_asked_to(shared: int) -> None:

@@ -20,7 +20,9 @@ import sys
 import tempfile
 
 if sys.platform != "win32":  # where there are no workers
-    import fcntl
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
+
+    _TRY = LOCK_EX | LOCK_NB
 
 FREE, RUNNING, KEPT, DONE = range(4)
 SLOTS = 64  # of a bucket
@@ -88,11 +90,7 @@ class EventTable:
         self._hash = hashlib.blake2b(digest_size=_DIGEST_SIZE, key=key)
         self._memory = mmap.mmap(descriptor, HEADER_SIZE + self._buckets * BUCKET_SIZE)
         self._located: dict[str, tuple[bytes, int]] = {}
-        self._held: dict[str, int] = {}
-
-    def holds(self, key: str) -> bool:
-        """Whether this process has claimed the event and not released it."""
-        return key in self._held
+        self.held: dict[str, int] = {}  # events that this process has claimed and not released, and where
 
     def is_done(self, key: str, now: float) -> bool:
         """Without a lock. While another process takes the slot for another event, it is not done."""
@@ -117,13 +115,13 @@ class EventTable:
         located = self._located.pop(key, None) or self._locate(key)
         bucket = located[1]
         try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, bucket)
+            lockf(self._descriptor, _TRY, 1, bucket)
         except OSError as error:
             raise TableBusy(str(error.strerror)) from None
         try:
             return self._claim_locked(key, *located, int(now))
         finally:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, bucket)
+            lockf(self._descriptor, LOCK_UN, 1, bucket)
 
     def _claim_locked(self, key: str, digest: bytes, bucket: int, now: int) -> int | None:
         memory = self._memory
@@ -138,18 +136,18 @@ class EventTable:
             _, state, worker, generation, taken = _SLOT.unpack_from(memory, slot)
             if state == DONE and now - taken <= self._window:
                 return None
-            is_held = state in (RUNNING, KEPT) and generation == _generation(memory, worker)
-            if is_held and worker != self.number:
+            is_held = state in (RUNNING, KEPT) and worker != self.number
+            if is_held and generation == _generation(memory, worker):
                 return int(worker)
             memory[slot + _STATE] = FREE
         _SLOT.pack_into(memory, slot, digest, FREE, self.number, self._generation, now)
         memory[slot + _STATE] = RUNNING
-        self._held[key] = slot + _STATE
+        self.held[key] = slot + _STATE
         return self.number
 
     def release(self, key: str, state: int) -> None:
         """What became of an event that this worker has: `DONE`, `FREE` for any worker to take, or `KEPT` here."""
-        if (place := self._held.pop(key, None)) is not None:
+        if (place := self.held.pop(key, None)) is not None:
             self._memory[place] = state
 
     def close(self) -> None:

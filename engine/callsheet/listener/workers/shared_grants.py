@@ -49,6 +49,7 @@ class SharedGrants:
         self._channel = channel
         self._table = table
         self._size = size
+        self._has_marked = False  # any event without handlers
         self._lent: dict[object, set[str]] = {}
         self._borrowed: dict[str, int] = {}
         self._succeeded: dict[str, set[str]] = {}
@@ -60,9 +61,10 @@ class SharedGrants:
         return bool(self._lent)
 
     def is_done(self, key: str) -> bool:
-        return self._local.is_done(key) or self._table.is_done(key, monotonic())
+        return (self._has_marked and self._local.is_done(key)) or self._table.is_done(key, monotonic())
 
     def mark_done(self, key: str) -> bool:
+        self._has_marked = True
         return self._local.mark_done(key)
 
     def try_acquire_new(self, key: str) -> Grant | None:
@@ -113,7 +115,7 @@ class SharedGrants:
 
     def _is_under_way(self, key: str) -> bool:
         """Here, or in the hands of a worker that asked for it."""
-        return self._table.holds(key) or key in self._borrowed
+        return key in self._table.held or key in self._borrowed
 
     def _verdict(self, key: str) -> asyncio.Future[DispatchVerdict | None]:
         """That of an event under way, for all that wait for it."""
@@ -145,7 +147,8 @@ class SharedGrants:
     def _end(self, key: str, succeeded: AbstractSet[str], failed: DispatchVerdict | None) -> None:
         if failed is None:
             state = DONE
-            self._succeeded.pop(key, None)
+            if self._succeeded:
+                self._succeeded.pop(key, None)
         else:
             state = KEPT if self._keep(key, succeeded) else FREE
         self._table.release(key, state)
@@ -157,7 +160,7 @@ class SharedGrants:
         known = self._succeeded.get(key)
         if known is not None:
             known |= succeeded
-        elif succeeded and self._table.holds(key):
+        elif succeeded and key in self._table.held:
             self._succeeded[key] = set(succeeded)
             if len(self._succeeded) > self._size:
                 del self._succeeded[next(iter(self._succeeded))]
