@@ -156,8 +156,8 @@ class Assembly:
         if self.options.queue:
             chosen = select_queue(self.options.queue, self.catalog, self.environ)
             return chosen.queue(self.log.note, consumes=self.options.works)
-        window = seconds(self.definition["dedup_window"])
-        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note)
+        window, longest = seconds(self.definition["dedup_window"]), seconds(self.definition["backoff_max"])
+        return FileQueue(str(self.options.inbox), window, self.definition["max_attempts"], self.log.note, longest)
 
     def _intake(self, runner: Runner) -> Intake:
         from .queue.intake import Intake

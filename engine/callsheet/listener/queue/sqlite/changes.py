@@ -25,11 +25,15 @@ Row = tuple[Any, ...]
 
 
 class LeaseHolder(NamedTuple):
-    """A process that works on the file: its name there, and how long its word holds (seconds)."""
+    """A process that works on the file: its name there, and how long its word holds (seconds).
+
+    No retry is ever put off for longer than `longest`.
+    """
 
     owner: str
     lease: float
     max_attempts: int
+    longest: float = 3600.0
 
 
 def row(event: Event, state: str, owner: str | None, now: float) -> Row:
@@ -120,12 +124,19 @@ def reschedule(connection: sqlite3.Connection, lease: Lease, owner: str, due: fl
 
 
 def heartbeat(connection: sqlite3.Connection, holder: LeaseHolder, now: float, *, judges: bool = True) -> int:
-    """Say that this process lives; one that `judges` frees what processes held that do not. Returns how many events."""
+    """Say that this process lives; one that `judges` frees what processes held that do not. Returns how many events.
+
+    Times further ahead than any that are written were written before the clock was set back: nothing waits for them.
+    """
     row = (holder.owner, now + holder.lease)
     connection.execute("INSERT OR REPLACE INTO owner (id, alive_until) VALUES (?, ?)", row)
+    ahead = now + holder.lease + holder.longest
+    connection.execute(
+        "UPDATE event INDEXED BY event_due SET due = ? WHERE state = 'waiting' AND due > ?", (now, ahead)
+    )
     if not judges:
         return 0
-    connection.execute("DELETE FROM owner WHERE alive_until < ?", (now,))
+    connection.execute("DELETE FROM owner WHERE alive_until < ? OR alive_until > ?", (now, ahead))
     rescheduled = connection.execute(
         "UPDATE event INDEXED BY event_running"
         " SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, owner = NULL, due = ?,"

@@ -38,15 +38,17 @@ class _Completion(NamedTuple):
 
 
 class FileQueue:
-    """`window` is how long a handled event is known as such, in seconds."""
+    """`window` is how long a handled event is known as such, and `longest` the longest delay of a retry, in seconds."""
 
     renew_every = HEARTBEAT
 
-    def __init__(self, path: str, window: float, max_attempts: int, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: str, window: float, max_attempts: int, note: Callable[[str], None], longest: float = 3600.0
+    ) -> None:
         self._window = window
         self._note = note
-        self._lease_holder = changes.LeaseHolder(f"{os.getpid()}-{uuid.uuid4().hex[:12]}", LEASE, max_attempts)
-        self._owner = self._lease_holder.owner
+        self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self._lease_holder = changes.LeaseHolder(self._owner, LEASE, max_attempts, longest)
         self._path = path
         self._whereabouts: Whereabouts | None = None
         self._misplaced: str | None = None
@@ -112,11 +114,12 @@ class FileQueue:
         """One row speaks for all that this process holds.
 
         Where that row could not be written for a while (a full disk, a computer that slept), the rows of others could
-        not be either: they get the time to say that they live.
+        not be either: they get the time to say that they live. They need it too where the clock was set back.
         """
         del leases
         now = time.time()
-        if self._last_heartbeat is not None and now - self._last_heartbeat > LEASE - 2 * self.renew_every:
+        longest_gap = LEASE - 2 * self.renew_every
+        if self._last_heartbeat is not None and not 0 <= now - self._last_heartbeat <= longest_gap:
             self._trusts_until = now + LEASE
         rescheduled = await self._submit(partial(self._beat, now=now, judges=now >= self._trusts_until))
         self._last_heartbeat = now
