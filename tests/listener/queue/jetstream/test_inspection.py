@@ -45,6 +45,8 @@ class Server:
         self.streams: dict[str, dict[int, Message]] = {"EVENTS": {}, "EVENTS-dead": {}}
         self.kept: dict[str, dict[str, Any]] = {}
         self.delivered = 0
+        self.acknowledged = 0
+        self.max_deliver = -1
         self.asked = 0
         self.closed = 0
 
@@ -75,7 +77,11 @@ class Server:
 
     async def consumer_info(self, stream: str, consumer: str) -> Any:
         assert (stream, consumer) == ("EVENTS", "work")
-        return SimpleNamespace(delivered=SimpleNamespace(stream_seq=self.delivered))
+        return SimpleNamespace(
+            delivered=SimpleNamespace(stream_seq=self.delivered),
+            ack_floor=SimpleNamespace(stream_seq=self.acknowledged),
+            config=SimpleNamespace(max_deliver=self.max_deliver),
+        )
 
     async def key_value(self, name: str) -> Any:
         assert name == "EVENTS-state"
@@ -205,6 +211,20 @@ def test_an_event_is_found_by_its_id_or_its_number(server: Server, queue: JetStr
     (found,) = queue.find("1")
     assert (found["state"], found["headers"], found["payload"]) == ("running", ["x-a", "x-b"], b"{}")
     assert "message" not in found
+
+
+def test_what_was_handled_and_kept_by_a_server_that_was_killed_is_not_shown(
+    server: Server, queue: JetStreamInspection
+) -> None:
+    for number in (1, 2, 3):
+        server.event(number)
+    server.dead(1, 2, "e2")
+    server.delivered, server.acknowledged = 3, 2
+    assert keys(queue.list_events(None, 9)) == [(3, "running"), (2, "dead")]
+    assert [keys(queue.find(word)) for word in ("e1", "1", "e2", "2", "3")] == [
+        [], [], [(2, "dead")], [(2, "dead")], [(3, "running")]]  # fmt: skip
+    server.max_deliver = 5  # then the floor passes what nobody handled
+    assert keys(queue.list_events("running", 9)) == [(3, "running"), (2, "running"), (1, "running")]
 
 
 def test_a_dead_event_says_why_and_how_often_it_was_tried(server: Server, queue: JetStreamInspection) -> None:

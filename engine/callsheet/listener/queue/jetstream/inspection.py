@@ -72,15 +72,18 @@ class JetStreamInspection:
         consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
         count = 0
         async for message in self._newest_first(self._names.stream, self._names.event_subject("*")):
-            record = await self._live_record(message, consumer.delivered.stream_seq)
-            if state in (None, record["state"]):
+            record = await self._live_record(message, consumer)
+            if record is not None and state in (None, record["state"]):
                 yield record
                 count += 1
                 if count == limit:
                     return
 
-    async def _live_record(self, message: Any, delivered: int) -> dict[str, Any]:
-        if message.seq > delivered:
+    async def _live_record(self, message: Any, consumer: Any) -> dict[str, Any] | None:
+        """Nothing for what was handled: a server that was killed may have kept it, and gives it to nobody any more."""
+        if message.seq <= _handled_up_to(consumer):
+            return None
+        if message.seq > consumer.delivered.stream_seq:
             record = _record(message, message.seq, state="waiting")
             return {**record, "due": record["received"]}
         progress = await self._progress.read(message.seq, event_of(message))
@@ -126,7 +129,8 @@ class JetStreamInspection:
         alive = await self._next_message(self._names.stream, self._names.event_subject("*"), key)
         if alive is not None and alive.seq == key:
             consumer = await checked(self._jetstream.consumer_info(self._names.stream, self._names.consumer))
-            return [await self._live_record(alive, consumer.delivered.stream_seq)]
+            if (record := await self._live_record(alive, consumer)) is not None:
+                return [record]
         dead = await self._next_message(self._names.dead_stream, self._names.dead_subject("*", key), 1)
         return [] if dead is None else [_dead_record(dead)]
 
@@ -135,10 +139,8 @@ class JetStreamInspection:
         end = 2**62
         alive = self._messages(self._names.stream, self._names.event_subject(id), 1, end)
         dead = self._messages(self._names.dead_stream, self._names.dead_subject(id, "*"), 1, end)
-        return [
-            *[await self._live_record(message, consumer.delivered.stream_seq) async for message in alive],
-            *[_dead_record(message) async for message in dead],
-        ]
+        live = [await self._live_record(message, consumer) async for message in alive]
+        return [*filter(None, live), *[_dead_record(message) async for message in dead]]
 
     def replay(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         return [_omit(_DETAILS, record) for record in self._run(self._replay(list(dict.fromkeys(keys))))]
@@ -187,6 +189,12 @@ async def _take(messages: AsyncIterator[Any], limit: int) -> AsyncIterator[Any]:
         count += 1
         if count == limit:  # looking for one more may take another window
             return
+
+
+def _handled_up_to(consumer: Any) -> int:
+    """The number up to which all events were acknowledged. With a bound on deliveries it passes others too."""
+    floor = consumer.ack_floor
+    return 0 if floor is None or (consumer.config.max_deliver or -1) > 0 else int(floor.stream_seq)
 
 
 def _is_number(word: str) -> bool:
