@@ -16,15 +16,16 @@ SHOP = str(DOCUMENTS / "petshop.yaml")
 
 
 class Shell:
-    def __init__(self, home: Path, program: str) -> None:
+    def __init__(self, home: Path, program: str, cache: Path | None = None) -> None:
         self.home = home
+        self.cache = cache or home / "cache"
         self.program = program
         self.out = ""
         self.err = ""
 
     def __call__(self, *arguments: str, given: str = "") -> int:
         out, err = io.StringIO(), io.StringIO()
-        environ = {"CALLSHEET_HOME": str(self.home)}
+        environ = {"CALLSHEET_HOME": str(self.home), "CALLSHEET_CACHE": str(self.cache)}
         code = run(self.program, arguments, environ=environ, stdin=io.StringIO(given), stdout=out, stderr=err)
         self.out, self.err = out.getvalue(), err.getvalue()
         return code
@@ -74,8 +75,8 @@ def test_an_import_over_an_import_keeps_place_and_corrections(shell: Shell) -> N
     assert shell.out.startswith("getPet: Mine\n")
 
 
-def test_ids_of_other_products_are_not_taken(tmp_path: Path) -> None:
-    shell = Shell(tmp_path / "home", "suite")
+def test_ids_of_other_products_are_not_taken(tmp_path: Path, cache: Path) -> None:
+    shell = Shell(tmp_path / "home", "suite", cache)
     renamed = text_of("petshop").replace("operationId: getPet\n", "operationId: getIssue\n")
     assert shell("definitions", "import", "-", "--product", "pets", given=renamed) == 0
     assert shell("op", "describe", "pets.getIssue") == 0

@@ -239,8 +239,10 @@ print(*sys.modules, file=sys.stderr)
         ('"$0" -m callsheet suite op lst 2>&-', 2),
     ],
 )
-def test_a_program_ends_quietly_where_nobody_reads(line: str, code: int) -> None:
-    done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, text=True, check=False)
+def test_a_program_ends_quietly_where_nobody_reads(line: str, code: int, tmp_path: Path, cache: Path) -> None:
+    environ = {**os.environ, "CALLSHEET_HOME": str(tmp_path), "CALLSHEET_CACHE": str(cache)}
+    command = ["bash", "-c", line, sys.executable]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 

@@ -27,8 +27,8 @@ OPERATORS = ["=", "!=", "~", "!~", ">", "<", ">=", "<=", "=="]
 
 
 @pytest.fixture(scope="module")
-def grammar() -> Grammar:
-    language = open_catalog("suite", os.environ, own=False).get("query", "jql")
+def grammar(cache: Path) -> Grammar:
+    language = open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False).get("query", "jql")
     return Grammar(frozenset(language["reserved"]), language["numbered"])
 
 
