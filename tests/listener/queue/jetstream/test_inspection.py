@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import json
 import time
@@ -48,6 +49,7 @@ class Server:
         self.acknowledged = 0
         self.max_deliver = -1
         self.asked = 0
+        self.asking = self.at_once = 0
         self.closed = 0
 
     def jetstream(self) -> Server:
@@ -73,7 +75,7 @@ class Server:
             raise nats_errors.NotFoundError
         numbers = sorted(self.streams[name])
         first, last = (numbers[0], numbers[-1]) if numbers else (1, 0)
-        return SimpleNamespace(state=SimpleNamespace(first_seq=first, last_seq=last))
+        return SimpleNamespace(state=SimpleNamespace(first_seq=first, last_seq=last, messages=len(numbers)))
 
     async def consumer_info(self, stream: str, consumer: str) -> Any:
         assert (stream, consumer) == ("EVENTS", "work")
@@ -95,6 +97,10 @@ class Server:
     async def get_msg(self, stream: str, *, seq: int, subject: str, next: bool) -> Message:  # noqa: A002 - the library's name
         assert next
         self.asked += 1
+        self.asking += 1
+        self.at_once = max(self.at_once, self.asking)
+        await asyncio.sleep(0)
+        self.asking -= 1
         for number, message in sorted(self.streams[stream].items()):
             if number >= seq and fnmatch.fnmatch(message.subject, subject):
                 return message
@@ -211,6 +217,15 @@ def test_an_event_is_found_by_its_id_or_its_number(server: Server, queue: JetStr
     (found,) = queue.find("1")
     assert (found["state"], found["headers"], found["payload"]) == ("running", ["x-a", "x-b"], b"{}")
     assert "message" not in found
+
+
+def test_events_that_lie_close_together_are_asked_for_several_at_a_time(
+    server: Server, queue: JetStreamInspection
+) -> None:
+    for number in range(5, 905):
+        server.event(number)
+    assert [record["key"] for record in queue.list_events("waiting", 2000)] == [*range(904, 4, -1)]
+    assert server.at_once > 8
 
 
 def test_what_was_handled_and_kept_by_a_server_that_was_killed_is_not_shown(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _FIRST_WINDOW = 256
+_AT_ONCE = 16
 _DETAILS = ("succeeded", "headers", "payload", "message")
 
 
@@ -94,12 +95,24 @@ class JetStreamInspection:
         """From the end, in windows that grow: most numbers below it belong to events that were handled long ago."""
         info = await checked(self._jetstream.stream_info(stream))
         high, width = info.state.last_seq, _FIRST_WINDOW
+        numbers = high - info.state.first_seq + 1
+        parts = _AT_ONCE if info.state.messages * _AT_ONCE > numbers else 1
         while high >= info.state.first_seq and high > 0:
             low = max(info.state.first_seq, high - width + 1)
-            window = [message async for message in self._messages(stream, subject, low, high)]
+            window = await self._window(stream, subject, low, high, parts)
             for message in reversed(window):
                 yield message
             high, width = low - 1, width * 4 if len(window) < _FIRST_WINDOW // 4 else width
+
+    async def _window(self, stream: str, subject: str, low: int, high: int, parts: int) -> list[Any]:
+        """Where events are close together several are asked for at a time: no call gives more than one."""
+        step = -(-(high - low + 1) // parts)
+        starts = range(low, high + 1, step)
+        collected = [self._collect(stream, subject, start, min(high, start + step - 1)) for start in starts]
+        return [message for part in await asyncio.gather(*collected) for message in part]
+
+    async def _collect(self, stream: str, subject: str, low: int, high: int) -> list[Any]:
+        return [message async for message in self._messages(stream, subject, low, high)]
 
     async def _messages(self, stream: str, subject: str, low: int, high: int) -> AsyncIterator[Any]:
         while low <= high:
