@@ -25,7 +25,7 @@ from .server import responses
 from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
 from .server.descriptors import connection_limits
-from .server.protocol import Limits
+from .server.limits import Limits
 from .server.server import Services
 from .telemetry.line_writer import LineWriter
 from .telemetry.log import Log

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from callsheet.listener.server import responses
-from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
+from callsheet.listener.server import piecewise, responses
+from callsheet.listener.server.limits import Limits
+from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol
 
 MAX_BODY, MAX_HEADER = 40, 400
 
@@ -422,5 +423,29 @@ def test_a_slow_connection_that_is_closing_is_written_nothing(begun: bytes) -> N
         connection.protocol.sweep(connection.protocol.now() + 16)
         assert connection.refused
         assert connection.answers == []
+
+    run(work)
+
+
+def test_the_rest_of_a_body_is_read_at_once_where_its_size_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        connection = Connection()
+        protocol = connection.protocol
+        sizes: list[int] = []
+        read_piece = protocol.read_piece
+
+        def counted(piece: bytes | memoryview) -> bool:
+            sizes.append(len(piece))
+            return read_piece(piece)
+
+        first, second = post(b"x" * MAX_BODY), post(b"y" * MAX_BODY)
+        head = len(first) - MAX_BODY
+        half = (head + 1) // 2  # two pieces of this size end in the body
+        monkeypatch.setattr(piecewise, "PIECE", half)
+        monkeypatch.setattr(protocol, "read_piece", counted)
+        protocol.data_received(first + second)
+        await asyncio.sleep(0.01)
+        assert connection.answers == [(200, b"<" + letter * MAX_BODY + b">") for letter in (b"x", b"y")]
+        assert sizes == [half, half, head + MAX_BODY - 2 * half] * 2
 
     run(work)

@@ -42,6 +42,10 @@ class PiecewiseProtocol(HttpToolsProtocol):
     def read_piece(self, piece: bytes | memoryview) -> bool:
         raise NotImplementedError
 
+    def promised(self) -> int:
+        """How many of the bytes that come next can be no request, because they belong to one that has begun."""
+        raise NotImplementedError
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
         self.flow = _Flow(transport, self.is_held)
@@ -67,7 +71,8 @@ class PiecewiseProtocol(HttpToolsProtocol):
         self._turn = None
         self.read_at = self.loop.time()
         while self.unread and not self.pipeline and not self.flow.write_paused:
-            piece, self.unread = self.unread[:PIECE], self.unread[PIECE:]
+            size = max(PIECE, self.promised())
+            piece, self.unread = self.unread[:size], self.unread[size:]
             if self.read_piece(piece) and self.unread:
                 self.read_more()
                 break

@@ -5,8 +5,7 @@ Clocks are looked at by one sweep a second over all connections instead of by a 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
@@ -23,29 +22,12 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+    from .limits import Limits
+
 HEADERS, BODY, RESPONDING, IDLE, CLOSING = range(5)
 LINGER_TIMEOUT = 2.0
 # Chunks of one byte need five bytes around each.
 _FRAMING = 8
-
-
-class Limits(NamedTuple):
-    """Bytes and seconds, and what is told of requests that never become one, of whole ones at once, and later.
-
-    Beyond `connections` a connection is answered 503, beyond `spare` more it is closed.
-    """
-
-    max_body: int
-    max_header: int
-    connections: int
-    spare: int
-    header_timeout: float
-    body_timeout: float
-    idle_timeout: float
-    on_refused: Callable[[int, str, str], None]
-    try_immediately: Callable[[dict[str, Any], bytes], responses.Response | None]
-    begin: Callable[[dict[str, Any], bytes, Callable[[responses.Response], None]], bool]
-    respond: Callable[[dict[str, Any], bytes], Awaitable[responses.Response]]
 
 
 class LimitedProtocol(PiecewiseProtocol):
@@ -68,6 +50,7 @@ class LimitedProtocol(PiecewiseProtocol):
         self.phase_bytes = 0  # bytes of this phase: of the headers so far, or of the body
         self.framed_bytes = 0  # bytes that came after the headers, of which `phase_bytes` are the body
         self.trailers = 0
+        self.body_length = 0  # as it was announced
         self.chunk_size = 0  # size of the piece that is being read
         self.is_single_message = True  # whether all of that piece may belong to one message
         self.buffered_body: bytes | bytearray | None = None
@@ -96,6 +79,9 @@ class LimitedProtocol(PiecewiseProtocol):
         if self.phase <= BODY:
             self._check_sizes(len(piece))
         return not self.is_single_message
+
+    def promised(self) -> int:
+        return self.body_length - self.phase_bytes if self.phase == BODY else 0
 
     def _check_sizes(self, size: int) -> None:
         """What no callback tells of: headers that are not complete, and all that surrounds a body in chunks."""
@@ -161,10 +147,13 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self._enter_phase(BODY, self.read_at)
         self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
+        self.body_length = 0
         for name, value in self.headers:
-            if name == b"content-length" and _exceeds(value, self.limits.max_body):
-                self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
-                return
+            if name == b"content-length":
+                if _exceeds(value, self.limits.max_body):
+                    self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
+                    return
+                self.body_length = int(value)
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
         cycle = self.cycle
@@ -193,6 +182,8 @@ class LimitedProtocol(PiecewiseProtocol):
             super().on_body(body)
         elif not self.buffered_body:
             self.buffered_body = body
+        elif self.phase_bytes == self.body_length:  # the end, as it was announced
+            self.buffered_body = b"".join((self.buffered_body, body))
         else:
             if isinstance(self.buffered_body, bytes):
                 self.buffered_body = bytearray(self.buffered_body)

@@ -18,7 +18,8 @@ from uvicorn.server import ServerState
 from ...errors import CallsheetError
 from ..ending import bounded, cancel_all
 from .bind import BACKLOG
-from .protocol import LimitedProtocol, Limits
+from .limits import Limits
+from .protocol import LimitedProtocol
 from .tls_acceptor import TlsAcceptor
 
 if TYPE_CHECKING:
