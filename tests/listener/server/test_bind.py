@@ -36,6 +36,7 @@ def test_ports_that_there_are(port: int) -> None:
     ("text", "problem"),
     [
         (":65536", "is not a valid address"),
+        (":" + "9" * 5000, "is not a valid address"),
         (":", "is not a valid address"),
         ("", "is not a valid address"),
         ("host", "is not a valid address"),

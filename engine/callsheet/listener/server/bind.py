@@ -49,7 +49,8 @@ def parse_address(text: str, option: str = "--addr") -> ListenAddress:
         host = host[1:-1]
     elif ":" in host:
         raise UsageError(f"{option}: {text!r}: put an IPv6 address in brackets", hint="example: [::1]:8080")
-    if not port.isascii() or not port.isdigit() or int(port) > _MAX_PORT or (not colon and host):
+    is_port = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT)) and int(port) <= _MAX_PORT
+    if not is_port or (not colon and host):
         raise UsageError(
             f"{option}: {text!r} is not a valid address",
             hint="examples: :8080, 127.0.0.1:8080, 0.0.0.0:8080, unix:/run/x.sock",
