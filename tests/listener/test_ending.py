@@ -98,10 +98,10 @@ def test_a_queue_whose_library_loses_the_request_is_closed_all_the_same(monkeypa
         definition: Any = {"subject": "callsheet"}
         access = QueueAccess(QueueAddress(("nats://127.0.0.1:9",), "EVENTS"), {}, None, "1s")
         queue = JetStreamQueue(access, definition, lambda _: None, consumes=False)
-        (queue._depth_task,) = started(goes_on(2))
+        (queue._watch_task,) = started(goes_on(2))
         await asyncio.sleep(0)
         await queue.close()
-        assert queue._depth_task.done()
+        assert queue._watch_task.done()
 
     with at_most(60):
         asyncio.run(main())
