@@ -36,6 +36,11 @@ def test_a_variable_or_file_without_a_secret_is_an_error(text: str, tmp_path: Pa
         collected(files=(file(tmp_path, text.encode()),))
 
 
+def test_an_empty_option_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^--secret is empty$"):
+        collected(values=("a", ""))
+
+
 @pytest.mark.parametrize(
     ("data", "mode", "problem"),
     [

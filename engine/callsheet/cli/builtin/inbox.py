@@ -110,7 +110,7 @@ def _moment(seconds: float | None) -> str | None:
 def _found(inbox: Inspection, word: str) -> list[dict[str, Any]]:
     found = inbox.find(word)
     if not found:
-        raise NotFound(f"no event {word!r} in the inbox", hint="webhook inbox list shows keys and ids")
+        raise NotFound(f"no event {word!r} in the inbox", hint="see `{program} webhook inbox list`")
     return found
 
 

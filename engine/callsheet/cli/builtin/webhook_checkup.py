@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...commands.checkup.row import Row, Status, failed, guarded
 from ...commands.context import Context, ParameterValues
 from ...durations import DAY
-from ...errors import CallsheetError, named
+from ...errors import CallsheetError, counted, named
 from ...files import open_regular
 from ...listener.server.bind import ListenAddress, bind, parse_served_address, urls
 from .listen import options_of
@@ -190,8 +190,8 @@ def _routes(assembly: Assembly) -> Iterator[Row]:
     from ...listener.routing.unreachable import warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
-    taken = f"of type {', '.join(only)}" if only else f"of {len(rules.types)} types"
-    yield Row("events", "ok", f"{taken} are handled; others are answered 200, counted, and not handled")
+    taken = f"only {', '.join(only)}" if only else counted(len(rules.types), "type")
+    yield Row("events", "ok", f"handled: {taken}; others are answered 200 and counted")
     for route in rules.routes:
         kinds = ", ".join(job.handler.kind for job in route.jobs)
         yield Row("route", "ok", f"{route.name}: {', '.join(route.definition.get('on', ['*']))} to {kinds}")

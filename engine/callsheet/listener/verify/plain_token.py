@@ -40,7 +40,7 @@ class PlainToken:
         # Every pair is compared, and each in constant time, so that the time tells nothing of how much was right.
         matches = [hmac.compare_digest(key, value) for key in self.keys for value in given]
         if not any(matches):
-            raise not_genuine("token_wrong", f"{self._place} matches none of {len(self.keys)} secrets")
+            raise not_genuine("token_wrong", f"{self._place} matches none of the secrets ({len(self.keys)})")
 
     @property
     def _place(self) -> str:

@@ -40,7 +40,7 @@ class PublicKeySignature:
         candidates = [self._decoded(text) for text in self.signed.candidates(headers)]
         message = self.signed.message(headers, body, now, request)
         if not any(verify(each, message) for verify in self.verifiers for each in candidates):
-            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of {len(self.verifiers)} keys")
+            raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the keys ({len(self.verifiers)})")
 
     def _decoded(self, text: bytes) -> bytes:
         try:

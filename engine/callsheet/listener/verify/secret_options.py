@@ -24,6 +24,8 @@ def collect_secrets(
     `prefix` is that of the variables which say what that store is, `program` the one whose store it is. Raises
     `UsageError` for a file or a variable that holds none, and `NotAllowed` for a file that others can read.
     """
+    if "" in values:
+        raise UsageError("--secret is empty", hint="give it a value, or omit it")
     secrets = list(values)
     for path in files:
         secrets += _lines(_read(path))

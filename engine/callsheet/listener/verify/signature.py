@@ -42,7 +42,7 @@ class Signature:
             for candidate in candidates:
                 if hmac.compare_digest(expected, candidate):
                     return
-        raise not_genuine("signature_wrong", f"{self.signed.name} matches none of {len(self.keys)} secrets")
+        raise not_genuine("signature_wrong", f"{self.signed.name} matches none of the secrets ({len(self.keys)})")
 
     def headers_for(
         self, body: bytes, headers: Mapping[str, str], now: float, request: SignedRequest = NO_REQUEST
