@@ -71,12 +71,9 @@ class LocalGrants:
         attempt.verdict = asyncio.get_running_loop().create_future()
         return Grant(attempt.succeeded)
 
-    def knows(self, key: str) -> bool:
-        """Whether it is done, under way, or failed before."""
-        return self.is_done(key) or self._dedup.has_attempt(key)
-
     def try_acquire_new(self, key: str) -> Grant | None:
-        found = None if self.knows(key) else self.try_acquire(key)
+        """Not of an event that is under way or failed before."""
+        found = None if self._dedup.has_attempt(key) else self.try_acquire(key)
         return found if isinstance(found, Grant) else None
 
     async def acquire(self, key: str) -> Grant | DispatchVerdict:

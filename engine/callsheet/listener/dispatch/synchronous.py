@@ -32,8 +32,7 @@ class SynchronousDispatcher:
         """The same as `handle` where nothing but one handler is waited for, and that needs no task."""
         if len(jobs) != 1 or not self.runner.begins_at_once(jobs[0]):
             return None
-        grant = self.grants.try_acquire_new(event.key)
-        if grant is None:
+        if self.grants.try_acquire_new(event.key) is None:
             return None
         verdict: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
         self.runner.begin(event, jobs[0], partial(self._on_ended, event.key, jobs[0].id, verdict))
