@@ -17,6 +17,9 @@ from ..language.template import TemplateError, compile_expression, compile_templ
 Filter = Callable[[Any], Iterator[Any]]
 
 _ESCAPES = re.compile(r"\\(?:ud[89a-f][0-9a-f]{2}|.)", re.IGNORECASE)
+# What stands before every jq program: no variable of the environment, and no file. Modules can only be imported where a
+# program begins, which is here.
+_WITHOUT_SURROUNDINGS = 'def env: {}; def modulemeta: error("there are no modules"); {} as $ENV |\n'
 
 
 def template_filter(template: str) -> Filter:
@@ -55,6 +58,7 @@ def jmespath_filter(expression: str) -> Filter:
 def jq_filter(program: str) -> Filter:
     """Any number of results for each value; raises `UsageError` when the program does not compile.
 
+    A program sees the value, and neither the environment, where credentials are, nor files.
     Numbers the program only passes on keep their digits. What it calculates is a double, as in jq itself.
     """
     compiled = _compile(program)
@@ -98,12 +102,14 @@ def _compile(program: str) -> Any:
     except ImportError:
         message = "--jq needs the Python package jq, which is not installed"
         raise UsageError(message, hint=f"{how_to_add('jq')}; or use --query with a JMESPath expression") from None
+    program = program.strip() or "."
     try:
-        jq.compile(program)  # so that a message is about what was written, not about what follows
+        jq.compile(_WITHOUT_SURROUNDINGS + program)  # so that a message is about what was written, not about what follows
         # The binding turns numbers into doubles; inside jq, as text, they keep their digits.
-        return jq.compile(f"({program.strip() or '.'}\n) | tojson")
+        return jq.compile(f"{_WITHOUT_SURROUNDINGS}({program}\n) | tojson")
     except ValueError as error:
-        raise UsageError(f"--jq: {_reason(error)}") from None
+        reason = re.sub(r"(?<=<top-level>, line )\d+", lambda line: str(int(line[0]) - 1), _reason(error))
+        raise UsageError(f"--jq: {reason}") from None
 
 
 def _reason(error: ValueError) -> str:
