@@ -197,5 +197,7 @@ def test_arrow_keys_choose_in_a_real_terminal(tmp_path: Path) -> None:
         environ = {**environment(tmp_path, server.url), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "CI": ""}
         dialog = Dialog([sys.executable, "-m", "callsheet", "suite", "issues", "assign", "A-1", "robin"], environ)
         dialog.expect("Robin Other")
-        dialog.type("\x1b[B\r")
+        dialog.type("zed\r")
+        dialog.expect("nothing matches 'zed'")
+        dialog.type("\x7f" * 3 + "\x1b[B\r")
         assert dialog.close() == 0, dialog.seen
