@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...language.shape.steps import Each, StepDefinition
     from ..context import Context
 
-_FORCE = "--force puts it back all the same"
+_FORCE = "--force discards what was changed since, and puts it back"
 Rows = list[dict[str, Any]]
 
 
