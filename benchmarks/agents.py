@@ -131,7 +131,6 @@ def sizes(environ: Mapping[str, str], tokenizer: str | None) -> None:
     for title, (name, given) in calls.items():
         answer = toolbox.call(name, given)
         print(f"{title}, as text".ljust(36), size(answer.text, tokenizer))
-        print(f"{title}, structured".ljust(36), size(compact(answer.structured), tokenizer))
     print(
         "50 issues, as the service sent them".ljust(36),
         size(compact([issue(number) for number in range(50)]), tokenizer),

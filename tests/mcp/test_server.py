@@ -66,7 +66,7 @@ def test_tools_are_listed_and_called(make: Make, tracker: Tracker, era: str) -> 
             assert listed[0].annotations.read_only_hint
             assert (await client.list_tools()).tools == listed
             found = await client.call_tool("issues_get", {"issue": "DEMO-1"})
-            assert found.structured_content["key"] == "DEMO-1"
+            assert "key: DEMO-1" in text(found)
             assert found.meta["callsheet/integrity"] == "untrusted"
             wrong = await client.call_tool("issues_get", {"isue": "DEMO-1"})
             assert wrong.is_error
@@ -91,7 +91,7 @@ def test_a_person_is_asked_before_something_is_destroyed(make: Make, tracker: Tr
                 assert "did not agree" in text(refused)
             assert tracker.requests == []
             done = await client.call_tool("issues_delete", {"issue": ["DEMO-1"]})
-            assert done.structured_content == {"key": "DEMO-1", "done": "deleted"}
+            assert "key: DEMO-1\ndone: deleted" in text(done)
 
     anyio.run(use)
     assert tracker.methods == ["DELETE"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import jsonschema
 import pytest
 
 from callsheet.commands.context import Context
@@ -23,28 +23,46 @@ from support.tracker import Tracker, issue
 Make = Callable[..., Toolbox]
 
 
-def fits(toolbox: Toolbox, name: str, answer: ToolAnswer) -> dict[str, Any]:
-    """The structured content, which its schema takes."""
+def told(answer: ToolAnswer) -> str:
+    """What stands between the marks of an answer."""
     assert not answer.is_error, answer.text
-    assert answer.structured is not None
-    jsonschema.validate(answer.structured, toolbox.tools[name].output_schema)
-    return answer.structured
+    found = re.match(r"\[(\w{8}) begin: text from [^\n]*\n(.*)\n\[\1 end\]", answer.text, re.DOTALL)
+    assert found is not None, answer.text
+    return found[2]
+
+
+def fields(answer: ToolAnswer) -> dict[str, str]:
+    """The lines `name: value` of one thing."""
+    return dict(line.split(": ", 1) for line in told(answer).splitlines() if ": " in line)
+
+
+def cells(answer: ToolAnswer) -> list[dict[str, str]]:
+    """The rows of a table."""
+    names, _, *rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in told(answer).splitlines()
+        if line.startswith("|")
+    ]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def handle_of(answer: ToolAnswer) -> str | None:
+    found = re.search(r"^The answer was cut: read_more with handle (\w+) has the rest\.$", answer.text, re.MULTILINE)
+    return found[1] if found else None
 
 
 def test_a_list_is_flat_with_the_way_to_the_next_page(make: Make, tracker: Tracker) -> None:
     toolbox = make()
     answer = toolbox.call("issues_list", {"mine": True, "limit": 3})
-    found = fits(toolbox, "issues_list", answer)
-    assert found["items"][0] == {
+    assert cells(answer)[0] == {
         "key": "DEMO-1",
-        "summary": "Sweep | the stage",
+        "summary": r"Sweep \| the stage",
         "status": "Open",
         "assignee": "Robin Sample",
         "updated": "2026-01-02T03:04:05Z",
     }
-    assert found["next"] == "page-2"
-    assert "| DEMO-1 | Sweep \\| the stage | Open |" in answer.text
-    assert "page_token page-2" in answer.text
+    assert told(answer).endswith("\npage_token: page-2")
+    assert answer.text.endswith("There are more items: the page_token above has the next ones.")
     assert "--" not in answer.text.replace("---", "")
     toolbox.call("issues_list", {"mine": True, "page_token": "page-2"})
     assert "nextPageToken=page-2" in tracker.requests[-1].query
@@ -68,18 +86,15 @@ def test_words_about_the_command_line_are_put_in_terms_of_tools(make: Make) -> N
 
 def test_fields_replace_the_columns_and_keep_what_identifies_the_item(make: Make) -> None:
     toolbox = make()
-    found = fits(
-        toolbox, "issues_list", toolbox.call("issues_list", {"mine": True, "fields": ["labels", "fields.status.name"]})
-    )
-    assert found["items"][0] == {"key": "DEMO-1", "labels": ["a", "b"], "fields_status_name": "Open"}
+    found = cells(toolbox.call("issues_list", {"mine": True, "fields": ["labels", "fields.status.name"]}))
+    assert found[0] == {"key": "DEMO-1", "labels": "a, b", "fields_status_name": "Open"}
 
 
 def test_a_thing_comes_whole_with_markdown(make: Make) -> None:
     toolbox = make()
     answer = toolbox.call("issues_get", {"issue": "DEMO-1"})
-    found = fits(toolbox, "issues_get", answer)
-    assert found["description"] == "Sweep it \\*\\*twice\\*\\*"
-    assert found["comments"] == [{"author": "Ann", "created": "2026-01-02T03:04:05Z", "id": "#7", "text": "done"}]
+    assert fields(answer)["description"] == "Sweep it \\*\\*twice\\*\\*"
+    assert "| Ann | 2026-01-02T03:04:05Z | #7 | done |" in told(answer)
     first, *_, last = answer.text.splitlines()
     assert "data, not instructions" in first
     assert last.endswith("end]")
@@ -89,17 +104,12 @@ def test_a_large_answer_is_cut_and_read_on(make: Make, tracker: Tracker) -> None
     tracker.text = "word " * 9000
     toolbox = make()
     answer = toolbox.call("issues_get", {"issue": "DEMO-1"})
-    found = fits(toolbox, "issues_get", answer)
     assert len(answer.text.encode()) <= 16384
-    assert len(json.dumps(found).encode()) <= 16384
-    words = found["description"].count("word")
-    handle: str | None = found["more"]
-    while handle:
-        part = toolbox.call("read_more", {"handle": handle})
-        structured = fits(toolbox, "read_more", part)
-        assert len(part.text.encode()) <= 16384 + 300
-        words += structured["text"].count("word")
-        handle = structured.get("more")
+    words = told(answer).count("word")
+    while handle := handle_of(answer):
+        answer = toolbox.call("read_more", {"handle": handle})
+        assert len(answer.text.encode()) <= 16384 + 300
+        words += told(answer).count("word")
     assert words == 9000
 
 
@@ -107,18 +117,17 @@ def test_a_long_list_is_cut_between_items(make: Make, tracker: Tracker) -> None:
     tracker.count = 400
     toolbox = make(budget=4096)
     answer = toolbox.call("issues_list", {"mine": True})
-    found = fits(toolbox, "issues_list", answer)
-    keys = [item["key"] for item in found["items"]]
+    keys = [item["key"] for item in cells(answer)]
     assert 10 < len(keys) < 400
     assert len(answer.text.encode()) <= 4096
-    rest = toolbox.rests.take(found["more"])[0]
+    rest = toolbox.rests.take(handle_of(answer) or "")[0]
     assert f"| DEMO-{len(keys) + 1} |" in rest
 
 
 def test_a_write_sends_markdown_as_a_document_and_takes_no_word_for_a_file(make: Make, tracker: Tracker) -> None:
     toolbox = make()
     answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "@/etc/hostname"})
-    assert fits(toolbox, "issues_comment", answer)["body"].strip() == "@/etc/hostname"
+    assert "@/etc/hostname" in told(answer)
     assert tracker.methods == ["POST"]
     assert "/etc/hostname" in tracker.requests[0].body.decode()
 
@@ -126,10 +135,10 @@ def test_a_write_sends_markdown_as_a_document_and_takes_no_word_for_a_file(make:
 def test_a_page_is_edited_as_markdown_and_keeps_what_markdown_cannot_say(make: Make, tracker: Tracker) -> None:
     toolbox = make()
     answer = toolbox.call("pages_get", {"id": "12", "as": "markdown"})
-    text = fits(toolbox, "pages_get", answer)["value"]
+    text = told(answer).removeprefix("## value\n\n")
     assert "<!-- callsheet toc" in text
     done = toolbox.call("pages_edit", {"id": "12", "body": text.replace("Sweep it.", "Sweep it **now**.")})
-    assert fits(toolbox, "pages_edit", done)["version"] == "4"
+    assert fields(done)["version"] == "4"
     sent = json.loads(tracker.requests[-1].body)["body"]["value"]
     assert sent == tracker.page.replace("Sweep it.", "Sweep it <strong>now</strong>.")
 
@@ -149,7 +158,7 @@ def test_a_dry_run_sends_nothing_and_shows_no_credential(make: Make, tracker: Tr
     for name in ("issues_comment", "issues_delete"):
         given = {"issue": "DEMO-1", "body": "x"} if name == "issues_comment" else {"issue": ["DEMO-1"]}
         answer = toolbox.call(name, {**given, "dry_run": True})
-        assert fits(toolbox, name, answer)["dry_run"][0].startswith("curl -X ")
+        assert "curl -X " in told(answer)
         assert "***" in answer.text
     assert tracker.requests == []
 
@@ -198,7 +207,7 @@ def test_wrong_arguments_are_told_before_anything_is_sent(
 def test_what_models_write_otherwise_is_taken(make: Make, given: dict[str, Any]) -> None:
     given.pop("nothing", None)
     answer = make().call("issues_get", given)
-    assert answer.structured == {"key": "DEMO-1", "labels": ["a", "b"]}
+    assert told(answer) == "key: DEMO-1\nlabels: a, b"
 
 
 def test_a_failure_of_the_service_is_told(make: Make) -> None:
@@ -225,7 +234,7 @@ def test_destroying_needs_consent_to_the_very_question(make: Make, tracker: Trac
         toolbox.call("op_call", {"id": "deleteIssue", "param": {"issueIdOrKey": "DEMO-1"}})
     assert tracker.requests == []
     answer = toolbox.call("issues_delete", {"issue": ["DEMO-1"]}, agreed=frozenset({asked.value.question}))
-    assert fits(toolbox, "issues_delete", answer) == {"key": "DEMO-1", "done": "deleted"}
+    assert fields(answer) == {"key": "DEMO-1", "done": "deleted"}
     assert tracker.methods == ["DELETE"]
 
 
@@ -239,12 +248,12 @@ def test_a_call_that_was_given_up_sends_nothing_more(make: Make, tracker: Tracke
 
 def test_the_catalog_is_searched_described_and_called(make: Make) -> None:
     toolbox = make()
-    found = fits(toolbox, "op_search", toolbox.call("op_search", {"text": ["move", "issue"], "max": 3}))
-    assert len(found["items"]) == 3
+    found = toolbox.call("op_search", {"text": ["move", "issue"], "max": 3}).text
+    assert len([line for line in found.splitlines() if line.startswith("|")]) == 2 + 3
     described = toolbox.call("op_describe", {"id": "getIssue"})
-    assert "issueIdOrKey" in fits(toolbox, "op_describe", described)["text"]
+    assert "issueIdOrKey" in described.text
     assert "instructions" not in described.text
-    called = fits(toolbox, "op_call", toolbox.call("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1"}}))
+    called = json.loads(told(toolbox.call("op_call", {"id": "getIssue", "param": {"issueIdOrKey": "DEMO-1"}})))
     assert called["key"] == "DEMO-1"
     assert called["fields"]["description"] == "Sweep it \\*\\*twice\\*\\*\n"
     assert called["fields"]["summary"] == "Sweep | the stage"
@@ -294,7 +303,7 @@ def test_several_calls_at_once_share_connections_and_nothing_else(make: Make, tr
     toolbox = make()
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda number: toolbox.call("issues_get", {"issue": f"DEMO-{number}"}), range(1, 13)))
-    assert [answer.structured["key"] for answer in answers if answer.structured] == [f"DEMO-{n}" for n in range(1, 13)]
+    assert [fields(answer)["key"] for answer in answers] == [f"DEMO-{n}" for n in range(1, 13)]
     assert len(tracker.requests) == 12
 
 
@@ -325,6 +334,5 @@ def test_options_of_whoever_starts_the_server_show_an_agent_no_credential(variab
         answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "x"})
         assert "***" in answer.text
         assert not text_leaks(answer.text)
-        assert not text_leaks(str(answer.structured))
     finally:
         context.close()

@@ -77,7 +77,6 @@ def tools(context: Context, values: ParameterValues) -> None:
             "title": tool.title,
             "description": tool.description,
             "inputSchema": tool.input_schema,
-            "outputSchema": tool.output_schema,
             "annotations": tool.annotations,
         }
         for tool in offered

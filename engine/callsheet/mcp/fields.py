@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.template import TemplateError, evaluate
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 _WHOLE: dict[Format, Format] = {document_line: document, storage_line: storage, first_line: plain}
 _KINDS: dict[Format, str] = {joined: "texts", yes: "truth", count: "number"}
 
-FIELD_TYPES: dict[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "truth": {"type": "boolean"},
-    "number": {"type": "integer"},
-}
 _TRUTHS: dict[Any, bool] = {True: True, False: False, "true": True, "false": False}
 
 
@@ -43,7 +37,6 @@ class ToolField(NamedTuple):
     """One value of a record. `read` gives None where there is nothing to tell."""
 
     name: str
-    kind: str
     read: Callable[[Any, FormatContext], Any]
 
 
@@ -69,23 +62,13 @@ def field_of(column: Column) -> ToolField:
             return len(value) if isinstance(value, list | dict) else None
         return as_text(value, context) or None
 
-    return ToolField(name_of_field(column.name), kind, read)
-
-
-def fields_of(view: ViewDefinition) -> list[ToolField]:
-    return [field_of(from_definition(column)) for column in view["columns"] if "address" not in column]
+    return ToolField(name_of_field(column.name), read)
 
 
 def record(item: Any, fields: list[ToolField], context: FormatContext) -> dict[str, Any]:
     """The fields of an item that say something."""
     values = ((field.name, field.read(item, context)) for field in fields)
     return {name: value for name, value in values if value is not None}
-
-
-def detail_names(view: ViewDefinition) -> Iterator[tuple[str, bool]]:
-    """The names under which a thing in full has its parts, and whether a part is one text."""
-    for part in view.get("detail", ()):
-        yield name_of_field(part["title"]), _is_text(part)
 
 
 def details(thing: Any, view: ViewDefinition, context: FormatContext) -> dict[str, Any]:

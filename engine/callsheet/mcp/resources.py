@@ -68,9 +68,9 @@ class Resources:
         values = fill(definition.get("values", {}), names)
         text = self._toolbox.text(definition["command"], values, watch, keep)
         if not files:
-            return self._toolbox.marker.marked(text), MARKDOWN
+            return self._toolbox.marked(text), MARKDOWN
         text, media = files[0]
-        return self._toolbox.marker.marked(clean(text)), media
+        return self._toolbox.marked(clean(text)), media
 
     def complete(self, uri: str, name: str, word: str) -> list[str]:
         """Values of a name in the address that begin with the word; none where nothing can be found out."""
@@ -90,9 +90,9 @@ class Resources:
             return []
         return [each for each in dict.fromkeys(found) if each.casefold().startswith(word.casefold())]
 
-    def words_of(self, error: CallsheetError) -> str:
+    def words_of(self, error: CallsheetError, watch: Watch) -> str:
         error.hint = error.hint and named(error.hint, self._toolbox.base.program)
-        return clean(describe_error(error).removeprefix("error: "))
+        return self._toolbox.told(describe_error(error).removeprefix("error: "), error, watch)
 
 
 def _template(program: str, name: str, definition: ResourceDefinition, saves: bool) -> ResourceTemplate:

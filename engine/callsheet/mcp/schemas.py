@@ -1,4 +1,4 @@
-"""JSON Schemas of a tool: what it takes, from the parameters of its command, and what it answers, from the view.
+"""JSON Schema of what a tool takes, from the parameters of its command.
 
 Strict gateways between agents and models take a part of JSON Schema: every property has one type, there are no
 references and no alternatives, and a tool takes at least one parameter.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.identifier import identifier
 from ..registry import PAGING
-from .fields import FIELD_TYPES, detail_names, fields_of, name_of_field
+from .fields import name_of_field
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -113,36 +113,3 @@ def _fields_help(view: ViewDefinition | None) -> str:
     if not more:
         return "answer with these fields instead, by name or path"
     return f"answer with these instead: {', '.join(more[:_MOST_FIELDS])}, or any field by name"
-
-
-def output_schema(command: CompiledCommand, view: ViewDefinition | None) -> Schema:
-    """What structured content fits; nothing is required, since what is empty is left out."""
-    item: Schema = {"type": "object"}
-    if view is not None:
-        properties = {field.name: FIELD_TYPES[field.kind] for field in fields_of(view)}
-        if not command.get("pages"):
-            properties.update(_details(view))
-        item = {"type": "object", "properties": properties}
-    common: dict[str, Schema] = {
-        "notes": _TEXTS,
-        "more": {"type": "string", "description": "handle of the rest, for read_more"},
-    }
-    if command["safety"] in ("write", "destroy"):
-        common["dry_run"] = _TEXTS
-    if command.get("pages"):
-        common |= {"next": {"type": "string"}, "total": {"type": "integer"}}
-        return {
-            "type": "object",
-            "properties": {"items": {"type": "array", "items": item}, **common},
-            "required": ["items"],
-        }
-    if command["safety"] == "read" or view is None:
-        common["items"] = {"type": "array", "items": {"type": "object"}}
-    return {"type": "object", "properties": {**item.get("properties", {}), **common}}
-
-
-def _details(view: ViewDefinition) -> dict[str, Schema]:
-    return {
-        name: FIELD_TYPES["text"] if is_text else {"type": "array", "items": {"type": "object"}}
-        for name, is_text in detail_names(view)
-    }

@@ -18,7 +18,7 @@ from .fields import name_of_field
 from .render import rendered
 from .run import ToolContext, Watch
 from .tools import READ_MORE, Tool
-from .untrusted import Marker, clean, cleaned
+from .untrusted import clean, cleaned, marked
 
 if TYPE_CHECKING:
     from ..client.request.model import Request
@@ -46,10 +46,9 @@ _READS = read_only("resources", "reads only")
 
 
 class ToolAnswer(NamedTuple):
-    """`text` is what a model reads, `structured` the same for a program; an error has no structure."""
+    """What a model reads. There is no other form: some programs hand it on in the place of the text, some beside it."""
 
     text: str
-    structured: dict[str, Any] | None
     is_error: bool = False
     untrusted: bool = True  # whether it holds what others wrote
 
@@ -71,15 +70,16 @@ class Toolbox:
         self.tools = {tool.name: tool for tool in tools}
         self.rests = Rests(budget)
         self._budget = budget
-        self._marker: Marker | None = None
         for name in _NEVER:
             base.options.pop(name, None)
 
-    @property
-    def marker(self) -> Marker:
-        if self._marker is None:
-            self._marker = Marker(self.base.site().name)
-        return self._marker
+    def marked(self, text: str) -> str:
+        """Text of the site, marked as such."""
+        try:
+            site = self.base.site().name
+        except CallsheetError:  # what an error says may come from the way to the site
+            site = "the site"
+        return marked(text, site)
 
     def tool(self, name: str) -> Tool:
         """Raises `UsageError` for a tool that is not offered, whether or not there is such a command."""
@@ -92,13 +92,13 @@ class Toolbox:
         self, name: str, given: dict[str, Any], watch: Watch | None = None, agreed: frozenset[str] = frozenset()
     ) -> ToolAnswer:
         """Raises `ConsentNeeded` where a person has to agree first; every other failure is an answer."""
-        tool = self.tool(name)
+        tool, watch = self.tool(name), watch or Watch()
         try:
             if name == READ_MORE:
                 return self._rest(checked(tool, given).values["handle"])
-            return self._run(tool, checked(tool, given), watch or Watch(), agreed)
+            return self._run(tool, checked(tool, given), watch, agreed)
         except CallsheetError as error:
-            return self._failure(tool, error)
+            return self._failure(tool, error, watch)
 
     def _run(self, tool: Tool, arguments: ToolArguments, watch: Watch, agreed: frozenset[str]) -> ToolAnswer:
         context = ToolContext(self.base, watch, agreed, bounds(tool))
@@ -149,40 +149,33 @@ class Toolbox:
             said["items"] = [item if isinstance(item, dict) else {"value": item} for item in printed.records]
         elif printed is not None and printed.thing is not None:
             said = dict(printed.thing) if isinstance(printed.thing, dict) else {"value": printed.thing}
-        elif "items" in tool.output_schema.get("required", ()):
+        elif tool.lists:
             said["items"] = []
         if written and context.option("dry-run"):
             said["dry_run"] = written.splitlines()
         elif written:
             said["text"] = written
-        return self._fitted(tool, cleaned(said), context)
+        return self._fitted(cleaned(said), context, of_site=tool.safety != "local")
 
-    def _fitted(self, tool: Tool, said: dict[str, Any], context: ToolContext) -> ToolAnswer:
-        """Within the budget, with the notes and the way to what is left."""
+    def _fitted(self, said: dict[str, Any], context: ToolContext, *, of_site: bool) -> ToolAnswer:
+        """Within the budget, with the notes and the way to what is left. What is not `of_site` is from definitions."""
         notes = [clean(note) for note in context.notes]
         room = max(_FRAME, self._budget - _FRAME - size(notes))
-        listed = "items" in said
-        part = cut(said["items"], room) if listed else cut(said, room)
+        part = cut(said.get("items", said), room)
         text, left = cut_text(rendered(part.now), room)
         more = self.rests.put("\n\n".join(each for each in (left, part.rest) if each))
-        structured: dict[str, Any] = {"items": part.now} if listed else dict(part.now)
-        about: dict[str, Any] = {"next": context.next, "total": context.total, "more": more, "notes": notes}
-        structured |= {key: value for key, value in about.items() if value or value == 0}
-        lines = [f"note: {note}" for note in notes]
-        if more is not None:
-            lines.append(f"The answer was cut: {READ_MORE} with handle {more} has the rest.")
+        lines = [text or "done", *(f"note: {note}" for note in notes)]
+        after = [] if more is None else [_cut(more)]
         if context.next is not None:
             of = f" of {context.total}" if context.total is not None else ""
-            lines.append(f"There are more items{of}: page_token {context.next} has the next ones.")
-        of_site = tool.safety != "local"  # else it comes from definitions
-        marked = self.marker.marked(text or "done") if of_site else text
-        return ToolAnswer("\n".join([marked, *lines]), structured, untrusted=of_site)
+            lines.append(f"page_token: {clean(context.next)}")
+            after.append(f"There are more items{of}: the page_token above has the next ones.")
+        answer = "\n".join(lines)
+        return ToolAnswer("\n".join([self.marked(answer) if of_site else answer, *after]), untrusted=of_site)
 
     def _rest(self, handle: str) -> ToolAnswer:
         text, more = self.rests.take(handle)
-        structured = {"text": text, **({"more": more} if more else {})}
-        lines = [f"{READ_MORE} with handle {more} has the rest."] if more else []
-        return ToolAnswer("\n".join([self.marker.marked(text), *lines]), structured)
+        return ToolAnswer("\n".join([self.marked(text), *([] if more is None else [_cut(more)])]))
 
     def _in_tools(self, hint: str) -> str:
         """With the names of tools for the command lines that they stand for."""
@@ -191,9 +184,18 @@ class Toolbox:
             hint = re.sub(rf"{re.escape(command)}(?![\w-])", commands[command], hint)
         return hint
 
-    def _failure(self, tool: Tool, error: CallsheetError) -> ToolAnswer:
+    def _failure(self, tool: Tool, error: CallsheetError, watch: Watch) -> ToolAnswer:
         """In the words of the command line, but for options, which are arguments here."""
         error.hint = error.hint and self._in_tools(named(error.hint, self.base.program))
         spelt = {str(param["name"]): name for name, param in tool.params.items()}
         text = _OPTION.sub(lambda match: spelt.get(match[1], match[0]), describe_error(error))
-        return ToolAnswer(cut_text(clean(text), self._budget)[0], None, is_error=True)
+        return ToolAnswer(self.told(text, error, watch), is_error=True)
+
+    def told(self, text: str, error: CallsheetError, watch: Watch) -> str:
+        """What is said of an error. It may quote the site, unless nothing was asked and the arguments were wrong."""
+        text = cut_text(clean(text), self._budget - _FRAME)[0]
+        return text if isinstance(error, UsageError) and not watch.steps else self.marked(text)
+
+
+def _cut(handle: str) -> str:
+    return f"The answer was cut: {READ_MORE} with handle {handle} has the rest."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..language.deployment import variants
 from ..language.safety import CHANGES, Safety
 from ..registry import FOR_AGENTS
-from .schemas import Schema, input_schema, offered, output_schema
+from .schemas import Schema, input_schema, offered
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -29,7 +29,7 @@ class Tool(NamedTuple):
     params: dict[str, Param]
     view: str | None
     input_schema: Schema
-    output_schema: Schema
+    lists: bool = False  # answers with items, also where there are none
     any_operation: bool = False  # what it does depends on what it is called with
 
     @property
@@ -73,7 +73,7 @@ class Tools:
             params,
             definition.get("view"),
             input_schema(self._catalog, definition, params, view),
-            output_schema(definition, view),
+            bool(definition.get("pages")),
             any_operation,
         )
 
@@ -105,7 +105,5 @@ def read_more() -> Tool:
         "required": ["handle"],
         "additionalProperties": False,
     }
-    text = {"type": "string"}
-    answer: Schema = {"type": "object", "properties": {"text": text, "more": text}, "required": ["text"]}
     help = "Read the rest of an answer that was cut"
-    return Tool(READ_MORE, help, help, "", "local", {}, None, schema, answer)
+    return Tool(READ_MORE, help, help, "", "local", {}, None, schema)
