@@ -157,6 +157,15 @@ def test_a_task_that_cannot_be_asked_for_is_no_refusal(home: Path, tmp_path: Pat
     assert states(journal) == dict.fromkeys("123", "unknown")
 
 
+@pytest.mark.parametrize("told", [{"failed": 5}, {"failed": ["1"]}, {"done": {"1": 1}}, {"done": 5}], ids=json.dumps)
+def test_a_task_that_says_no_outcome_is_no_refusal(home: Path, tmp_path: Path, told: dict[str, Any]) -> None:
+    journal = tmp_path / "j.jsonl"
+    ended = exchange("GET", "/tasks/7", reply(json={"ended": True, "done": [], "failed": {}, **told}))
+    done, _ = run(home, [ways("1", "2", asked="1,2"), many("1", "2"), ended], "1", "2", "--journal", str(journal))
+    assert (done.exit, states(journal)) == (1, dict.fromkeys("12", "unknown")), done.stderr
+    assert "the service began with 2, and what came of it is not known" in done.stderr
+
+
 def test_a_connection_that_breaks_after_the_request_leaves_what_nobody_knows(home: Path, tmp_path: Path) -> None:
     """It was read, and no answer came. A resume sends none of them again, and the rest that nobody tried."""
     journal = tmp_path / "j.jsonl"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
+
 import pytest
 
+from callsheet.errors import UsageError
 from support import document_schema, random_document
 from support.readable import readable, skeleton
 from support.richtext import converted, texts, to_adf, to_markdown, visible
+from support.wrong_parts import ODD, places, with_part
 
 pytestmark = [
     pytest.mark.published,
@@ -49,3 +54,22 @@ def test_every_document_has_a_form_elsewhere(documents, target: str) -> None:
         assert document_schema.problems(back) == []
         seen = visible(back)
         assert [text for text in texts(one) if text not in seen] == []
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_document_with_a_wrong_part_is_converted_or_refused(documents, number: int) -> None:
+    chance = random.Random(number)
+    document = documents[number]
+    every = list(places(document))
+    for path in [(), ("type",), ("content",), *chance.sample(every, min(30, len(every)))]:
+        wrong = with_part(document, path, chance.choice(ODD))
+        for target, lossless in (("markdown", False), ("markdown", True), ("storage", False), ("adf", False)):
+            with suppress(UsageError):
+                converted(wrong, "adf", target, lossless=lossless)
+
+
+@pytest.mark.parametrize("type", [[], {}, ["doc"], None, 5, True])
+@pytest.mark.parametrize("target", ["markdown", "storage", "wiki", "adf"])
+def test_a_document_whose_type_is_none(type, target: str) -> None:
+    with pytest.raises(UsageError, match='expected an object with "type": "doc"'):
+        converted({"type": type, "version": 1, "content": []}, "adf", target)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..client.listed import listed
 from ..errors import CallsheetError
 from ..language.template import evaluate, fill, to_text
 
@@ -38,8 +39,8 @@ class Namings:
         return found
 
     def _asked(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
-        items: Any = self._answer(naming, ids)
-        pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items or [])
+        items = listed(self._answer(naming, ids), by=naming["call"])
+        pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items)
         return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
     def _answer(self, naming: NamingDefinition, ids: list[str]) -> Any:

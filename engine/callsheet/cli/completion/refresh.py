@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...client.listed import listed
 from ...commands.context import Context
 from ...commands.execute import Extent
 from ...commands.steps.dispatcher import StepDispatcher
 from ...commands.steps.lookup import Lookups, is_other
-from ...commands.steps.print_result import listed
 from ...commands.streams import Streams
 from ...errors import CallsheetError, UsageError
 from ...files import locked

@@ -100,8 +100,9 @@ class Walk:
         found = []
         for item in items:
             mark = self.value(self.plan.unique, item)
-            if mark is None or mark not in self._seen:
+            if not isinstance(mark, str | int) or mark not in self._seen:
                 found.append(item)
+            if isinstance(mark, str | int):  # a list or table names nothing
                 self._seen.add(mark)
         return found
 

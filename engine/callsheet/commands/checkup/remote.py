@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
 
+from ...client.listed import listed
 from ...errors import CallsheetError, NetworkError, TLSFailed
 from ...language.deployment import on_deployment
+from ...language.template import to_text
 from ...sites.credentials.schemes import takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
@@ -76,8 +78,8 @@ def _tls(site: Site, address: str) -> Row:
 def _clock(date: str | None) -> Row:
     try:
         skew = abs(parsedate_to_datetime(date or "").timestamp() - time.time())
-    except ValueError:
-        return Row("clock", "skip", "the site sends no Date header")
+    except (ValueError, OverflowError):
+        return Row("clock", "skip", "the site sends no usable Date header")
     text = f"{skew:.0f} s apart from the site's"
     if skew > _SKEW_WARNS:
         return Row("clock", "fail" if skew > _SKEW_FAILS else "warn", text, "set this machine's clock")
@@ -132,5 +134,5 @@ def scopes(context: Context) -> Iterator[Row]:
         authority = Authority(consent, access["client_id"], "", web, reads_only=True)
         for reached in authority.sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
-                granted = " ".join(reached.get("scopes") or [])
+                granted = " ".join(map(to_text, listed(reached.get("scopes"))))
                 yield Row("scopes", "ok", granted or "not reported")

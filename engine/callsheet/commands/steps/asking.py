@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...client.listed import listed
 from ...durations import parsed
 from ...errors import CallsheetError, UsageError
 from ...integers import whole
@@ -147,19 +148,18 @@ def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
     ask = _ask(param)
     if "fields" not in ask:
         return []
+    required, values = ask.get("required", "`false`"), ask.get("values", "`[]`")
     try:
-        items = lookups.all_candidates(ask["fields"], scope)
+        return [
+            FormField(
+                one_line(lookups.label(ask["fields"], item)),
+                is_true(evaluate(required, item)),
+                [one_line(to_text(value)) for value in listed(evaluate(values, item))],
+            )
+            for item in lookups.all_candidates(ask["fields"], scope)
+        ]
     except CallsheetError:
         return []
-    required, values = ask.get("required", "`false`"), ask.get("values", "`[]`")
-    return [
-        FormField(
-            one_line(lookups.label(ask["fields"], item)),
-            is_true(evaluate(required, item)),
-            [one_line(to_text(value)) for value in evaluate(values, item) or []],
-        )
-        for item in items
-    ]
 
 
 def _offered(lookups: Lookups, param: Param, scope: Scope) -> list[Any]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...client.listed import listed
 from ...errors import CallsheetError, UsageError
 from ...language.template import Scope, evaluate, fill, to_text
 
@@ -66,7 +67,7 @@ class InBulk:
             self._read = dispatcher.everything(read["call"], request)
         if "items" not in self._bulk:
             return [True] * len(items)
-        taken = {to_text(each) for each in evaluate(self._bulk["items"], self._scope(items)) or ()}
+        taken = {to_text(each) for each in listed(evaluate(self._bulk["items"], self._scope(items)))}
         return [to_text(item) in taken for item in items]
 
     def _scope(self, items: Sequence[Any]) -> dict[str, Any]:
@@ -93,11 +94,11 @@ class InBulk:
             return {}
         try:
             outcome = yield from self._wait(self._bulk["task"], answer)
+            return self._failures(self._bulk["task"], outcome, items, was)
         except CallsheetError as error:
             raise OutcomeUnknown(
                 f"the service began with {len(items)}, and what came of it is not known: {error.message}"
             ) from None
-        return self._failures(self._bulk["task"], outcome, items, was)
 
     def _wait(self, task: Task, answer: Any) -> Generator[int, None, Any]:
         arguments = fill(task.get("args", {}), {**self._run.scope, "started": answer}) or {}
@@ -115,7 +116,9 @@ class InBulk:
     def _failures(self, task: Task, outcome: Any, items: Mapping[int, Any], was: Mapping[int, Any]) -> Failures:
         """What the task says of each item, by the names that it gives them."""
         failed = evaluate(task["failed"], outcome) or {}
-        done = {to_text(name) for name in evaluate(task["done"], outcome) or ()}
+        if not isinstance(failed, dict):
+            raise CallsheetError(f"{task['call']} does not say of each item what came of it")
+        done = {to_text(name) for name in listed(evaluate(task["done"], outcome), by=task["call"])}
         found: Failures = {}
         for number, item in items.items():
             kept = {**self._run.scope, "item": item, "was": was.get(number)}

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NoMatch
-from ...language.template import Scope, fill_text
+from ...language.template import Scope, fill_text, to_text
 from ...output.columns import identifying
 from .unknown import Unknown
 
@@ -59,7 +59,7 @@ def _of_parameter(rule: FieldColumns, view: ViewDefinition, scope: Scope) -> Vie
     """The view with what identifies a thing, and the fields that were asked for in its order."""
     name = rule.get("asked", "").replace("-", "_")
     ids = scope.get(name) or []
-    if not ids or any(isinstance(id, Unknown) or not _FIELD.match(id) for id in ids):  # `*all`, `-comment`
+    if not ids or any(isinstance(id, Unknown) or not _FIELD.match(to_text(id)) for id in ids):  # `*all`, `-comment`
         return view
     shown = identifying(view)
     for word, id in zip(scope["given"][name], ids, strict=True):

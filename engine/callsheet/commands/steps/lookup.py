@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...client.listed import listed
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
@@ -13,7 +14,6 @@ from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import StepDispatcher
 from .matching import Candidates, contains, expressions, matches, texts
-from .print_result import listed
 from .unknown import Unknown
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CallsheetError, UsageError
+from ...client.listed import listed
+from ...errors import UsageError
 from ...integers import whole
 
 if TYPE_CHECKING:
@@ -32,13 +33,6 @@ def show_part(context: Context, output: Output, items: Any, extent: Extent) -> N
     output.items(items[start:end])
     if end < len(items) and extent.most is None:
         context.note_more(end, len(items))
-
-
-def listed(found: Any, *, by: str = "") -> list[Any]:
-    """What a service answered where a list was expected; nothing at all is an empty one. `by` names the operation."""
-    if found is None or isinstance(found, list):
-        return found or []
-    raise CallsheetError(f"{by}{': ' * bool(by)}expected a list in the answer")
 
 
 def _index(start: str | None) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...client.listed import listed
 from ...errors import NotFound
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
-from .print_result import listed
 
 if TYPE_CHECKING:
     from ...language.shape.items import Keep, SnapshotDefinition

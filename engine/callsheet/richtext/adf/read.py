@@ -14,7 +14,8 @@ from .forms import SPELLING, Raw, complete
 
 def read(document: Any, rules: Rules, losses: Losses) -> Node:
     """The tree of a document; raises UsageError when it is none."""
-    if not isinstance(document, dict) or document.get("type") not in {form.type for form in rules.forms["doc"]}:
+    types = [form.type for form in rules.forms["doc"]]
+    if not isinstance(document, dict) or document.get("type") not in types:
         raise UsageError('not a rich-text document: expected an object with "type": "doc"')
     if not isinstance(document.get("content", []), list):
         raise UsageError('not a rich-text document: "content" must be a list')
@@ -95,7 +96,8 @@ class DocumentReader:
                 self.losses.add(f"{form.type}: attribute {name!r} is unknown or out of range")
         if form.address:
             parts = re.findall(r"\{(\w+)\}", form.address)
-            result["url"] = form.address.format(**{part: quote(result.pop(part, ""), safe="") for part in parts})
+            words = {part: quote(result.pop(part, ""), safe="", errors="replace") for part in parts}
+            result["url"] = form.address.format(**words)
         return result
 
     def marks(self, raw: Raw) -> tuple[Mark, ...]:
