@@ -1,4 +1,4 @@
-"""Tests see neither the settings of the person who runs them nor, on CI, the luck of the draw."""
+"""Tests see neither the settings of the person who runs them nor the luck of the draw."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from callsheet.sites.credentials import encryption
-from support import compiled
+from support import compiled, draws
 from support.canary import leaking_files, leaks
 from support.fakesite import FakeSite
 from support.shell import Shell
@@ -29,10 +28,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-# On CI the same examples every time: a change is judged by what it changed. Elsewhere new ones are tried.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("local", deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+draws.load_profile()
 
 # jsonschema imports it where it is installed, for formats that nothing checks here; each worker would take seconds.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

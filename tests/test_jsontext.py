@@ -108,7 +108,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(JSON)
 def test_values_come_back_as_they_went(value: object) -> None:
     parse("1.10")  # from here on texts of floats are looked for
@@ -116,7 +116,7 @@ def test_values_come_back_as_they_went(value: object) -> None:
     assert json.loads(dump(value, indent=1)) == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
 def test_any_number_keeps_its_text(number: str) -> None:
     assert dump(parse(number)) == ("0" if number == "-0" else number)

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from callsheet.catalog.catalog import Catalog, open_catalog
 from callsheet.errors import DefinitionError, UsageError
 from support.places import CASES
+from support.waiting import PATIENCE
 
 WORLD = CASES / "language"
 
@@ -120,6 +122,22 @@ def test_without_definitions_of_ones_own_nothing_is_compiled_again_for_who_leave
         catalog.close()
 
 
+def test_many_threads_at_once_all_read_the_same(environ: dict[str, str]) -> None:
+    """As the calls of an agent do, and changes of many items."""
+    catalog = opened(environ)
+    right = {id: catalog.get("operation", id) for id in catalog.ids("operation")}
+    every = sorted([*right, *[f"shop.{id}" for id in right]])
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = pool.map(lambda id: catalog.get("operation", id), every * 500)
+            assert all(record in right.values() for record in found)
+    finally:
+        sys.setswitchinterval(usual)
+        catalog.close()
+
+
 def test_many_processes_at_once_all_read_a_whole_catalog(environ: dict[str, str]) -> None:
     program = (
         "from callsheet.catalog.catalog import open_catalog as o; print(o('lms').get('operation', 'getOrder')['title'])"
@@ -128,7 +146,7 @@ def test_many_processes_at_once_all_read_a_whole_catalog(environ: dict[str, str]
     running = [
         subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
-    assert [process.communicate(timeout=60)[0] for process in running] == ["Get order\n"] * 4
+    assert [process.communicate(timeout=PATIENCE)[0] for process in running] == ["Get order\n"] * 4
     check = sqlite3.connect(compiled(environ))
     assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     check.close()

@@ -13,7 +13,7 @@ import pytest
 from callsheet.cli.main import run
 from support.cases import environment, run_program
 from support.programs import small_program
-from support.waiting import at_most
+from support.waiting import PATIENCE, at_most
 
 
 def called(tmp_path: Path, *argv: str, program: str = "suite") -> tuple[int, str, str]:
@@ -112,7 +112,7 @@ def test_what_is_no_file_is_not_waited_for(shop: Path, tmp_path: Path) -> None:
     if not hasattr(os, "mkfifo"):
         pytest.skip("no named pipes here")
     os.mkfifo(shop / "mine.toml")
-    with at_most(30):
+    with at_most(PATIENCE):
         code, _, err = called(tmp_path, "--help", program="shop")
     assert code == 2
     assert "mine.toml: not a file" in err

@@ -13,10 +13,9 @@ import pytest
 from support.canary import PASSWORD
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell, leaks
+from support.waiting import PATIENCE
 
 pty = pytest.importorskip("pty", reason="needs a terminal of a POSIX system")
-
-PATIENCE = 120
 
 
 class Terminal:

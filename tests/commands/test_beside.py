@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.commands.steps.beside import Folder
@@ -93,7 +93,7 @@ def test_a_link_that_stays_in_the_folder_is_what_it_leads_to(folder: Folder) -> 
     assert folder.image("link.png", "storage") == "link.png"
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(["..", ".", "", "img", "%2e", "/", "\\", "~", "a b.png", "C:", "\0", "é"]), max_size=8))
 def test_no_address_leads_out_of_the_folder(folder: Folder, parts: list[str]) -> None:
     try:

@@ -142,7 +142,7 @@ PLAN: Any = type("Plan", (), {"fetch": {"id": "id"}, "unique": None})
 
 
 @given(st.integers(0, 8), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_whatever_a_crash_leaves_of_both_files_fits_together(pages: int, chance: random.Random) -> None:
     request = Request("GET", "https://site.example", "/x")
     with tempfile.TemporaryDirectory() as folder:

@@ -13,6 +13,7 @@ import pytest
 from support.cases import Done, run_program
 from support.own_program import SHOP_SERVICE, own_program
 from support.server import Exchange, exchange, reply, serve
+from support.waiting import PATIENCE
 
 SHOP = (
     """
@@ -250,7 +251,7 @@ def test_a_change_that_must_not_be_repeated_is_made_one_after_another(home: Path
 
 def test_what_may_be_repeated_is_under_way_at_the_same_time(home: Path) -> None:
     """Each answer waits until two requests have come: one after another they would wait in vain."""
-    together = threading.Barrier(2, timeout=20)
+    together = threading.Barrier(2, timeout=PATIENCE)
 
     def meet() -> Iterator[bytes]:
         together.wait()

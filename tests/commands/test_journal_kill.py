@@ -23,7 +23,7 @@ from callsheet.errors import CallsheetError, UsageError
 from callsheet.sandbox.faults import Faults
 from support.cases import Done, nobody, run_program
 from support.simulated import serving
-from support.waiting import at_most
+from support.waiting import PATIENCE, at_most
 
 KEYS = [*(f"DEMO-{number}" for number in range(1, 11)), *(f"OPS-{number}" for number in range(1, 5))]
 
@@ -43,7 +43,7 @@ class Slow:
         )
 
     def until_done(self, count: int) -> None:
-        with at_most(60):
+        with at_most(PATIENCE):
             while not self.journal.exists() or self.journal.read_text("utf-8").count('"done"}') < count:
                 time.sleep(0.01)
 
@@ -90,7 +90,7 @@ def test_an_interrupted_run_says_how_to_continue(slow: Slow) -> None:
     process = slow.start("issues", "label", *KEYS, "moved")
     slow.until_done(2)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert f"to continue: suite issues label --resume {slow.journal}" in told
     assert not any(state in UNDER_WAY for state in slow.states().values())  # they had a moment to end

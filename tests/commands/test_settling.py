@@ -63,7 +63,7 @@ def outcome(value: Any, scope: dict[str, Any]) -> Any:
 
 
 @given(NESTED, SCOPES, st.lists(VALUES, min_size=2, max_size=3))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_settled_template_gives_what_the_template_gives(value: Any, scope: dict[str, Any], items: list[Any]) -> None:
     found = settled_value(value, {**scope, "later": "before"}, {"item", "later"})
     for item in items:

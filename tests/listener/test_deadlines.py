@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.listener.deadlines import Deadlines
@@ -40,7 +40,6 @@ class Clock(asyncio.SelectorEventLoop):
         self.moment = moment
 
 
-@settings(deadline=None)
 @given(
     added=st.lists(st.floats(0, 50), min_size=1, max_size=12).map(sorted),
     done_after=st.lists(st.one_of(st.none(), st.floats(0, 9.5)), min_size=12, max_size=12),

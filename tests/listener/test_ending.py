@@ -13,7 +13,7 @@ from callsheet.listener.ending import bounded, cancel_all
 from callsheet.listener.queue.jetstream.address import QueueAddress
 from callsheet.listener.queue.jetstream.connection import QueueAccess, disconnect
 from callsheet.listener.queue.jetstream.queue import JetStreamQueue
-from support.waiting import at_most
+from support.waiting import PATIENCE, at_most
 
 
 async def goes_on(times: int) -> None:
@@ -59,7 +59,7 @@ def test_all_end_whatever_they_lose_and_whatever_they_raise() -> None:
         gc.collect()
         assert told == []
 
-    with at_most(60):
+    with at_most(PATIENCE):
         asyncio.run(main())
 
 
@@ -74,7 +74,7 @@ def test_one_that_ignores_every_request_is_left() -> None:
             deaf.cancel()
             await asyncio.sleep(0)
 
-    with at_most(60):
+    with at_most(PATIENCE):
         asyncio.run(main())
 
 
@@ -88,7 +88,7 @@ def test_a_bound_is_kept_and_errors_are_raised() -> None:
     async def divide() -> None:
         raise ZeroDivisionError
 
-    with at_most(60):
+    with at_most(PATIENCE):
         asyncio.run(main())
 
 
@@ -103,7 +103,7 @@ def test_a_queue_whose_library_loses_the_request_is_closed_all_the_same(monkeypa
         await queue.close()
         assert queue._watch_task.done()
 
-    with at_most(60):
+    with at_most(PATIENCE):
         asyncio.run(main())
 
 
@@ -113,5 +113,5 @@ def test_a_connection_that_does_not_close_is_left(monkeypatch: pytest.MonkeyPatc
             return asyncio.sleep(600)
 
     monkeypatch.setattr("callsheet.listener.queue.jetstream.connection._CLOSE_TIMEOUT", 0.01)
-    with at_most(60):
+    with at_most(PATIENCE):
         asyncio.run(disconnect(Connection()))

@@ -28,6 +28,7 @@ from callsheet.listener.server.bind import ListenAddress, bind, parse_address, u
 from callsheet.listener.telemetry.line_writer import MAX_WAITING, OVERHEAD, LineWriter
 from callsheet.terminal import escape_line
 from support.listening import until
+from support.waiting import PATIENCE
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.sampled_from(["", "a", "b"]),
@@ -42,7 +43,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(expression=st.sampled_from(EXPRESSIONS), scope=st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES))
 def test_a_compiled_expression_means_what_the_library_says(expression: str, scope: Any) -> None:
     try:
@@ -83,7 +84,7 @@ CONDITIONS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     scope=st.dictionaries(st.sampled_from(["a", "b"]), VALUES), whens=st.lists(st.sampled_from(CONDITIONS), max_size=12)
 )
@@ -181,7 +182,7 @@ def test_addresses(text: str, wanted: ListenAddress) -> None:
     assert wanted.is_public == (text == "0.0.0.0:80")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=30))
 def test_any_address_is_read_or_refused(text: str) -> None:
     try:
@@ -245,7 +246,7 @@ def test_a_log_goes_on_after_a_full_disk(number: int, tmp_path: Path, monkeypatc
         lines = LineWriter(stream, "{} lines are missing".format)
         full.set()
         lines.write("1234567")
-        assert failed.wait(30)
+        assert failed.wait(PATIENCE)
         until(lambda: lines.dropped == 1, "the loss")
         full.clear()
         lines.write("after")

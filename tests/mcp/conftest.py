@@ -27,7 +27,7 @@ def running() -> Iterator[Tracker]:
 @pytest.fixture
 def tracker(running: Tracker) -> Iterator[Tracker]:
     running.requests.clear()
-    running.count, running.text, running.delay = 3, "Sweep it **twice**", 0.0
+    running.count, running.text, running.before_answer = 3, "Sweep it **twice**", lambda: None
     yield running
     running.nothing_leaked()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.commands.context import Context
@@ -143,7 +143,7 @@ WORDS = st.sampled_from(
 
 
 @with_policy("destroy=deny")
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=80)
 @given(data=st.data())
 def test_no_call_whatever_its_arguments_destroys_or_fails_unworded(
     policy: Context, tracker: Tracker, data: st.DataObject

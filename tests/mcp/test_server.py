@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -19,10 +20,12 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 
 from callsheet.mcp.resources import Resources
+from callsheet.mcp.run import Watch
 from callsheet.mcp.server import make_server
 from callsheet.mcp.toolbox import Toolbox
 from mcp import Client, MCPError, StdioServerParameters
 from support.tracker import Tracker
+from support.waiting import PATIENCE
 
 Make = Callable[..., Toolbox]
 INSPECTOR = os.environ.get("CALLSHEET_INSPECTOR", "")
@@ -133,23 +136,62 @@ def test_an_answer_for_other_arguments_counts_for_nothing(make: Make, tracker: T
 
 
 @era
-def test_progress_is_told_and_a_call_can_be_given_up(make: Make, tracker: Tracker, era: str) -> None:
-    tracker.delay = 0.15
+def test_progress_is_told_while_a_site_takes_its_time(make: Make, tracker: Tracker, era: str) -> None:
     seen: list[str] = []
+    told = threading.Event()
+    tracker.before_answer = lambda: told.wait(PATIENCE)
 
     async def progress(_: float, __: float | None, message: str | None) -> None:
         seen.append(str(message))
+        told.set()
 
     async def use() -> None:
         async with Client(server(make()), mode=era) as client:
             await client.call_tool("issues_list", {"mine": True}, progress_callback=progress)
-            with anyio.move_on_after(0.05):  # the first of its two requests is under way
-                await client.call_tool("issues_list", {"mine": True, "fields": ["Story points"]})
-            await anyio.sleep(0.25)
 
     anyio.run(use)
     assert seen
-    assert len(tracker.requests) == 2
+
+
+@era
+def test_a_call_that_is_given_up_sends_no_further_request(
+    make: Make, tracker: Tracker, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolbox = make()
+    asked, given_up, go_on, ended = (threading.Event() for _ in range(4))
+    give_up, call = Watch.give_up, toolbox.call
+
+    def hold() -> None:
+        asked.set()
+        go_on.wait(PATIENCE)
+
+    def noted_giving_up(watch: Watch) -> None:
+        give_up(watch)
+        given_up.set()
+
+    def noted_call(*given: Any) -> Any:
+        try:
+            return call(*given)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Watch, "give_up", noted_giving_up)
+    monkeypatch.setattr(toolbox, "call", noted_call)
+    tracker.before_answer = hold
+
+    async def use() -> None:
+        async with Client(server(toolbox), mode=era) as client:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "issues_list", {"mine": True, "fields": ["Story points"]})
+                await anyio.to_thread.run_sync(asked.wait, PATIENCE)
+                tasks.cancel_scope.cancel()  # the first of its two requests is under way
+            await anyio.to_thread.run_sync(given_up.wait, PATIENCE)
+            go_on.set()
+            await anyio.to_thread.run_sync(ended.wait, PATIENCE)
+
+    anyio.run(use)
+    assert [each.is_set() for each in (asked, given_up, ended)] == [True] * 3
+    assert len(tracker.requests) == 1
 
 
 @era
@@ -192,7 +234,7 @@ async def connected(url: str, token: str, era: str) -> AsyncIterator[Client]:
     import httpx2
 
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, headers={"Authorization": f"Bearer {token}"}) as http,
         Client(streamable_http_client(url, http_client=http), mode=era) as client,
     ):
         yield client
@@ -214,7 +256,7 @@ def test_over_http(environ: dict[str, str], tracker: Tracker, tmp_path: Any) -> 
             refuse_others(match[0], token)
         finally:
             process.terminate()
-            said = process.communicate(timeout=20)[1]
+            said = process.communicate(timeout=PATIENCE)[1]
     assert token not in said
     assert tracker.methods == ["GET"] * 2
 
@@ -229,18 +271,22 @@ async def use_over_http(url: str, token: str) -> None:
 def refuse_others(url: str, token: str) -> None:
     right = f"Bearer {token}"
     for authorization in (None, "", "Bearer", f"Bearer {token}x", f"Bearer {token[:-1]}", f"Basic {token}", token):
-        answer = httpx.post(url, json={}, headers={} if authorization is None else {"Authorization": authorization})
+        answer = httpx.post(
+            url, json={}, headers={} if authorization is None else {"Authorization": authorization}, timeout=PATIENCE
+        )
         assert (answer.status_code, answer.content) == (401, b"")
-    twice = httpx.post(url, json={}, headers=[("Authorization", right), ("Authorization", right)])
+    twice = httpx.post(url, json={}, headers=[("Authorization", right), ("Authorization", right)], timeout=PATIENCE)
     assert twice.status_code == 401
     accept = {"Authorization": right, "Accept": "application/json, text/event-stream"}
     for host in ("evil.example", "localhost:80.evil.example", "127.0.0.1:1@evil.example"):
-        assert httpx.post(url, json={}, headers={**accept, "Host": host}).status_code == 421
+        assert httpx.post(url, json={}, headers={**accept, "Host": host}, timeout=PATIENCE).status_code == 421
         for origin in (f"https://{host}", f"http://{host}"):
-            assert httpx.post(url, json={}, headers={**accept, "Origin": origin}).status_code == 403
+            assert httpx.post(url, json={}, headers={**accept, "Origin": origin}, timeout=PATIENCE).status_code == 403
     two = [*accept.items(), ("Origin", "http://127.0.0.1:1"), ("Origin", "http://127.0.0.1:2")]
-    assert httpx.post(url, json={}, headers=two).status_code == 403
-    assert httpx.get(url.removesuffix("/mcp"), headers={"Authorization": "Bearer no"}).status_code == 401
+    assert httpx.post(url, json={}, headers=two, timeout=PATIENCE).status_code == 403
+    assert (
+        httpx.get(url.removesuffix("/mcp"), headers={"Authorization": "Bearer no"}, timeout=PATIENCE).status_code == 401
+    )
 
 
 def test_without_the_library_the_command_to_install_it_is_told(environ: dict[str, str]) -> None:
@@ -260,6 +306,6 @@ def test_the_inspector_has_nothing_to_complain_of(environ: dict[str, str], proto
     variables = [word for name, value in environ.items() for word in ("-e", f"{name}={value}") if "TOKEN" not in name]
     asked = ["--method", "tools/list", "--format", "json", "--strict", "--protocol-era", protocol]
     command = ["node", INSPECTOR, "--cli", *variables, *COMMAND, "start", "--tools", "all", *asked]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(json.loads(done.stdout)["result"]["tools"]) > 130

@@ -87,7 +87,7 @@ def test_servers(server: Any, url: str) -> None:
     assert server_url(server) == url
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_damaged_document_never_ends_in_a_traceback(data: st.DataObject) -> None:
     """Any part of a good document is replaced by something else."""

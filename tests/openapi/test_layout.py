@@ -19,7 +19,7 @@ VALUES = st.recursive(
 TABLES = st.dictionaries(TEXTS, VALUES, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(TEXTS, st.dictionaries(TEXTS, TABLES, min_size=1, max_size=3), max_size=2))
 def test_what_is_laid_out_is_read_back(kinds: dict[str, dict[str, dict[str, Any]]]) -> None:
     assert tomllib.loads(layout(kinds)) == kinds

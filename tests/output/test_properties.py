@@ -39,7 +39,7 @@ def items_printed(items: list[Any], form: str, **options: Any) -> str:
     return stream.getvalue()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(VALUES, max_size=4))
 def test_json_and_ndjson_read_back(items: list[Any]) -> None:
     assert json.loads(items_printed(items, "json")) == items
@@ -47,7 +47,7 @@ def test_json_and_ndjson_read_back(items: list[Any]) -> None:
     assert [json.loads(line) for line in items_printed(items, "ndjson").split("\n")[:-1]] == items
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(VALUES, max_size=3))
 @example(["a\n\nb", "a\n", "\n", "a \nb", "#\n-", "x\n\n\n", "...", "a\n...\nb", "a\n---\n", "😀\n\u202e"])
 @example([{"yes": 1, "n": 2, "1": 3, "a\nb": 4, "": 5, "x" * 200: {"y" * 300: []}}])
@@ -57,7 +57,7 @@ def test_yaml_reads_back(items: list[Any]) -> None:
     assert same(yaml.load(text, yaml.CSafeLoader), items)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(VALUES, max_size=3))
 @example(["0o7", "1e3", "yes", "012", "1_0", "12:30:45", "0b1", 1e22, 1e-7, -0.0])
 def test_yaml_1_2_reads_back(items: list[Any]) -> None:
@@ -78,7 +78,7 @@ def same(found: Any, given: Any) -> bool:
     return type(found) is type(given) and found == given
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(OBJECTS)
 def test_csv_reads_back_and_holds_no_formula(items: list[dict[str, Any]]) -> None:
     rows = list(csv.reader(io.StringIO(items_printed(items, "csv"), newline=""), strict=True))
@@ -88,7 +88,7 @@ def test_csv_reads_back_and_holds_no_formula(items: list[dict[str, Any]]) -> Non
     assert not [cell for row in rows for cell in row if controls(cell)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 @example("=1+1")
 @example("\t=1")
@@ -116,7 +116,7 @@ def test_a_number_stays_a_number_for_a_spreadsheet(number: str) -> None:
     assert spreadsheet_cell(number) == number
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(OBJECTS, st.one_of(st.none(), st.integers(10, 60)))
 def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str, Any]], width: int | None) -> None:
     out = items_printed(items, "table", width=width)
@@ -125,7 +125,7 @@ def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str,
     assert not [line for line in printed if controls(line) or line != line.rstrip()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example([("\u0903a", "\U000119dc", "|"), ("b", "a\u0301", "|")], 21)
 @example([("a", "\u200d", "|"), ("\u200db", "日\u200d\u200d", "|")], 21)
 @given(
@@ -179,7 +179,7 @@ def test_terminal_sequences_and_controls_are_taken_out(text: str, harmless: str)
     assert not controls(lines(text).replace("\n", ""))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     for clean in (one_line, lines):
@@ -194,7 +194,7 @@ def controls(text: str) -> bool:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXTS, TEXTS, TEXTS)
 def test_an_error_reads_harmlessly_and_its_json_is_complete(message: str, detail: str, hint: str) -> None:
     error = CallsheetError(message, details=[detail], hint=hint, status=404, trace_id="t\x1b[1m1")

@@ -33,7 +33,7 @@ MARKS = st.sampled_from(
 RUNS = st.tuples(st.lists(WORDS, min_size=1, max_size=5).map("".join), st.none() | MARKS)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(RUNS, min_size=1, max_size=5))
 def test_certain_content_reads_back(runs: list[tuple[str, Mark | None]]) -> None:
     made = merged([text(words, (mark,) if mark else ()) for words, mark in runs])

@@ -44,7 +44,7 @@ def test_one_sign(sign: str, kind: str) -> None:
     stays(kind, f"word {sign}")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.sampled_from(["paragraph", "heading", "bulletList"]), st.lists(st.sampled_from(SIGNS), min_size=1, max_size=5)
 )

@@ -16,9 +16,7 @@ from support import document_schema, random_document
 from support.richtext import nodes, texts
 from support.storage_bodies import bodies
 
-QUICK = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 NEW = "Zzyzx"
 
 

@@ -12,9 +12,7 @@ from support import document_schema
 from support.richtext import converted
 from support.storage_bodies import bodies
 
-QUICK = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+QUICK = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 NAMES = st.from_regex(r"[a-z][a-zA-Z0-9]{0,8}", fullmatch=True)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Co", "Cn"]), max_size=12)
 VALUES: Any = st.recursive(

@@ -14,9 +14,7 @@ from callsheet.richtext.tree import NO_ATTRS, NO_CONTENT
 from support import document_schema
 from support.richtext import converted, to_adf, to_markdown, visible
 
-QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+QUICK = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 PIECES = [
     "a",
     "word",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -25,7 +25,7 @@ SIGNS = [*"*_`[]()!&<~$\\.,{}@#-'\"1/ ", "**", "``", "](", "a", "word", "\n", "Ã
 CONTENT = st.lists(st.sampled_from(CONSTRUCTS) | st.sampled_from(SIGNS), max_size=7).map("".join)
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=600)
 @given(CONTENT.map(str.strip).filter(bool))
 @example("a *b* **c** `d` [e](f) _g_")
 @example("*a*b*c*")

@@ -24,7 +24,7 @@ def test_the_third_part_goes_on_where_the_second_ended() -> None:
     assert [part.get("attrs", {}).get("order", 1) for part in parts] == [1, 3, 4]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 9), st.lists(st.booleans(), min_size=1, max_size=8))
 def test_every_item_keeps_its_number(start: int, items: list[bool]) -> None:
     number, expected = start, []

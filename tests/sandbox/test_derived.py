@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -99,9 +100,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxSite]:
     environ = {**os.environ, "CALLSHEET_HOME": str(home / "home"), "CALLSHEET_CACHE": str(home / "cache")}
     words = ["new", "library", "--from", str(document), "--no-launcher"]
     assert run("callsheet", words, environ=environ, stdout=io.StringIO(), stderr=io.StringIO()) == 0
-    found = SandboxSite(open_catalog("library", environ), "default")
-    yield found
-    found.close()
+    with closing(open_catalog("library", environ)) as catalog, closing(SandboxSite(catalog, "default")) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)

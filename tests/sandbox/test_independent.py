@@ -14,6 +14,7 @@ import pytest
 from support.places import CASES
 from support.scripted import Script, steps
 from support.simulated import serving
+from support.waiting import PATIENCE
 
 STEPS = steps(CASES / "week" / "acceptance.toml", "datacenter")
 SERVER = """
@@ -36,7 +37,7 @@ def jira820() -> Iterator[str]:
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def wrong(url: str, project: str, home: Path, cache: Path, *, elsewhere: bool = False) -> list[str]:

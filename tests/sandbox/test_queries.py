@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from callsheet.sandbox.queries.lexer import QuerySyntaxError
 from callsheet.sandbox.queries.model import Condition, Empty, Function, Joined, Negation, Values
 from callsheet.sandbox.queries.parser import Grammar
 from callsheet.sandbox.site import SandboxSite
+from support.draws import chance
 from support.simulated import ask, site
 
 FIELDS = ["project", '"Story Points"', "status", "cf[10001]", "x.y", "a.b[k].c", "12", "-3", "'q q'", 'p["a b"]']
@@ -28,7 +30,8 @@ OPERATORS = ["=", "!=", "~", "!~", ">", "<", ">=", "<=", "=="]
 
 @pytest.fixture(scope="module")
 def grammar(cache: Path) -> Grammar:
-    language = open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False).get("query", "jql")
+    with closing(open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False)) as catalog:
+        language = catalog.get("query", "jql")
     return Grammar(frozenset(language["reserved"]), language["numbered"])
 
 
@@ -132,9 +135,9 @@ def test_what_was_and_what_changed_is_found(cloud: SandboxSite) -> None:
     assert keys('key = OPS-3 and status was "To Do" by currentUser()') == []
 
 
-def corpus(number: int, seed: int = 7) -> list[str]:
+def corpus(number: int) -> list[str]:
     """Queries of every shape, some of them damaged."""
-    make = _Maker(random.Random(seed))
+    make = _Maker(chance(7))
     return [make.query() for _ in range(number)]
 
 
@@ -215,6 +218,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 MODULES = os.environ.get("JQL_AST_MODULES", "")  # a folder that npm has installed @atlaskit/jql-ast into
 
 
+@pytest.mark.draws
 @pytest.mark.skipif(
     not (shutil.which("node") and MODULES and Path(MODULES, "@atlaskit").is_dir()),
     reason="node and the vendor's parser (JQL_AST_MODULES) are needed",

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 
+from callsheet.sandbox.site import SandboxSite
 from support.simulated import ask, problems, site
 
 
-@pytest.mark.parametrize(("deployment", "base"), [("cloud", "/rest/api/3"), ("datacenter", "/rest/api/2")])
-def test_versions_move_in_their_project(deployment: str, base: str) -> None:
-    here = site(deployment)
+@pytest.fixture
+def here(request: pytest.FixtureRequest) -> Iterator[SandboxSite]:
+    with closing(site(request.param)) as found:
+        yield found
+
+
+@pytest.mark.parametrize(("here", "base"), [("cloud", "/rest/api/3"), ("datacenter", "/rest/api/2")], indirect=["here"])
+def test_versions_move_in_their_project(here: SandboxSite, base: str) -> None:
     made = ask(here, f"POST {base}/version", {"projectId": 10000, "name": "2.0"}).body["id"]
 
     def names() -> list[str]:

@@ -20,7 +20,7 @@ from support.canary import TOKEN
 from support.cases import Done, environment, run_program
 from support.programs import small_program
 from support.tls import Authority
-from support.waiting import at_most
+from support.waiting import PATIENCE, at_most
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 
@@ -113,7 +113,7 @@ def test_what_is_no_file_is_refused(
 def run(command: tuple[str, ...], folder: Path, environ: dict[str, str]) -> Done:
     program, *words = command
     plain = {"PATH": os.environ["PATH"], **environment(folder / "home", "http://localhost:1"), **environ}
-    with contextlib.chdir(folder), at_most(60):
+    with contextlib.chdir(folder), at_most(PATIENCE):
         return run_program(program, words, {variable: text for variable, text in plain.items() if text})
 
 
@@ -165,7 +165,7 @@ def test_a_pipe_that_somebody_writes_to_will_do(tmp_path: Path) -> None:
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     assert read_private(str(path), "the token file").decode() == TOKEN
-    writer.join(5)
+    writer.join(PATIENCE)
 
 
 def test_a_pipe_without_a_writer_is_given_up(tmp_path: Path) -> None:

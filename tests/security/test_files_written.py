@@ -18,6 +18,7 @@ from callsheet.language.filenames import file_name
 from callsheet.written import write, written
 from support.cases import environment, run_program
 from support.server import exchange, reply, serve
+from support.waiting import PATIENCE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes of POSIX")
 
@@ -84,7 +85,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
     reader.start()
     write(str(path), b"through")
-    reader.join(10)
+    reader.join(PATIENCE)
     assert got == [b"through"]
     assert stat.S_ISFIFO(path.stat().st_mode)
 

@@ -165,7 +165,7 @@ PIECES = st.sampled_from(["/", "//", "\\", "@", ":", ":2", ".", "..", "?", "#", 
 TEXT = st.lists(PIECES | st.text(max_size=4), max_size=6).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(link=TEXT, root=st.none() | TEXT, path=TEXT)
 def test_any_text_as_link_or_path(link: str, root: str | None, path: str) -> None:
     wire = Recorder()

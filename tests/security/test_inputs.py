@@ -19,6 +19,7 @@ from callsheet.cli.main import run
 from callsheet.commands import streams
 from support.cases import environment, run_program
 from support.server import serve
+from support.waiting import PATIENCE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="devices, pipes and signals of POSIX")
 
@@ -127,7 +128,7 @@ def test_ctrl_c_ends_a_filter(
     while process.poll() is None and (_ticks(process.pid) < 60 or _is_caught(process.pid)):  # a start takes 20 ticks
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) in (-signal.SIGINT, 130)
+    assert process.wait(PATIENCE) in (-signal.SIGINT, 130)
 
 
 def _is_caught(pid: int) -> bool:

@@ -21,6 +21,7 @@ from support.cases import run_program
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.programs import small_program
 from support.shell import Shell
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="rights are kept elsewhere there")
 AS_ROOT = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")
@@ -226,7 +227,7 @@ def test_the_listeners_secret_file_is_refused_like_a_token_file(shell: Shell) ->
         str(path),
     ]
     environ = {**os.environ, **shell.variables({})}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 3
     assert f"--secret-file: {path} can be read by others" in done.stderr
 

@@ -1,7 +1,4 @@
-"""Command lines that nobody thought of: with `destroy=deny` no destroying request arrives, whatever the line.
-
-`CALLSHEET_FUZZ=10000` tries so many of each.
-"""
+"""Command lines that nobody thought of: with `destroy=deny` no destroying request arrives, whatever the line."""
 
 from __future__ import annotations
 
@@ -22,9 +19,10 @@ from hypothesis import strategies as st
 from callsheet.catalog.catalog import open_catalog
 from callsheet.language.safety import class_of_operation
 from support.cases import environment, run_program
+from support.draws import SEED
 from support.server import Server, reply
+from support.waiting import PATIENCE
 
-TRIES = int(os.environ.get("CALLSHEET_FUZZ", "25"))
 LINES = tomllib.loads((Path(__file__).parents[1] / "agents" / "lines.toml").read_text(encoding="utf-8"))
 ANSWER = reply(json={"id": "1", "key": "PP-1", "accountId": "a", "values": [], "issues": [], "fields": {}})
 
@@ -117,7 +115,7 @@ OPTIONS = st.lists(
     ),
     max_size=4,
 )
-FREELY = settings(max_examples=TRIES, deadline=None, suppress_health_check=list(HealthCheck))
+FREELY = settings(max_examples=1000 if SEED else 25, suppress_health_check=list(HealthCheck))
 
 
 def sent(words: list[str], site: Site, variables: dict[str, str]) -> list[Any]:
@@ -160,6 +158,7 @@ def test_any_command_that_destroys(
     assert sent([*line[:cut], "--yes"], site, variables) == [], line
 
 
+@pytest.mark.draws
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the lines are for a shell")
 def test_lines_for_a_shell(site: Site, variables: dict[str, str], tmp_path: Path) -> None:
     """As a shell runs them, with a program on its path: each of them, or a few."""
@@ -171,10 +170,12 @@ def test_lines_for_a_shell(site: Site, variables: dict[str, str], tmp_path: Path
     environ = {**variables, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     every = [*LINES["ask_or_deny"], *LINES["ask"]]
     lines = [line.replace("unset SUITE_POLICY", ":") for line in every if "sudo" not in line]
-    for line in lines if TRIES > 1000 else lines[:: len(lines) // 3]:
+    for line in lines if SEED else lines[:: len(lines) // 3]:
         site.requests.clear()
         command = ["bash", "-c", line]
-        subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, input=b"", timeout=120, check=False)
+        subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, input=b"", timeout=PATIENCE, check=False
+        )
         assert [each for each in site.requests if destroys(each)] == [], line
     reading = ["bash", "-c", "suite api GET /rest/api/3/myself"]
     subprocess.run(reading, cwd=tmp_path, env=environ, capture_output=True, check=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.errors import NotAllowed
 from callsheet.sites.site import current_site
 from support.fakesite import ANSWERS, CANARY, EMAIL, SCOPED, TOKEN, FakeSite, pair
@@ -127,9 +130,11 @@ method = "none"
 def test_a_service_without_a_credential_on_a_shared_host_sends_none(first: str, shell: Shell, site: FakeSite) -> None:
     """In one process, in either order."""
     shell.write_profiles(SHARED.format(url=site.url, email=EMAIL))
-    chosen = current_site("suite", {}, {**shell.environ, "WORK_TOKEN": TOKEN})
+    environ = {**shell.environ, "WORK_TOKEN": TOKEN}
     order = ["jira", "confluence"] if first == "getCurrentUser" else ["confluence", "jira"]
-    found = {service: chosen.headers(service) for service in order}
+    with closing(open_catalog("suite", environ)) as catalog:
+        chosen = current_site("suite", {}, environ, catalog)
+        found = {service: chosen.headers(service) for service in order}
     assert found == {"jira": {"Authorization": pair(EMAIL, TOKEN)}, "confluence": {}}
 
 

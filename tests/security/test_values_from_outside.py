@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import open_catalog
@@ -93,7 +93,7 @@ def test_a_text_where_json_or_a_thing_is_expected_is_refused(
         assert SECRET not in done.stderr
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1).filter(str.strip))
 def test_any_text_is_the_value(text: str, call: Caller) -> None:
     done = call("issues new", {"project": "EDU", "summary": text})

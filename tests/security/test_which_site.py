@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,9 @@ METHODS = ["", "pat", "none"]
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    return open_catalog("suite", nobody(tmp_path_factory))
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    with closing(open_catalog("suite", nobody(tmp_path_factory))) as catalog:
+        yield catalog
 
 
 def expected_host(variables: dict[str, str], options: dict[str, Any], active: bool) -> str | None:

@@ -152,7 +152,7 @@ def test_parts_of_another_length_are_refused(name: str, length: int, monkeypatch
 
 
 @given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_damaged_bit_goes_unnoticed(place: int, bit: int) -> None:
     damaged = bytearray(SEALED)
     damaged[place] ^= 1 << bit

@@ -69,7 +69,7 @@ def test_a_record_comes_back_and_goes(memory: Memory) -> None:
     assert memory.entries == {}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 3500), min_size=1, max_size=4))
 def test_values_of_any_length_replace_each_other_and_leave_nothing_behind(lengths: list[int]) -> None:
     before, backend = keyring.get_keyring(), Memory()

@@ -19,6 +19,7 @@ from support.canary import CANARY
 from support.fakesite import CLIENT_ID, CLIENT_SECRET, CLOUD_ID, FakeSite
 from support.ports import free_port
 from support.shell import Done, Shell
+from support.waiting import PATIENCE
 
 ANSWERED = b"Back to the terminal"
 
@@ -38,7 +39,7 @@ def options(site: FakeSite, shell: Shell, port: str) -> list[str]:
 
 
 def follow(url: str) -> httpx.Response:
-    return httpx.get(url, follow_redirects=True, timeout=60, trust_env=False)
+    return httpx.get(url, follow_redirects=True, timeout=PATIENCE, trust_env=False)
 
 
 def sign_in(
@@ -53,7 +54,7 @@ def sign_in(
             if line.startswith("http"):
                 break
         else:
-            _, err = process.communicate(timeout=120)
+            _, err = process.communicate(timeout=PATIENCE)
             raise AssertionError(err)
         first(line.strip())
         answer = None
@@ -61,10 +62,10 @@ def sign_in(
             answer = follow(line.strip())
         else:
             asked = {name: values[0] for name, values in parse_qs(urlsplit(line.strip()).query).items()}
-            sent = httpx.get(line.strip(), trust_env=False).headers["location"]
+            sent = httpx.get(line.strip(), trust_env=False, timeout=PATIENCE).headers["location"]
             process.stdin.write(pasted.format(**asked, sent=sent) + "\n")
             process.stdin.flush()
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
     return shell._done(process.returncode, out, line + err), answer
 
 
@@ -112,10 +113,10 @@ def test_a_stray_answer_ends_nothing(query: str, shell: Shell, site: FakeSite, o
     """Any page can send the browser to the redirect URL; the sign-in goes on until its own answer comes."""
 
     def strays(_page: str) -> None:
-        answer = httpx.get(f"http://127.0.0.1:{port}/callback?{query}", trust_env=False)
+        answer = httpx.get(f"http://127.0.0.1:{port}/callback?{query}", trust_env=False, timeout=PATIENCE)
         assert answer.status_code == 400
         assert b"does not belong to the sign-in" in answer.content
-        assert httpx.get(f"http://127.0.0.1:{port}/other?{query}", trust_env=False).status_code == 404
+        assert httpx.get(f"http://127.0.0.1:{port}/other?{query}", trust_env=False, timeout=PATIENCE).status_code == 404
 
     done, answer = sign_in(shell, options, first=strays)
     assert done.code == 0, done.err
@@ -206,7 +207,7 @@ def test_an_ended_access_is_renewed_and_the_rotated_token_kept(signed_in: Shell,
 
 def test_many_processes_renew_once(signed_in: Shell, site: FakeSite) -> None:
     processes = [signed_in.start("op", "call", "getCurrentUser", "-o", "id") for _ in range(4)]
-    results = [(process.communicate(timeout=60), process.returncode) for process in processes]
+    results = [(process.communicate(timeout=PATIENCE), process.returncode) for process in processes]
     assert [(code, out) for (out, _), code in results] == [(0, "a1\n")] * 4, results
     assert site.renewals == 1
 
@@ -232,10 +233,10 @@ def test_a_connection_that_says_nothing_does_not_hold_up_the_browser(
     idle: list[socket.socket] = []
 
     def connect() -> None:
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and not idle:
             try:
-                idle.append(socket.create_connection(("127.0.0.1", int(port)), timeout=60))
+                idle.append(socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE))
             except OSError:
                 time.sleep(0.01)
 
@@ -245,7 +246,7 @@ def test_a_connection_that_says_nothing_does_not_hold_up_the_browser(
         url = next(line for line in process.stderr if line.startswith("http")).strip()
         thread.join()
         assert ANSWERED in follow(url).content
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     idle[0].close()
     assert process.returncode == 0, err
 

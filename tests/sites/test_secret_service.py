@@ -15,6 +15,7 @@ import pytest
 from support.canary import CANARY
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Done, Shell
+from support.waiting import PATIENCE
 
 NEEDED = ("dbus-daemon", "gnome-keyring-daemon")
 MISSING = [program for program in NEEDED if not shutil.which(program)]
@@ -52,7 +53,7 @@ class Session:
         from jeepney.io.blocking import open_dbus_connection
 
         with open_dbus_connection(bus=self.environ["DBUS_SESSION_BUS_ADDRESS"]) as connection:
-            until = time.monotonic() + 20
+            until = time.monotonic() + PATIENCE
             while not connection.send_and_get_reply(message_bus.NameHasOwner("org.freedesktop.secrets")).body[0]:
                 assert time.monotonic() < until, "the key store took no name on the bus"
                 time.sleep(0.02)
@@ -60,7 +61,7 @@ class Session:
     def close(self) -> None:
         for process in (self.daemon, self.bus):
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE)
             if process.stdout:
                 process.stdout.close()
 

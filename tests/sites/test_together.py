@@ -13,6 +13,7 @@ from callsheet.sites.credentials.encrypted import EncryptedFile
 from support.canary import CANARY
 from support.fakesite import EMAIL, TOKEN, FakeSite
 from support.shell import Shell
+from support.waiting import PATIENCE
 
 COUNT = 10
 
@@ -30,7 +31,7 @@ def test_many_processes_at_once_lose_nothing(shell: Shell, site: FakeSite) -> No
     processes += [
         shell.start("config", "set", f"sites.first.{key}", value) for key, value in zip(keys, values, strict=True)
     ]
-    results = [(process.communicate(timeout=120)[1], process.returncode) for process in processes]
+    results = [(process.communicate(timeout=PATIENCE)[1], process.returncode) for process in processes]
     assert [code for _, code in results] == [0] * COUNT, results
     found = tomllib.loads(shell.profiles)["sites"]
     first = found.pop("first")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.files import locked
-
-PATIENCE = 300.0
+from support.waiting import PATIENCE
 
 
 def fill(cache: Path, common: Path) -> None:

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from support.forked_programs import become, load
+from support.waiting import PATIENCE
 from support.watch import note_start
 
 _TESTS = Path(__file__).resolve().parent.parent
@@ -130,7 +131,7 @@ def _template(cache: str) -> socket.socket:
 
     def end() -> None:
         here.close()  # it ends when nobody holds this any more
-        process.wait(20)
+        process.wait(PATIENCE)
 
     atexit.register(end)
     return here

@@ -16,6 +16,7 @@ from typing import Any, Self
 from callsheet.cli.main import run
 from support.canary import GIVEN, PASSWORD, file_leaks, leaks
 from support.fakesite import FakeSite
+from support.waiting import PATIENCE
 
 
 @dataclass
@@ -97,7 +98,7 @@ class Shell:
 
     def process(self, *arguments: str, stdin: str = "", **variables: str) -> Done:
         with self.start(*arguments, **variables) as process:
-            out, err = process.communicate(stdin, timeout=60)
+            out, err = process.communicate(stdin, timeout=PATIENCE)
         return self._done(process.returncode, out, err)
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:

@@ -19,6 +19,7 @@ from callsheet.sandbox.faults import Faults
 from callsheet.sandbox.server import Server
 from callsheet.sandbox.site import SandboxRequest, SandboxSite
 from support.published import DOCUMENTS, SPECS, document
+from support.waiting import PATIENCE
 
 TOKEN = "only for tests"
 
@@ -35,6 +36,10 @@ class Judged(SandboxSite):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.wrong: set[str] = set()
+
+    def close(self) -> None:
+        super().close()
+        self.catalog.close()
 
     def answer(self, request: SandboxRequest) -> Answer:
         answer = super().answer(request)
@@ -113,11 +118,11 @@ def serving(faults: Faults | None = None, deployment: str = "cloud", wrong: set[
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE)
     assert found
     try:
         yield found[0]
     finally:
-        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False)
-        thread.join(10)
+        httpx.post(f"{found[0]}/.sandbox/stop", headers={"X-Sandbox-Token": TOKEN}, trust_env=False, timeout=PATIENCE)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 
 from support.canary import leaks
+from support.waiting import PATIENCE
 
 
 class Screen(io.StringIO):
@@ -27,7 +28,7 @@ def at_terminal(
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(command[0], command, {**os.environ, **environ})
-    shown, answered, deadline = b"", False, time.monotonic() + 60
+    shown, answered, deadline = b"", False, time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 1)
         try:
@@ -63,7 +64,7 @@ class Dialog:
 
     def expect(self, text: str) -> None:
         """Wait until a text stands on the screen."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while text not in self.seen:
             assert time.monotonic() < end, f"no {text!r} in {self.seen!r}"
             assert self._read(), f"ended without {text!r}: {self.seen!r}"

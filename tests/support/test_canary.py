@@ -18,6 +18,7 @@ from support.canary import CANARY, GIVEN, basic, leaking_files, leaks
 from support.hostile_server import answer, by_path, gzip_bomb, hostile, json_answer, redirect
 from support.hostile_text import TEXTS, acts
 from support.server import serve
+from support.waiting import PATIENCE
 from support.watch import Watch, watching
 
 
@@ -88,7 +89,12 @@ def test_the_site_gets_it_in_one_header_only(part: str, target: str, headers: di
         pytest.raises(AssertionError, match=f"{part} of POST /x.* holds a secret"),
         serve(verify=False, trusted=True) as server,
     ):
-        httpx.post(f"{server.url}{target}", headers={**headers, "Authorization": basic("robin")}, content=body)
+        httpx.post(
+            f"{server.url}{target}",
+            headers={**headers, "Authorization": basic("robin")},
+            content=body,
+            timeout=PATIENCE,
+        )
 
 
 def test_a_connection_that_leaves_this_machine_is_found(watch: Watch) -> None:
@@ -99,9 +105,9 @@ def test_a_connection_that_leaves_this_machine_is_found(watch: Watch) -> None:
 
 def test_a_stranger_that_is_sent_it_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="received a secret"), hostile() as server:
-        httpx.get(f"{server.url}/x?a={CANARY}")
+        httpx.get(f"{server.url}/x?a={CANARY}", timeout=PATIENCE)
     with pytest.raises(AssertionError, match="holds a secret"), serve(verify=False) as script:
-        httpx.get(f"{script.url}/x", headers={"x-token": CANARY})
+        httpx.get(f"{script.url}/x", headers={"x-token": CANARY}, timeout=PATIENCE)
 
 
 def test_a_hostile_server_answers_what_it_is_told() -> None:
@@ -112,10 +118,10 @@ def test_a_hostile_server_answers_what_it_is_told() -> None:
         "/text": answer("\x9b31m".encode(), headers={"Content-Type": "text/\x9bplain"}),
     }
     with hostile(by_path(table)) as server:
-        assert len(httpx.get(f"{server.url}/bomb").content) >= 1 << 20
-        assert httpx.get(f"{server.url}/away").headers["location"] == "//evil.example/steal"
-        assert httpx.get(f"{server.url}/json?q").json() == {"a": 1}
-        assert httpx.get(f"{server.url}/text").text == "\x9b31m"
+        assert len(httpx.get(f"{server.url}/bomb", timeout=PATIENCE).content) >= 1 << 20
+        assert httpx.get(f"{server.url}/away", timeout=PATIENCE).headers["location"] == "//evil.example/steal"
+        assert httpx.get(f"{server.url}/json?q", timeout=PATIENCE).json() == {"a": 1}
+        assert httpx.get(f"{server.url}/text", timeout=PATIENCE).text == "\x9b31m"
         assert server.requests == [
             "GET /bomb HTTP/1.1",
             "GET /away HTTP/1.1",

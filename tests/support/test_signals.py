@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from support.places import ROOT
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -22,5 +23,5 @@ def test_a_test_of_ctrl_c_holds_where_the_shell_ignores_it() -> None:
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     finally:
         signal.signal(signal.SIGINT, before)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from support.canary import SITES
@@ -43,7 +44,7 @@ class Tracker(Server):
         SITES.add(self.url)
         self.count = 3  # issues of a list
         self.text = "Sweep it **twice**"
-        self.delay = 0.0
+        self.before_answer: Callable[[], object] = lambda: None  # holds an answer back
         self.page = '<h1>Plan</h1><ac:structured-macro ac:name="toc" /><p>Sweep it.</p>'
 
     @property
@@ -52,9 +53,8 @@ class Tracker(Server):
 
     def answer(self, request: Received) -> Scripted:
         self.requests.append(request)
-        found = self._answer(request)
-        found.delay = self.delay
-        return found
+        self.before_answer()
+        return self._answer(request)
 
     def _answer(self, request: Received) -> Scripted:
         path = request.path

@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+PATIENCE = 600.0  # seconds; how long anything may take that does come, on a machine that does much else
+
 
 class WaitedTooLong(BaseException):
     """No exception of the usual kind: nothing that catches those must take it for its own."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.ports import free_port
+from support.waiting import PATIENCE
 
 _BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<why>.+?) -->\n+)?"
@@ -109,7 +110,7 @@ def walk(page: Path, directory: Path, environ: Mapping[str, str], stands_for: Ma
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     printed = re.split(rf"{re.escape(_MARK)} (\d+)\n", _as_shown(done.stdout, places))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from _thread import allocate_lock  # without what `threading` takes to import at every start
 from collections.abc import Mapping
 from contextlib import closing
 from time import time_ns
@@ -49,6 +50,7 @@ class Catalog(Records):
         self.layers = self._own_layers = self._layers([])
         self._fingerprint = ""
         self.is_new = False  # it was compiled just now
+        self._lock = allocate_lock()  # threads that ask the same of one connection at once share its prepared statement
         self._connection = self._open()
 
     def record(self, kind: str, id: str) -> JsonObject | None:
@@ -102,16 +104,18 @@ class Catalog(Records):
         return [Child(*row) for row in self.query(sql, parent)]
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of the compiled catalog; a damaged file is made again and asked once more."""
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError:
-            self.close()
-            self._connection = self._compile()
-            return self._connection.execute(sql, values).fetchall()
+        """Rows of the compiled catalog, for any thread; a damaged file is made again and asked once more."""
+        with self._lock:
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            except sqlite3.DatabaseError:
+                self._connection.close()
+                self._connection = self._compile()
+                return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
 
     @property
     def path(self) -> str:

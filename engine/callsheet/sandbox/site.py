@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
@@ -52,19 +53,21 @@ class SandboxSite:
     ) -> None:
         """`products`: only these are served. Raises `UsageError` where the file at `path` holds another site."""
         self.webhooks = webhooks
-        self.state = State(path)
         self.catalog = catalog
         self.deployment = deployment
-        self.entities = Entities(catalog, deployment, self.state)
-        self.actions = Actions(catalog, self.entities)
-        self.routes = Routes(catalog, deployment, self.actions.by_operation, products)
-        kept = self.state.meta()
-        if not kept:
-            self.reset()
-        elif (kept.get("program", catalog.program), kept["deployment"]) != (catalog.program, deployment):
-            self.close()
-            whose = f"a site of {kept.get('program', catalog.program)} ({kept['deployment']})"
-            raise UsageError(f"{path} holds {whose}", hint="name another file, or give its --deployment")
+        with ExitStack() as undo:
+            self.state = State(path)
+            undo.callback(self.close)
+            self.entities = Entities(catalog, deployment, self.state)
+            self.actions = Actions(catalog, self.entities)
+            self.routes = Routes(catalog, deployment, self.actions.by_operation, products)
+            kept = self.state.meta()
+            if not kept:
+                self.reset()
+            elif (kept.get("program", catalog.program), kept["deployment"]) != (catalog.program, deployment):
+                whose = f"a site of {kept.get('program', catalog.program)} ({kept['deployment']})"
+                raise UsageError(f"{path} holds {whose}", hint="name another file, or give its --deployment")
+            undo.pop_all()
 
     @property
     def address(self) -> str:

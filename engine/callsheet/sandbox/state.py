@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 from urllib.parse import quote
 
@@ -91,14 +91,18 @@ class State:
         self.changes = 0  # how often something was put, deleted or taken back
         self._path = path
         is_new = not path or not os.path.exists(path)
-        try:
-            self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
-            if not is_new:
-                _refuse_damaged_file(self._connection, str(path))
-            self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" if path else "")
-            self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
-        except sqlite3.Error as error:
-            raise UsageError(f"cannot open {path}: {error}", hint="name a file that you can write to") from None
+        with ExitStack() as undo:
+            try:
+                self._connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+                undo.callback(self.close)
+                if not is_new:
+                    _refuse_damaged_file(self._connection, str(path))
+                if path:
+                    self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+                self._connection.executescript(f"PRAGMA application_id = {_MARK}; {_SCHEMA}")
+            except sqlite3.Error as error:
+                raise UsageError(f"cannot open {path}: {error}", hint="name a file that you can write to") from None
+            undo.pop_all()
 
     def close(self) -> None:
         self._connection.close()

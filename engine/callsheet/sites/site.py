@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..catalog.catalog import Catalog, open_catalog
+from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
 from ..policy.policy import PolicySource
@@ -264,8 +263,8 @@ def _gateway_url(gateway: str, cloud_id: str) -> str:
 def current_site(
     program: str,
     options: Mapping[str, Any],
-    environ: Mapping[str, str] = os.environ,
-    catalog: Catalog | None = None,
+    environ: Mapping[str, str],
+    catalog: Catalog,
     *,
     restrictions: Sequence[PolicySource] = (),
     warn: Callable[[str], None] = lambda _: None,
@@ -274,7 +273,6 @@ def current_site(
 
     `restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored.
     """
-    catalog = catalog or open_catalog(program, environ)
     variables = Variables(catalog.get("program", program)["prefix"], environ)
 
     def public(method: str) -> bool:

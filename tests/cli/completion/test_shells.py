@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.cli.completion.shells import script
+from support.waiting import PATIENCE
 
 pytest.importorskip("pty")
 
@@ -70,14 +71,14 @@ class Typist:
 
     def wait_for(self, text: bytes) -> None:
         """What is shown from now on has it; quotes keep an echo of the command from being taken for its answer."""
-        end, start = time.monotonic() + 20, len(self.shown)
+        end, start = time.monotonic() + PATIENCE, len(self.shown)
         while text not in self.shown[start:] and time.monotonic() < end:
             if select.select([self.terminal], [], [], 0.1)[0]:
                 self.shown += os.read(self.terminal, 65536)
         assert text in self.shown[start:], self.shown[start:]
 
     def arguments(self) -> list[str]:
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not self.out.exists() and time.monotonic() < end:
             if select.select([self.terminal], [], [], 0.02)[0]:
                 self.shown += os.read(self.terminal, 65536)

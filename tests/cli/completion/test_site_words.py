@@ -24,6 +24,7 @@ from support.canary import TOKEN
 from support.cases import environment
 from support.server import Server, exchange, reply, serve
 from support.slow_modules import SLOW
+from support.waiting import PATIENCE
 
 BOARDS = ["Alpha", "Beta; rm", "alphabet"]
 
@@ -186,7 +187,7 @@ def test_the_background_is_a_process_that_nobody_waits_for(
     monkeypatch.setattr(word_cache, "_PAUSE", 40)  # on a busy machine it ends before its turn comes, and another asks
     person = Person({**os.environ, **environment(tmp_path / "home", server.url)})
     assert person.tab(*LIST, "") == []
-    end = time.monotonic() + 200
+    end = time.monotonic() + PATIENCE
     while not (found := person.tab(*LIST, "")) and time.monotonic() < end:
         time.sleep(0.1)
     assert found == BOARDS

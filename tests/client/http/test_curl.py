@@ -12,6 +12,7 @@ from callsheet.client.request.model import Form, Json, Placeholder, Raw, Request
 from support.canary import TOKEN, basic, text_leaks
 from support.server import exchange, reply
 from support.shop import shop
+from support.waiting import PATIENCE
 
 
 def test_the_credential_is_hidden_unless_asked_for() -> None:
@@ -80,7 +81,7 @@ def test_curl_sends_exactly_what_the_client_sends(kind: str, tmp_path: Path) -> 
         wanted = request(here)
         here.client.send(wanted)
         command = here.client.curl(wanted, show_token=True)
-        subprocess.run(["sh", "-c", command], check=True, capture_output=True, timeout=20)
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True, timeout=PATIENCE)
         ours, theirs = here.server.requests
     assert ours.target == theirs.target
     for name in ("authorization", "x-client", "x-check", "accept"):

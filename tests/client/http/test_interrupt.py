@@ -8,13 +8,13 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support.places import TESTS
-from support.server import Server, exchange, reply, serve
+from support.server import exchange, reply, serve
 
 PROGRAM = textwrap.dedent(
     """
@@ -41,7 +41,7 @@ PROGRAM = textwrap.dedent(
     http = "GET /list"
     paginate = { using = "offset", items = "values" }
     '''
-    site, definitions = FakeSite(url, timeout=60.0), Definitions(text)
+    site, definitions = FakeSite(url, timeout=600.0), Definitions(text)
     builder = Builder(definitions, site, "suite")
     client = Client(site, definitions)
     if what == "wait":
@@ -58,6 +58,9 @@ PROGRAM = textwrap.dedent(
 )
 
 
+AT_LEAST = 50.0  # seconds; how long it takes without an interrupt
+
+
 def endless() -> Iterator[bytes]:
     yield b"x" * 65536
     for _ in range(600):
@@ -66,9 +69,9 @@ def endless() -> Iterator[bytes]:
 
 
 def script() -> list[object]:
-    slow = {"delay": 30.0}
+    slow = {"delay": AT_LEAST}
     return [
-        exchange("GET", "/api/3/item/1", reply(503, headers={"Retry-After": "50"}), repeat=None),
+        exchange("GET", "/api/3/item/1", reply(503, headers={"Retry-After": f"{AT_LEAST:g}"}), repeat=None),
         exchange("PUT", "/api/3/item/1", reply(200, json={}, **slow), repeat=None),
         exchange(
             "GET", "/api/3/item/1/picture", reply(chunks=endless, headers={"Content-Length": "100000"}), repeat=None
@@ -93,11 +96,11 @@ def test_an_interrupt_ends_it_at_once(what: str, requests: int, tmp_path: Path) 
         ]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            wait_for(server, requests)
+            wait_until(process, lambda: len(server.requests) >= requests)
             if what == "download":
-                wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
+                wait_until(process, lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=10)
+            _, errors = process.communicate(timeout=AT_LEAST - 5)
         finally:
             process.kill()
             process.communicate()
@@ -106,12 +109,7 @@ def test_an_interrupt_ends_it_at_once(what: str, requests: int, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def wait_for(server: Server, requests: int) -> None:
-    wait_until(lambda: len(server.requests) >= requests)
-
-
-def wait_until(true: object) -> None:
-    end = time.monotonic() + 20
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < end, "it never came so far"
+def wait_until(process: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+    while not holds():
+        assert process.poll() is None, process.communicate()
         threading.Event().wait(0.02)

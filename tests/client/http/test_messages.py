@@ -30,7 +30,7 @@ def target(message: httpx.Request) -> bytes:
 
 @given(ROOTS, PATHS, ENDS)
 @example("https://shop.example", "", "")
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_addresses_are_read_as_the_library_reads_them(root: str, path: str, end: str) -> None:
     known = httpx.URL(root + path + end)
     message = Messages(60).make("GET", root + path + end, {}, {})

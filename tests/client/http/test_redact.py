@@ -17,7 +17,7 @@ from support.shop import shop
 SECRET = "s3cr3t+/=?&ä~token"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(before=st.binary(max_size=8), after=st.binary(max_size=8))
 def test_base64_of_a_secret_is_hidden_wherever_it_stands(before: bytes, after: bytes) -> None:
     secret = "a-long-enough-secret-value"
@@ -29,7 +29,7 @@ def test_base64_of_a_secret_is_hidden_wherever_it_stands(before: bytes, after: b
         assert len(hidden) <= len(text) - len(secret) + len(before) * 2 + len(after) * 2 + 15
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(before=st.binary(max_size=8), after=st.binary(max_size=8))
 def test_of_base64_the_characters_that_stand_for_the_secret_alone_are_hidden(before: bytes, after: bytes) -> None:
     secret = b"a-long-enough-secret-value"
@@ -79,7 +79,7 @@ def test_what_opens_an_address_is_hidden_in_it(text: str, shown: str) -> None:
     assert redactor.header("location", text) == shown
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(alphabet="?&#;=%3F26tokensig:/@ a", max_size=200))
 def test_hiding_ends_and_is_done_once(text: str) -> None:
     redactor = Redactor()

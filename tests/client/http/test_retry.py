@@ -9,6 +9,7 @@ from callsheet.client.http.retry import RetryPolicy, retry_after
 from support.ports import free_port
 from support.server import Scripted, exchange, reply
 from support.shop import DEFINITIONS, shop
+from support.waiting import PATIENCE
 
 NOW = 1_800_000_000.0
 
@@ -223,9 +224,9 @@ def test_closing_the_client_ends_the_waits_of_other_threads() -> None:
         errors: list[str] = []
         thread = threading.Thread(target=lambda: errors.append(here.fail("getItem", {"id": "1"}).message))
         thread.start()
-        assert waiting.wait(5)
+        assert waiting.wait(PATIENCE)
         here.client.close()
-        thread.join(5)
+        thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
@@ -241,7 +242,7 @@ def test_nothing_is_told_once_the_client_is_closed() -> None:
         here.client.close()
         told = [*here.notes, *here.log]
         for thread in threads:
-            thread.join(5)
+            thread.join(PATIENCE)
         assert [*here.notes, *here.log] == told
 
 

@@ -220,7 +220,7 @@ def test_an_answer_of_another_shape_is_said_with_its_operation() -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 2**32), st.sampled_from(["search", "rows", "chain"]), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_nothing_comes_twice_and_what_stays_keeps_its_order(
     length: int, seed: int, operation: str, grows: bool
 ) -> None:

@@ -14,6 +14,7 @@ from callsheet.client.pagination.walk import Page
 from callsheet.errors import CallsheetError, UsageError
 from support.server import Exchange, exchange, reply, serve
 from support.shop import Shop, shop
+from support.waiting import PATIENCE
 
 TEXT = """
 [product.p]
@@ -391,7 +392,7 @@ class Numbers:
         self.asked.append(start)
         if self.barrier and start and not self.broken:
             try:
-                self.barrier.wait(60)
+                self.barrier.wait(PATIENCE)
             except threading.BrokenBarrierError:
                 self.broken = True
         values = list(range(start, min(start + min(size, self.longest), self.total)))

@@ -56,7 +56,7 @@ def test_a_placeholder_passes_every_check_and_stays_readable() -> None:
     assert request.url == "https://h.example/ctx/api/thing/<id of x>/part/<n + 1>?kinds=<kind>"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda text: text not in {".", ".."}))
 def test_any_path_value_fills_exactly_one_segment(text: str) -> None:
     path = BUILDER.build("op", {"thing": text, "part": 7}).path

@@ -16,6 +16,7 @@ from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
 from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, failure
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
+from support.waiting import PATIENCE
 
 
 def event(key: str = "k", **scope: Any) -> Any:
@@ -74,7 +75,7 @@ def runner(places: int = 64, max_wait: float | None = 5.0, queue: int | None = N
 
 
 def run(work: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return asyncio.run(asyncio.wait_for(work, PATIENCE))
 
 
 def test_all_run_at_once_and_each_counts_for_itself() -> None:

@@ -16,6 +16,7 @@ from callsheet.listener.handlers import HandlerContext, HandlerFailed, append
 from callsheet.listener.handlers.append import Append
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
+from support.waiting import PATIENCE
 
 
 class Said:
@@ -76,7 +77,7 @@ def test_a_line_that_waited_too_long_is_not_written_afterwards(tmp_path: Path, m
     go, write = threading.Event(), append._append_to_file
 
     def slow(opened: int, data: bytes) -> None:
-        go.wait(30)
+        go.wait(PATIENCE)
         write(opened, data)
 
     monkeypatch.setattr(append, "_append_to_file", slow)

@@ -16,6 +16,7 @@ import pytest
 
 from callsheet.listener.handlers import HandlerContext, HandlerFailed
 from callsheet.listener.handlers.append import Append
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of POSIX")
 
@@ -31,7 +32,7 @@ def append(made: Append, data: bytes, times: int = 1) -> None:
             event: Any = SimpleNamespace(data=data, record_text="record", payload_text='{"a": 1}')
             await made.run(event, "r/1")
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
 
 def test_lines_are_added_and_the_file_is_private(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_a_pipe_is_written_as_fast_as_it_is_read(tmp_path: Path) -> None:
     reader.start()
     with (tmp_path / "out").open("wb"):
         append(handler(tmp_path, input="raw"), b"x" * 200_000)
-    reader.join(60)
+    reader.join(PATIENCE)
     assert got == [b"x" * 200_000 + b"\n"]
 
 

@@ -18,6 +18,7 @@ from callsheet.listener.handlers.executable import Executable
 from callsheet.listener.handlers.process import MAX_OUTPUT, Process
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="written for a POSIX shell")
 BIG = b"x" * 1_000_000
@@ -45,7 +46,7 @@ async def shell(line: str, data: bytes = b"") -> Process:
 def outcome(line: str, data: bytes = b"") -> tuple[int | None, bytes]:
     async def work() -> tuple[int | None, bytes]:
         started = await shell(line, data)
-        assert await started.wait(60)
+        assert await started.wait(PATIENCE)
         return started.exit_code, await started.output()
 
     found: tuple[int | None, bytes] = run(work)
@@ -115,7 +116,7 @@ def test_many_programs_leave_no_descriptor_open() -> None:
     async def work() -> None:
         async def one() -> None:
             started = await shell("cat", b"x")
-            await started.wait(60)
+            await started.wait(PATIENCE)
             assert await started.output() == b"x"
 
         await asyncio.gather(*(one() for _ in range(20)))
@@ -217,7 +218,7 @@ def test_each_way_of_starting_gives_a_program_the_same(
         started = Process(words, directory, dict(os.environ))
         await started.start(b"")
         assert isinstance(started._started, subprocess.Popen) == (way == "Popen" or directory is not None)
-        assert await started.wait(60)
+        assert await started.wait(PATIENCE)
         return started.exit_code, await started.output()
 
     assert run(lambda: work(None)) == (5, f"True {at_terminal} {os.getcwd()}\n".encode())

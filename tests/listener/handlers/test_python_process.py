@@ -17,6 +17,7 @@ from callsheet.listener.handlers.python import Python
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.listening import SECRET, Listener, event, listening, until
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")
 SOURCE = Source("s", {"title": "s", "path": "/s", "type": "payload.t", "id": "payload.id", "body": "payload"}, [], None)
@@ -169,7 +170,7 @@ def test_a_function_that_does_not_end_ends_after_its_listener(tmp_path: Path) ->
         child.stdin.flush()
         until((tmp_path / "begun").exists, "the run")
         child.stdin.close()
-        assert child.wait(30) == 1
+        assert child.wait(PATIENCE) == 1
 
 
 def is_running(process: int) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from callsheet.listener.handlers import HandlerFailed, late_results, threads
 from callsheet.listener.handlers.threads import ThreadPool
 from support.listening import until
+from support.waiting import PATIENCE
 
 
 def names(made: ThreadPool, runs: int) -> set[int]:
@@ -35,8 +36,8 @@ def test_a_run_that_overran_keeps_its_place() -> None:
     made, go, at_once = ThreadPool(3), threading.Event(), threading.Barrier(4)
 
     def held() -> str:
-        at_once.wait(30)
-        go.wait(30)
+        at_once.wait(PATIENCE)
+        go.wait(PATIENCE)
         return "late"
 
     async def work() -> None:
@@ -63,7 +64,7 @@ def test_a_run_that_overran_is_waited_for_instead_of_being_started_again() -> No
 
     def late() -> str:
         begun.append(1)
-        assert go.wait(30)
+        assert go.wait(PATIENCE)
         return f"run {len(begun)}"
 
     async def work() -> None:

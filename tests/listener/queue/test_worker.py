@@ -26,8 +26,8 @@ from callsheet.listener.telemetry.line_writer import LineWriter
 from callsheet.listener.telemetry.log import Log
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
+from support.waiting import PATIENCE
 
-PATIENCE = 120.0
 SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
 
 
@@ -136,7 +136,7 @@ async def until_idle(worker: Worker) -> None:
     worker.log.err.close()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(failures=st.lists(st.integers(0, 2), max_size=3), fails=st.booleans())
 def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(failures: list[int], fails: bool) -> None:
     good, other = Noted(), Noted(HandlerFailed("no") if fails else None)
@@ -155,7 +155,7 @@ def test_whatever_cannot_be_written_is_written_later_and_nothing_runs_twice(fail
     assert (good.runs, other.runs) == ({"r/1": 1}, {"r/2": 1})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     failures=st.lists(st.integers(0, 2), max_size=2),
     error=st.sampled_from([None, HandlerFailed("no"), ValueError("no")]),

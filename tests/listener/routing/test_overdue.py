@@ -10,6 +10,7 @@ import pytest
 
 from callsheet.listener.routing import overdue
 from callsheet.listener.routing.overdue import OverdueRuns
+from support.waiting import PATIENCE
 
 
 class World:
@@ -63,7 +64,7 @@ def test_a_worker_whose_places_are_taken_ends_once_and_says_so(monkeypatch: pyte
     monkeypatch.setattr(overdue, "INTERVAL", 0)
     world = World("a/1", is_worker=True)
     world.handlers["a/1"].is_stuck = True
-    asyncio.run(asyncio.wait_for(world.runs.watch(), 60))
+    asyncio.run(asyncio.wait_for(world.runs.watch(), PATIENCE))
     assert world.notes[1:] == ["this process ends its work and is started again"]
     assert world.restarts == 1
 

@@ -12,6 +12,7 @@ import pytest
 from callsheet.errors import CallsheetError, UsageError
 from callsheet.listener.server import bind as binding
 from callsheet.listener.server.bind import ListenAddress, bind, bind_for_workers, parse_address, urls
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets of POSIX")
 
@@ -95,7 +96,7 @@ def test_a_port_is_free_again_at_once() -> None:
     (listening,) = bind(ListenAddress(("127.0.0.1",), 0))
     name = listening.getsockname()
     with socket.create_connection(name) as sender:
-        listening.settimeout(60)
+        listening.settimeout(PATIENCE)
         connection, _ = listening.accept()
         connection.close()  # the side that closes first keeps the port for a while
         sender.recv(1)

@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.listening import HEADER, SECRET, Listener, command, environment, event, listening, signature, until
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and sockets of POSIX")
 
@@ -176,7 +177,7 @@ def test_an_offer_to_speak_another_protocol_is_not_taken(
 def test_many_deliveries_in_one_write_are_all_answered(plain: Listener, count: int) -> None:
     data = b"".join(sized(event(f"many{number}")) for number in range(count))
     with plain.connect() as connection:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         import threading
 
         writer = threading.Thread(target=connection.sendall, args=(data,))
@@ -283,7 +284,7 @@ def requests(draw: st.DrawFn) -> tuple[bytes, bool]:
     return made, b"Connection: close" in extra
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(made=st.lists(requests(), min_size=1, max_size=5), cuts=st.lists(st.integers(1, 400), max_size=6))
 def test_any_well_formed_deliveries_are_answered_in_full(
     plain: Listener, made: list[tuple[bytes, bool]], cuts: list[int]
@@ -302,7 +303,7 @@ def test_any_well_formed_deliveries_are_answered_in_full(
     assert set(found) <= {200, 400}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(request=requests(), place=st.integers(0, 400), rubbish=st.binary(min_size=1, max_size=20))
 def test_a_damaged_delivery_leaves_the_server_in_order(
     plain: Listener, request: tuple[bytes, bool], place: int, rubbish: bytes

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.listening import Listener, event, listening
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -37,7 +38,7 @@ def test_many_small_requests_in_one_write_take_little_memory(tmp_path: Path) -> 
     count = 40_000
     last = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"
     with listening(tmp_path) as listener, listener.connect() as connection:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         before = listener.memory()
         received = answers(connection, SMALL * (count - 1) + last)
         assert len(re.findall(rb"HTTP/1\.1 404 ", received)) == count
@@ -68,7 +69,7 @@ def test_what_comes_while_an_answer_is_made_is_answered_in_order(tmp_path: Path)
     """Larger than one piece, behind deliveries that take a while, and the sender has closed its half."""
     bodies = [event("first"), event("second", pad="x" * 20_000), event("third", pad="y" * 300_000), b"{}"]
     with listening(tmp_path, routes=SLOW) as listener, listener.connect() as connection:
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE)
         sender = threading.Thread(target=send_all, args=(connection, b"".join(map(post, bodies)) + SMALL))
         sender.start()
         received = b"".join(iter(lambda: connection.recv(65536), b""))

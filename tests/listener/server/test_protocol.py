@@ -156,7 +156,7 @@ def in_chunks(body: bytes, size: int, *trailers: bytes) -> bytes:
 
 
 @given(cuts=st.lists(st.integers(1, 400), max_size=12), waits=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_however_the_bytes_arrive_each_request_is_answered_in_order(cuts: list[int], waits: bool) -> None:
     requests = (
         post(b"one", "Kind: a", path="/webhook?q=1%20"), post(b""), in_chunks(b"three", 2, b"Kind: trailer"),

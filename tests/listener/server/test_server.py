@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.listening import HEADER, SECRET, Listener, event, listening, run, signature, until
 from support.places import ROOT
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and sockets of POSIX")
 
@@ -67,7 +68,7 @@ def test_what_is_no_event_is_a_bad_request(plain: Listener, body: bytes) -> None
     assert plain.post(body).status == 400
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(body=st.one_of(
     st.binary(max_size=200),
     st.builds(json.dumps, st.recursive(
@@ -81,13 +82,13 @@ def test_any_bytes_get_an_answer(plain: Listener, body: bytes) -> None:
     assert plain.post(body).status in (200, 400)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(data=st.binary(min_size=1, max_size=120))
 def test_any_bytes_instead_of_http_leave_the_server_alive(plain: Listener, data: bytes) -> None:
     with plain.connect() as connection:
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         try:
             first = connection.recv(65536)
         except ConnectionError:
@@ -406,14 +407,14 @@ def test_closed_and_blocked_output_does_not_stop_the_server(tmp_path: Path) -> N
         for stage in ("nobody reads", "closed"):
             for _ in range(100):
                 with socket.socket(socket.AF_UNIX) as connection:
-                    connection.settimeout(20)
+                    connection.settimeout(PATIENCE)
                     until(lambda connection=connection: _connected(connection, str(tmp_path / "s")), "a connection")
                     connection.sendall(post)
                     assert connection.recv(4096).startswith(b"HTTP/1.1 200 "), stage
             if stage == "nobody reads":
                 os.close(read)
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         if process.poll() is None:
             process.kill()

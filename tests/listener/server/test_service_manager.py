@@ -17,7 +17,8 @@ from callsheet.errors import UsageError
 from callsheet.listener.server import service_manager
 from callsheet.listener.server.bind import ListenAddress, bind, parse_address, parse_served_address
 from callsheet.listener.server.service_manager import Notifier, passed_address, take_address
-from support.listening import PATIENCE, SECRET, Listener, command, environment, event, run, until
+from support.listening import SECRET, Listener, command, environment, event, run, until
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a protocol of POSIX")
 

@@ -14,8 +14,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from support.listening import HEADER, PATIENCE, SECRET, Listener, event, listening, run, signature, until
+from support.listening import HEADER, SECRET, Listener, event, listening, run, signature, until
 from support.tls import Authority
+from support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")

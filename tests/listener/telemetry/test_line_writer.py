@@ -14,6 +14,7 @@ import pytest
 
 from callsheet.listener.telemetry import line_writer as module
 from callsheet.listener.telemetry.line_writer import OVERHEAD, LineWriter
+from support.waiting import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,7 @@ class Disk(io.StringIO):
 
     def wait(self, times: int) -> None:
         with self.written:
-            assert self.written.wait_for(lambda: self.times >= times, 30)
+            assert self.written.wait_for(lambda: self.times >= times, PATIENCE)
 
 
 def said(lost: int) -> str:
@@ -113,13 +114,13 @@ def test_no_more_waits_than_has_its_place(monkeypatch: pytest.MonkeyPatch) -> No
     class Slow(io.StringIO):
         def write(self, text: str) -> int:
             begun.set()
-            assert held.wait(30)
+            assert held.wait(PATIENCE)
             return super().write(text)
 
     stream = Slow()
     writer = LineWriter(stream, said)
     writer.write("first")
-    assert begun.wait(30)
+    assert begun.wait(PATIENCE)
     for letter in "abcde":
         writer.write(letter * 10)
     assert writer.dropped == 2

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.listening import PATIENCE, command, environment, until
+from support.listening import command, environment, until
+from support.waiting import PATIENCE
 
 
 def answers(path: Path) -> bool:

@@ -30,7 +30,7 @@ def test_what_was_encoded_is_read(data: bytes) -> None:
 SEGMENTS = st.lists(st.sampled_from(ALPHABET) | st.sampled_from(b'+/"\\u\0\n ,\x7f') | st.integers(0, 127), max_size=24)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(SEGMENTS.map(bytes).filter(lambda segment: b"=" not in segment))
 @example(b'YQ","YQ')  # two texts
 @example(rb"\/\/\/\/")  # escapes of JSON

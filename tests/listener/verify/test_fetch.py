@@ -15,6 +15,7 @@ from callsheet.listener.verify import fetch
 from callsheet.listener.verify.fetch import MAX_SIZE, check_url, fetcher, is_loopback
 from support.server import exchange, reply, serve
 from support.tls import Authority
+from support.waiting import PATIENCE
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -43,7 +44,7 @@ def fetched(answer: Answer) -> bytes:
             server.close()
             await served
 
-    return asyncio.run(asyncio.wait_for(run(), 60))
+    return asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
 
 def saying(text: bytes) -> Answer:

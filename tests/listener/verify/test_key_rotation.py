@@ -14,6 +14,7 @@ from support.canary import given_file
 from support.keysets import jwk, key_server, private_key, token
 from support.listening import HEADER, SECRET, listening, run, signature, until
 from support.ports import free_port
+from support.waiting import PATIENCE
 
 CLAIMS = {
     "metadata": {"event_name": "grade_change", "event_time": "2026-01-01"},
@@ -97,7 +98,7 @@ def test_a_hanging_key_set_holds_nobody_for_long_and_good_tokens_not_at_all(tmp_
         until(lambda: keys.fetches == 2, "the fetch")
         assert listener.post(token(claims(2)).encode()).status == 200
         assert held.is_alive()
-        held.join(30)
+        held.join(PATIENCE)
         listener.logged("no whole answer within 2 s")
 
 

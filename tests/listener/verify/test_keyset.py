@@ -18,6 +18,7 @@ from callsheet.listener.verify.keyset import COOLDOWN, KeySet, UnknownKey
 from callsheet.listener.verify.keyset_cache import KeySetCache
 from callsheet.listener.verify.rejection import Rejected
 from support.keysets import jwk
+from support.waiting import PATIENCE
 
 DEFINITION: Any = {"algorithms": ["RS256"], "cache": "1h", "grace": "24h"}
 HOUR = 3600.0
@@ -103,7 +104,7 @@ class SlowCopy:
 
     def save(self, _text: bytes, _moment: float) -> None:
         self.begun.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(PATIENCE)
 
 
 def test_a_key_that_is_new_while_the_copy_is_written_is_fetched() -> None:

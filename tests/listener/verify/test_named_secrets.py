@@ -10,7 +10,8 @@ import pytest
 
 from callsheet.errors import NotFound, UsageError
 from callsheet.listener.verify.named_secrets import NamedSecrets
-from support.listening import PATIENCE, SECRET, command, environment, event, listening, run
+from support.listening import SECRET, command, environment, event, listening, run
+from support.waiting import PATIENCE
 
 PASSWORD = {"LMS_KEYRING_PASSWORD": "opens the file"}
 FILE = "credentials.enc"

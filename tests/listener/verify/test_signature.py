@@ -146,7 +146,7 @@ def test_a_secret_with_whitespace_around_it_is_refused_without_showing_it(secret
     assert "whitespace" in error.value.message or "empty" in error.value.message
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=80), st.binary(max_size=40), st.sampled_from(["lms", "standard", "stripe"]))
 def test_any_header_is_refused_or_passes_and_never_breaks(value: bytes, body: bytes, source: str) -> None:
     definition = SCHEMES[source]

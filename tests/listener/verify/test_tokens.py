@@ -206,14 +206,14 @@ def test_issuers_and_audiences_that_are_no_texts_are_not_those_that_are_wanted(o
         assert caught.value.status == 401
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(st.binary(max_size=200), st.from_regex(rb"[A-Za-z0-9_=.-]{0,60}", fullmatch=True)))
 def test_any_bytes_are_refused_and_never_break(data: bytes) -> None:
     with pytest.raises(Rejected):
         check(data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.one_of(
         st.none(),
@@ -237,7 +237,7 @@ VALUES = st.one_of(
 SETS = st.dictionaries(st.sampled_from(["keys", "x"]), st.lists(st.dictionaries(MEMBERS, VALUES)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.one_of(st.binary(max_size=100), SETS.map(lambda document: json.dumps(document).encode())))
 def test_any_key_set_is_read_or_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):

@@ -10,6 +10,7 @@ import pytest
 
 from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
 from support.ports import free_port
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="workers of POSIX")
 
@@ -50,7 +51,7 @@ def test_it_stops_when_its_supervisor_has_ended() -> None:
     os.write(writing, b"x")
     assert not stopped.wait(0.05)
     os.close(writing)
-    assert stopped.wait(60)
+    assert stopped.wait(PATIENCE)
     os.close(reading)
 
 

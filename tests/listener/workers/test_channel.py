@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.workers.channel import Channel, Unreachable
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="unix sockets")
 
@@ -22,7 +23,7 @@ def between(folder: Path, handler: Any, ask: Callable[[Channel, Channel], Awaita
         asking, answering = Channel(str(folder), 0), Channel(str(folder), 1)
         await answering.start(handler, lambda _: None)
         try:
-            return await asyncio.wait_for(ask(asking, answering), 60)
+            return await asyncio.wait_for(ask(asking, answering), PATIENCE)
         finally:
             asking.close()
             answering.close()

@@ -29,6 +29,7 @@ from callsheet.listener.workers.event_table import (
     TableBusy,
     create_memory,
 )  # fmt: skip
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
 WINDOW = 100.0
@@ -200,7 +201,7 @@ class Tables(RuleBasedStateMachine):
         self.now += seconds
 
 
-Tables.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Tables.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestTables = Tables.TestCase
 
 LINE = len("00000 0 00\n")
@@ -251,7 +252,7 @@ def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_shou
                 killed.add((number, generations.of(number)))
                 generations.end(number)
                 running[number] = start(number)
-            assert [each.wait(60) for each in running] == [0, 0, 0]
+            assert [each.wait(PATIENCE) for each in running] == [0, 0, 0]
         finally:
             for each in running:
                 each.kill()

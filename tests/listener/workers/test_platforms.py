@@ -14,6 +14,7 @@ from callsheet.errors import UsageError
 from callsheet.listener import cores
 from callsheet.listener.workers import assignment
 from support.listening import SECRET, Listener, environment, event, until
+from support.waiting import PATIENCE
 
 # What the system cannot do is said to every worker too: each is started with the same words.
 INHERITING = (
@@ -65,7 +66,9 @@ sys.exit(run("lms", ["webhook", "listen", "--addr", ":0", "--workers", "3"]))
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_path: Path) -> None:
     words = [sys.executable, "-c", STOPPED, str(number)]
-    done = subprocess.run(words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=120, check=False)
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=PATIENCE, check=False
+    )
     assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0), done.stderr
 
 

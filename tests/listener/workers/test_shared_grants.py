@@ -21,6 +21,7 @@ from callsheet.listener.workers import shared_grants
 from callsheet.listener.workers.channel import Unreachable
 from callsheet.listener.workers.event_table import EventTable, Generations, TableBusy, create_memory
 from callsheet.listener.workers.shared_grants import SharedGrants
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
 
@@ -91,7 +92,7 @@ def team(folder: Path, count: int = 2) -> Iterator[Team]:
 
 
 def run(work: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return asyncio.run(asyncio.wait_for(work, PATIENCE))
 
 
 def loop_with(sleep: Callable[[float], Awaitable[None]]) -> SimpleNamespace:

@@ -14,8 +14,9 @@ import pytest
 from callsheet.listener.queue.jetstream import connection
 from callsheet.listener.queue.jetstream.address import QueueAddress
 from callsheet.listener.queue.jetstream.connection import QueueAccess, connect
-from support.listening import PATIENCE, event, until
+from support.listening import event, until
 from support.nats import Crew, Server, nats_server, needs_server, ready
+from support.waiting import PATIENCE
 
 pytestmark = [needs_server, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from support.listening import PATIENCE, event, run, until
+from support.listening import event, run, until
 from support.nats import Crew, nats_server, needs_server, ready
 from support.tls import Authority
+from support.waiting import PATIENCE
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 QUICK = '[listener.webhook]\nbackoff = "200ms"\n[queue.jetstream]\nlease = "3s"\n'

@@ -17,6 +17,7 @@ from callsheet.listener.queue.sqlite import contents as module
 from callsheet.listener.queue.sqlite.queue import FileQueue
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be truncated there")
 SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
@@ -32,7 +33,7 @@ def elsewhere(path: Path, *statements: str) -> None:
     """In a program of its own, as somebody at a shell has it."""
     code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
     code += "for s in sys.argv[2:]: c.execute(s).fetchall()\nc.close()"
-    subprocess.run([sys.executable, "-c", code, str(path), *statements], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, str(path), *statements], check=True, timeout=PATIENCE)
 
 
 def copied(path: Path, target: Path) -> None:

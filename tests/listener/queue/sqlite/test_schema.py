@@ -16,6 +16,7 @@ from callsheet.errors import CallsheetError, UsageError
 from callsheet.listener.queue.sqlite import changes, inspection, schema
 from callsheet.listener.verify.event import _digest
 from support.listening import run
+from support.waiting import PATIENCE
 
 V1 = """
 CREATE TABLE event (key INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL UNIQUE,
@@ -205,7 +206,7 @@ def test_processes_that_start_at_once_make_one_inbox(tmp_path: Path) -> None:
     for process in started:
         process.stdin.write("go\n")
         process.stdin.flush()
-    assert [process.communicate(timeout=60)[1] for process in started] == [""] * 4
+    assert [process.communicate(timeout=PATIENCE)[1] for process in started] == [""] * 4
     with contextlib.closing(schema.open_existing(path, write=False)) as connection:
         assert inspection.counts(connection) == dict.fromkeys(("waiting", "running", "done", "dead"), 0.0)
 
@@ -219,7 +220,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(flips=st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 255)), min_size=1, max_size=40))
 def test_a_damaged_inbox_gets_a_clear_error_or_an_answer(
     tmp_path_factory: pytest.TempPathFactory, filled: Path, flips: list[tuple[int, int]]

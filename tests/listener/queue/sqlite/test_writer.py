@@ -17,6 +17,7 @@ from callsheet.listener.queue.port import QueueFailed, Unstorable
 from callsheet.listener.queue.sqlite import schema
 from callsheet.listener.queue.sqlite import writer as writer_module
 from callsheet.listener.queue.sqlite.writer import InboxWriter
+from support.waiting import PATIENCE
 
 
 def with_writer(path: Path, play: Callable[[InboxWriter], Awaitable[None]]) -> list[str]:
@@ -61,7 +62,7 @@ def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
     assert 1 <= with_writer(tmp_path / "in.db", play).count("COMMIT") < 50
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(bad=st.sets(st.integers(0, 59), max_size=20))
 def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFactory, bad: set[int]) -> None:
     def change(number: int) -> Callable[[sqlite3.Connection], int]:
@@ -154,7 +155,7 @@ def test_a_log_that_cannot_grow_is_emptied_and_stays_short(tmp_path: Path) -> No
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (done.stdout, done.stderr) == ("None (400,)\n", "")
 
