@@ -158,7 +158,9 @@ def test_two_starts_at_once_leave_one(tmp_path: Path) -> None:
 
 
 def test_only_the_products_that_were_named_are_served(cache: Path) -> None:
-    catalog = open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False)
-    with closing(SandboxSite(catalog, "cloud", products=["agile", "confluence"])) as some:
+    with (
+        closing(open_catalog("suite", {"CALLSHEET_CACHE": str(cache)}, own=False)) as catalog,
+        closing(SandboxSite(catalog, "cloud", products=["agile", "confluence"])) as some,
+    ):
         paths = ["/rest/agile/1.0/board", "/wiki/api/v2/spaces", "/rest/api/3/myself", "/rest/servicedeskapi/request"]
         assert [ask(some, f"GET {path}").status for path in paths] == [200, 200, 404, 404]
