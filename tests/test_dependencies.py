@@ -21,6 +21,7 @@ DECLARED = [Requirement(text) for text in PROJECT["dependencies"]]
 TOOLS = [Requirement(text) for text in PROJECT["optional-dependencies"]["dev"]]
 EXTRAS = [text for name, texts in PROJECT["optional-dependencies"].items() if name != "dev" for text in texts]
 ALL = DECLARED + [Requirement(text) for text in EXTRAS]
+STARTED = "shfmt-py"  # a program, which is not imported
 HERE = [each for each in ALL if each.marker is None or each.marker.evaluate()]
 
 
@@ -39,7 +40,8 @@ def imported() -> set[str]:
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
-    assert sorted(imported()) == sorted(canonicalize_name(each.name) for each in HERE)
+    assert sorted({*imported(), STARTED}) == sorted(canonicalize_name(each.name) for each in HERE)
+    assert any(f'"{STARTED}"' in path.read_text(encoding="utf-8") for path in (ROOT / "engine").rglob("*.py"))
 
 
 def pins(name: str) -> dict[str, list[tuple[Version, Marker | None, int]]]:

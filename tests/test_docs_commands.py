@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import pytest
 
-from callsheet.agents.shell_words import simple_commands
+from callsheet.agents.shell_syntax import statements
+from callsheet.agents.shell_words import read_word
 from callsheet.cli.tree import root
 from callsheet.commands.context import Context
 from callsheet.errors import CallsheetError
@@ -178,11 +179,17 @@ def test_commands_named_in_sentences_exist(page: Path, cache: Path, tmp_path: Pa
 
 def started(lines: str) -> Iterator[tuple[str, list[str]]]:
     """Our programs among the commands of a shell, whatever starts them (sudo, xargs, do), with their words."""
-    for simple in simple_commands(lines, 0):
-        words = [word.text for word in simple.words]
+    for words in simple_commands(statements(lines), lines.encode()):
         place = next((place for place, word in enumerate(words) if os.path.basename(word) in PROGRAMS), None)
         if place is not None and not NAMES_A_PACKAGE.intersection(words[:place]):
             yield os.path.basename(words[place]), words[place + 1 :]
+
+
+def simple_commands(node: Any, source: bytes) -> Iterator[list[str]]:
+    if isinstance(node, dict) and node.get("Type") == "CallExpr":
+        yield [read_word(word, source).text for word in node.get("Args", ())]
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from simple_commands(each, source)
 
 
 def test_no_page_is_left_out() -> None:

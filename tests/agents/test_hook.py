@@ -106,4 +106,6 @@ def test_the_two_lines_of_shell(tmp_path: Path) -> None:
     shown = "['agent', 'hook', '--host', 'claude-code', '--all-writes'] " + given
     assert run(given, echo) == (0, f"{shown}\n")
     assert run('{"command": "lms events"}', "raise SystemExit(1)")[0] == 2
+    for spelled in ("su''ite", 'su\\"\\"ite', "su\\\\ite", "LMS", "Suite", "x\\nsuite"):
+        assert run(f'{{"command": "{spelled} * x"}}', "raise SystemExit(1)")[0] == 2, spelled
     assert run('{"command": "suite x"}', None)[0] == 2  # the program is not there

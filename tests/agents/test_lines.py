@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callsheet.agents import shell_syntax
 from callsheet.agents.effect import effects, ruling
 from callsheet.agents.invocations import invocations
-from callsheet.agents.shell_words import Unclear, simple_commands
+from callsheet.agents.shell_syntax import Unclear
 
 LINES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text(encoding="utf-8"))
 PROGRAMS = ["callsheet", "lms", "suite"]
@@ -83,14 +84,14 @@ def test_a_line_without_end_is_unclear(line: str) -> None:
         invocations(f"suite {line}", PROGRAMS)
 
 
-@given(words=st.lists(st.text(max_size=8), min_size=1, max_size=5))
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+
+
+@given(words=st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_quoted_is_one_fixed_word(words: list[str]) -> None:
-    line = shlex.join(words)
-    if "\\\n" in line:
-        return
-    read = [word for simple in simple_commands(line) for word in simple.words]
-    assert [word.text for word in read] == words
-    assert all(word.fixed for word in read)
+    [found] = invocations(f"suite {shlex.join(words)}", PROGRAMS)
+    assert [word.text for word in found.words] == words
+    assert all(word.fixed for word in found.words)
 
 
 @given(before=st.text(st.sampled_from("abc '\"\\$();|&<>\n#`"), max_size=8))
@@ -103,3 +104,14 @@ def test_a_deletion_behind_anything_is_found_or_the_line_is_unclear(before: str)
         return
     swallowed = before.endswith("\\") or "<<" in before
     assert swallowed or [[word.text for word in each.words] for each in found] == [["issues", "delete", "PP-1"]]
+
+
+def test_without_the_package_only_plain_words_are_read(monkeypatch: pytest.MonkeyPatch, reader: Under) -> None:
+    monkeypatch.setattr(shell_syntax, "shfmt", lambda: None)
+    read = reader("")
+    assert decision("suite issues list --project DEMO", read) == "allow"
+    assert decision("suite issues delete PP-1", read) == "ask"
+    [unclear] = effects("suite issues list | head", PROGRAMS, read)
+    assert unclear.safety is None
+    assert 'callsheet[guard]"' in unclear.note
+    assert effects("make all | tee log", PROGRAMS, read) == []

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from ..language.safety import Safety
 from ..policy.policy import PolicyVerdict
 from ..policy.rule import Decision
-from .invocations import Invocation, invocations
-from .shell_words import Unclear
-
-MORE = "$@"  # words that something else adds; what a variable or a pattern stands for names no command either
+from .invocations import invocations
+from .shell_syntax import Unclear
+from .shell_words import Word
+from .simple_commands import ADDED, Invocation
 
 
 class Effect(NamedTuple):
@@ -27,7 +27,7 @@ class Effect(NamedTuple):
 
 # The words of one invocation → its effect; raises `Unclear` where they do not tell, and what a run would raise where a
 # policy or the definitions cannot be read.
-Read = Callable[[str, Sequence[str]], Effect]
+Read = Callable[[str, Sequence[Word]], Effect]
 
 
 def effects(line: str, programs: Sequence[str], read: Read) -> list[Effect]:
@@ -40,8 +40,8 @@ def effects(line: str, programs: Sequence[str], read: Read) -> list[Effect]:
 
 
 def _effect(invocation: Invocation, read: Read) -> Effect:
-    words = [*(word.text for word in invocation.words), *([MORE] if invocation.open else [])]
-    shown = " ".join([invocation.program, *words])
+    words = [*invocation.words, *([ADDED] if invocation.open else [])]
+    shown = " ".join([invocation.program, *(word.text for word in words)])
     try:
         return read(invocation.program, words)._replace(line=shown)
     except Unclear as error:

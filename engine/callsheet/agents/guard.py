@@ -47,13 +47,21 @@ class PlannedGuard(NamedTuple):
 
 
 def hook_command(program: str, host: str, programs: Sequence[str], *, all_writes: bool) -> str:
-    """Two lines of shell: commands that name none of the programs pass at once, and whatever fails is a denial."""
-    names = "|".join(f"*{name}*" for name in programs)
+    """Two lines of shell: commands that name none of the programs pass at once, and whatever fails is a denial.
+
+    Quotes and backslashes are left out of what is compared, and capitals do not matter: to a shell `su""ite` is the
+    same name, and to some systems `Suite`.
+    """
+    names = "|".join(f"*{''.join(map(_either_case, name))}*" for name in programs)
     option = " --all-writes" if all_writes else ""
     return (
-        f"p=$(cat); case $p in {names}) ;; *) exit 0;; esac\n"
+        f"""p=$(cat); set -f; IFS="'\\"\\\\"; set -- $p; IFS=; case "$*" in {names}) ;; *) exit 0;; esac\n"""
         f'printf %s "$p" | {program} agent hook --host {host}{option} || exit 2'
     )
+
+
+def _either_case(letter: str) -> str:
+    return f"[{letter.lower()}{letter.upper()}]" if letter.isalpha() else letter
 
 
 def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, directory: str) -> Iterator[PlannedGuard]:

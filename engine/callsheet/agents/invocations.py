@@ -1,179 +1,197 @@
-"""Which programs of ours a shell line would start, and with which words."""
+"""Which programs of ours a shell line would start, and with which words.
+
+Only what is known to be harmless passes: every kind of node, every way to start a program and every place where one of
+the names stands is either understood here, or the line is unclear.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
-from .other_programs import (
-    DATA_FOLLOWS,
-    FROM_INPUT,
-    PRINTERS,
-    READERS,
-    READS_A_SCRIPT,
-    RESERVED,
-    SHELLS,
-    STARTERS,
-    only_reads,
-    sets_alias,
+from . import other_programs as others
+from .shell_syntax import Node, Unclear, statements
+from .shell_words import Word, WrittenText, contents, read_word
+from .simple_commands import NAMED, NOTHING, SOMETHING, CommandReader, Invocation
+
+_DEEPEST = 4
+_OF_STATEMENTS = frozenset(
+    ["Pos", "End", "Position", "Semicolon", "Comments", "Cmd", "Negated", "Background", "Redirs"]
 )
-from .shell_words import Simple, Unclear, Word, simple_commands
-
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
-_SUBSTITUTED = re.compile(r"\$\([^()]*\)|`[^`]*`")  # what runs there is looked at by itself
-_LONGEST = 200_000  # characters: hosts wait for an answer, and some go on without one
-_ENGINE = ("-m", "callsheet")
-
-
-class Invocation(NamedTuple):
-    """`open`: words that stand nowhere in the line may be added at the end."""
-
-    program: str
-    words: tuple[Word, ...]
-    open: bool = False
+_CALCULATING = frozenset({"ArithmCmd", "LetClause"})
+_COMPOUND = _CALCULATING | {"Block", "CaseClause", "IfClause", "Subshell", "TestClause", "TimeClause", "WhileClause"}
+_STATEMENTS = frozenset({"Body", "Cond", "Do", "Stmt", "Stmts", "Then"})
 
 
 def invocations(line: str, programs: Collection[str]) -> list[Invocation]:
     """Raises `Unclear` where a program of ours may be started in a way that the line does not show."""
-    if len(line) > _LONGEST:
-        raise Unclear(f"the line is longer than {_LONGEST} characters")
+    reader = _LineReader(frozenset(programs))
+    if not reader.names(line):
+        return []
     try:
-        return list(_invocations(line, frozenset(programs), 0))
+        reader.script(line, NOTHING)
     except RecursionError:
         raise Unclear("commands are nested too deeply") from None
+    if reader.files_named and reader.starts_others:
+        raise Unclear("what is written to a file may be started")
+    if reader.functions and reader.settings:
+        raise Unclear("a variable before a function can change what it starts")
+    return reader.found
 
 
-def _invocations(line: str, programs: frozenset[str], depth: int) -> Iterator[Invocation]:
-    if depth > 4:
-        raise Unclear("shells start shells")
-    names = "|".join(map(re.escape, sorted(programs)))
-    mentioned = re.compile(rf"(?:(?<![\w.-])|(?<=-[A-Za-z])(?<!\w-[A-Za-z]))(?:{names})(?![\w/-]|\.(?!exe\b)\w)")
-    if not mentioned.search(re.sub(r"[\\'\"]", "", line)):
-        return
-    finder = _Finder(programs, mentioned, depth)
-    for simple in simple_commands(line, depth):
-        yield from finder.find(simple)
+class _LineReader(CommandReader):
+    """Goes through the statements of a line. What methods return tells whether what is printed names a program."""
 
+    def __init__(self, programs: frozenset[str]) -> None:
+        super().__init__(programs)
+        self.source = b""
+        self.depth = 0
 
-class _Finder:
-    """Goes through the commands of one line. `said`: the last one hands on a text that names one of the programs."""
+    def script(self, line: str, fed: int) -> bool:
+        if self.depth > _DEEPEST:
+            raise Unclear("shells start shells")
+        outer, self.source = self.source, line.encode(errors="replace")
+        self.depth += 1
+        named = self.statements(statements(line), fed)
+        self.depth -= 1
+        self.source = outer
+        return named
 
-    def __init__(self, programs: frozenset[str], mentioned: re.Pattern[str], depth: int) -> None:
-        self.programs = programs
-        self.mentioned = mentioned
-        self.depth = depth
-        self.said = False
+    def statements(self, nodes: Iterable[Node], fed: int) -> bool:
+        return _any(self.statement(node, fed) for node in nodes)
 
-    def find(self, simple: Simple) -> Iterator[Invocation]:
-        words = _command(simple.words)
-        self._check_assignments(simple.words)
-        reads = (simple.fed and self.said) or self.mentioned.search(simple.given) is not None
-        self.said = False
-        if not words or (words[0].fixed and words[0].text in DATA_FOLLOWS):
-            return
-        if not words[0].fixed:
-            raise Unclear("the command's name is only known when the line runs")
-        name = _name(words[0])
-        if reads and name not in READERS and name not in self.programs:
-            raise Unclear(f"{name} may run what it reads")
-        self.said = name in READERS and (reads or (name in PRINTERS and self._mentions(words[1:])))
-        yield from self._started(words, fed=simple.fed)
-
-    def _check_assignments(self, words: Sequence[Word]) -> None:
-        """A variable can hold what another program starts, as PAGER does."""
-        for word in words:
-            if not (found := _ASSIGNMENT.match(word.text)) and word.text not in RESERVED:
-                return
-            if found and self.mentioned.search(_SUBSTITUTED.sub("", word.text[found.end() :])):
-                raise Unclear(f"{word.text[: found.end() - 1]} may be started")
-
-    def _started(self, words: Sequence[Word], *, fed: bool, more: bool = False) -> Iterator[Invocation]:
-        name = _name(words[0])
-        rest = words[1:]
-        texts = [word.text for word in rest]
-        if name in self.programs:
-            yield Invocation(name, tuple(rest), more)
-        elif engine := self._engine(words):
-            yield engine
-        elif name in READS_A_SCRIPT:
-            yield from self._of_shell(rest, fed=fed, more=more)
-        elif name in STARTERS and not only_reads(name, texts):
-            yield from self._of_starter(name, rest, fed=fed, more=more)
-        elif name == "eval" and all(word.fixed for word in rest):
-            yield from _invocations(" ".join(texts), self.programs, self.depth + 1)
-        elif name == "eval" or sets_alias(name, texts) or (not only_reads(name, texts) and self._mentions(rest)):
-            raise Unclear(f"{name} may start one of these programs")
-
-    def _engine(self, words: Sequence[Word]) -> Invocation | None:
-        """`python -m callsheet PROGRAM ...`."""
-        texts = [word.text for word in words]
-        for place in range(1, len(texts) - 2):
-            if tuple(texts[place : place + 2]) == _ENGINE and texts[place + 2] in self.programs:
-                return Invocation(texts[place + 2], tuple(words[place + 3 :]))
-        return None
-
-    def _of_shell(self, rest: Sequence[Word], *, fed: bool, more: bool) -> Iterator[Invocation]:
-        place = next((i for i, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c", word.text)), None)
-        if place is not None and place + 1 < len(rest):
-            script = rest[place + 1]
-            named = any(self.mentioned.search(word.text) for word in rest[place + 2 :])
-            if not script.fixed or more or named:
-                raise Unclear("what a shell is told to run is only known when the line runs")
-            yield from _invocations(script.text, self.programs, self.depth + 1)
-        elif fed or self._mentions(rest):
-            raise Unclear("a shell runs what it reads")
-
-    def _of_starter(self, name: str, rest: Sequence[Word], *, fed: bool, more: bool) -> Iterator[Invocation]:
-        if name == "command" and rest and rest[0].text in ("-v", "-V"):
-            return
-        if rest and rest[0].fixed and only_reads(_name(rest[0]), [word.text for word in rest[1:]]):
-            return
-        more = more or name in FROM_INPUT
-        for place, word in enumerate(rest):
-            inner = _name(word)
-            if word.fixed and (inner in self.programs or inner in SHELLS or inner in STARTERS):
-                yield from self._started(rest[place:], fed=fed, more=more)
-                return
-            if self._engine(rest[place:]):
-                yield from self._started(rest[place:], fed=fed, more=more)
-                return
-        target = next((word for word in rest if not word.text.startswith("-") and not _is_number(word.text)), None)
-        dynamic = any(not word.fixed for word in rest[:2])
-        reads = target is not None and _name(target) in READERS
-        if dynamic or self._mentions(rest) or (more and fed and not reads):
-            raise Unclear(f"{name} may start one of these programs")
-
-    def _mentions(self, words: Sequence[Word]) -> bool:
-        return any(self._may_start(word, words[place + 1 :]) for place, word in enumerate(words))
-
-    def _may_start(self, word: Word, behind: Sequence[Word]) -> bool:
-        """Whether the word is one of the programs, or a text that starts one.
-
-        A directory of that name is neither, unless words stand behind it as they would behind a program.
-        """
-        if self.mentioned.search(word.text) is None:
+    def statement(self, node: Node, fed: int) -> bool:
+        if not node.keys() <= _OF_STATEMENTS:
+            raise Unclear("it starts something in a way that a guard does not read")
+        to_file = False
+        for redirection in node.get("Redirs", ()):
+            operator, target = redirection["Op"], self.word(redirection["Word"])
+            if "Hdoc" in redirection:
+                self._check_delimiter(redirection["Word"])
+                fed = max(fed, NAMED if self._says(redirection["Hdoc"]) else SOMETHING)
+            elif operator.startswith("<"):
+                fed = max(fed, NAMED if target.named and (operator == "<<<" or not target.fixed) else SOMETHING)
+            else:
+                to_file = to_file or not (target.text.isdigit() or target.text == "/dev/null")
+        if "Cmd" not in node:
             return False
-        if not os.path.isdir(word.text):
-            return True
-        argument = next((each.text for each in behind if not each.text.startswith("-")), None)
-        return "/" not in word.text and argument is not None and not os.path.lexists(argument)
+        named = self._command(node["Cmd"], fed)
+        self.files_named = self.files_named or (named and to_file)
+        return named
+
+    def _check_delimiter(self, word: Node) -> None:
+        """Shells disagree on what ends the text where the word has several kinds of quotes, or `$` before them."""
+        parts = word["Parts"]
+        if len(parts) != 1 or parts[0].get("Dollar") or "\\" in contents(word).text:
+            raise Unclear("it is not certain where a here-document ends")
+
+    def _command(self, node: Node, fed: int) -> bool:
+        kind = node["Type"]
+        if kind in _COMPOUND:
+            return self._inside(node, fed)
+        if kind not in _KINDS:
+            raise Unclear(f"{kind} is nothing that a guard reads")
+        return _KINDS[kind](self, node, fed)
+
+    def _inside(self, node: Node, fed: int) -> bool:
+        """What stands in a block, a loop or a test, in the order of the line."""
+        named = False
+        for key, value in node.items():
+            if key in _STATEMENTS:
+                named = self.statements(value if isinstance(value, list) else [value], fed) or named
+            elif key in ("Else", "Items"):
+                parts = value if isinstance(value, list) else [value]
+                named = _any(self._inside(each, fed) for each in parts) or named
+            elif key in ("Word", "Patterns", "X", "Exprs"):
+                self._says(value, calculated=node.get("Type") in _CALCULATING)
+        return named
+
+    def read_pair(self, node: Node, fed: int) -> bool:
+        named = self.statement(node["X"], fed)
+        if not node["Op"].startswith("|") or node["Op"] == "||":
+            return self.statement(node["Y"], fed) or named
+        return self.statement(node["Y"], NAMED if named else SOMETHING)
+
+    def read_loop_over(self, node: Node, fed: int) -> bool:
+        if node.get("Select"):
+            raise Unclear("what a person chooses is not known")
+        loop = node["Loop"]
+        if loop["Type"] == "WordIter":
+            named = _any(self.word(each).named for each in loop.get("Items", ()))
+            self._check_assigned(loop["Name"]["Value"], named=named)
+        else:
+            self._says([value for key, value in loop.items() if key in ("Init", "Cond", "Post")], calculated=True)
+        return self._inside(node, fed)
+
+    def read_function(self, node: Node, fed: int) -> bool:
+        name = node["Name"]["Value"]
+        if name in self.programs or name in others.KNOWN or self.names(name):
+            raise Unclear(f"{name} is given another meaning")
+        self.functions = True
+        if self._inside(node, fed):
+            raise Unclear("what a function prints may be started")
+        return False
+
+    def read_declaration(self, node: Node, fed: int) -> bool:
+        del fed
+        if node["Variant"]["Value"] not in others.DECLARING:
+            raise Unclear(f"{node['Variant']['Value']} may give a name another meaning")
+        for each in node.get("Args", ()):
+            if not each.get("Naked"):
+                self._check_assigned(each["Name"]["Value"], named=self._assigns(each))
+            elif "Value" in each and not others.HARMLESS_DECLARING_OPTION.fullmatch(self.word(each["Value"]).text):
+                raise Unclear("which variable is declared is not certain")
+        return False
+
+    def read_simple(self, node: Node, fed: int) -> bool:
+        assigned = node.get("Assigns", ())
+        for each in assigned:
+            self._check_assigned(each["Name"]["Value"], named=self._assigns(each), settings=False)
+        settings = [name for each in assigned if self.is_setting(name := each["Name"]["Value"])]
+        words = [self.word(each) for each in node.get("Args", ())]
+        if not words and settings:
+            self.refuse_setting(settings[0])
+        return bool(words) and self.call(words, fed, settings=bool(settings))
+
+    def _assigns(self, node: Node) -> bool:
+        return _any(
+            self._says(node[key], calculated=key == "Index") for key in ("Index", "Value", "Array") if key in node
+        )
+
+    def _check_assigned(self, name: str, *, named: bool, settings: bool = True) -> None:
+        """A variable can hold what another program starts, as PAGER does, or what ours goes by."""
+        if named:
+            raise Unclear(f"{name} may be started")
+        if settings and self.is_setting(name):
+            self.refuse_setting(name)
+
+    def word(self, node: Node) -> Word:
+        return read_word(node, self.source, named=self._says(node))
+
+    def _says(self, node: Any, *, calculated: bool = False) -> bool:
+        """Whether one of the names stands there, or is printed by a command there. Commands are gone through."""
+        found: WrittenText = contents(node)
+        if self.names(found.evaluated) or (calculated and self.names(found.text)):
+            raise Unclear("what a shell evaluates names one of these programs")
+        named = self.names(found.text)
+        for name in found.assigned:
+            self._check_assigned(name, named=named)
+        for command in found.commands:
+            fed = NAMED if command.get("Op") == ">(" else NOTHING
+            named = self.statements(command.get("Stmts", ()), fed) or named
+        return named
 
 
-def _command(words: Sequence[Word]) -> Sequence[Word]:
-    """Without what stands before the command: reserved words, the name of a function, and assignments."""
-    place = 0
-    while place < len(words) and words[place].fixed and words[place].text in RESERVED | {"function"}:
-        place += 2 if words[place].text == "function" else 1
-    while place < len(words) and _ASSIGNMENT.match(words[place].text):
-        place += 1
-    return words[place:]
+# A statement of any other kind is unclear.
+_KINDS: dict[str, Callable[[_LineReader, Node, int], bool]] = {
+    "BinaryCmd": _LineReader.read_pair,
+    "CallExpr": _LineReader.read_simple,
+    "DeclClause": _LineReader.read_declaration,
+    "ForClause": _LineReader.read_loop_over,
+    "FuncDecl": _LineReader.read_function,
+}
 
 
-def _name(word: Word) -> str:
-    return word.text.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
-
-
-def _is_number(text: str) -> bool:
-    return text.rstrip("smhd").replace(".", "", 1).isdigit()
+def _any(found: Iterable[bool]) -> bool:
+    """Whether one of them is true; all are looked at."""
+    return True in [*found]

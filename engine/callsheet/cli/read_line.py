@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..agents.effect import Effect
-from ..agents.shell_words import Unclear
+from ..agents.shell_syntax import Unclear
+from ..agents.shell_words import Word
 from ..commands.context import Context, ParameterValues
 from ..commands.streams import Streams
 from ..errors import CallsheetError, UsageError
@@ -55,19 +56,22 @@ _NOTES = {
     "undo": "does what the journal says, which the line does not tell",
     **dict.fromkeys(_SETTINGS, "changes what later commands may do"),
 }
-_EXPANDED = ("$", "`", "*")  # what begins so may be several words when the line runs
+# These do what their words say, and so are only known where all of those are.
+_DOES_AS_TOLD = frozenset({"api", "programs run"})
 
 
-def effect_of(program: str, words: Sequence[str], environ: Mapping[str, str]) -> Effect:
+def effect_of(program: str, words: Sequence[Word], environ: Mapping[str, str]) -> Effect:
     """Raises `Unclear` for what is no command, or not one whose words tell what it does."""
+    texts = [word.text for word in words]
     silent = Streams(io.StringIO(), io.StringIO(), io.StringIO())
     context = Context(program, environ, silent)
     try:
-        found = _read(context, words)
+        found = _read(context, texts)
+        _check_known(context, words, found)
         if found is None:  # help, or a version
             return Effect("", "local")
         command, values = found
-        path = click_path(context, words)
+        path = click_path(context, texts)
         effect = _effect(context, command, values)._replace(command=path)
     finally:
         context.close()
@@ -99,6 +103,20 @@ def _read(context: Context, words: Sequence[str]) -> Found | None:
     except CallsheetError as error:
         raise Unclear(error.message) from None
     return found[0] if found else None
+
+
+def _check_known(context: Context, words: Sequence[Word], found: Found | None) -> None:
+    """Raises `Unclear` unless the words whose text is certain tell which command it is, whatever the others become."""
+    unknown = [word.text for word in words if not word.fixed]
+    if not unknown:
+        return
+    place = next((place for place, word in enumerate(words) if word.several), None)
+    before = found if place is None else _read(context, [word.text for word in words[:place]])
+    if found is None or before is None or before[0] != found[0]:
+        raise Unclear("which command it is is only known when the line runs")
+    builtin, values = found[0].get("builtin"), found[1] or {}
+    if builtin in _DOES_AS_TOLD or (builtin == "op call" and (place is not None or values.get("id") in unknown)):
+        raise Unclear("what it does is only known when the line runs")
 
 
 def click_path(context: Context, words: Sequence[str]) -> str:
@@ -134,7 +152,8 @@ def _of_program(context: Context, values: Mapping[str, Any] | None) -> Effect:
     if values is None:
         raise Unclear("its arguments do not fit")
     try:
-        return effect_of(str(values["program"]), values["words"] or (), context.environ)
+        words = [Word(str(word)) for word in values["words"] or ()]
+        return effect_of(str(values["program"]), words, context.environ)
     except CallsheetError as error:
         raise Unclear(error.message) from None
 
@@ -165,9 +184,7 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
 
     policy, site = _policy(context)
     data = values.get("data")
-    shown = data if data is not None and not data.startswith(("@", "-", *_EXPANDED)) else None
-    if (values.get("path") or values["method"]).startswith(_EXPANDED):
-        raise Unclear("its path is only known when the line runs")
+    shown = data if data is not None and not data.startswith(("@", "-")) else None
     try:
         request = request_of(context, {**values, "data": shown}, site)
     except CallsheetError as error:

@@ -14,6 +14,7 @@ from ...language.safety import class_of_operation
 if TYPE_CHECKING:
     from ...agents.effect import Effect, Ruling
     from ...agents.guard import Ruled
+    from ...agents.shell_words import Word
     from ...language.shape.guards import GuardDefinition
 
 
@@ -61,7 +62,7 @@ def _effects(context: Context, line: str) -> list[Effect]:
     from ...agents.effect import effects
     from ..read_line import effect_of
 
-    def read(program: str, words: Sequence[str]) -> Effect:
+    def read(program: str, words: Sequence[Word]) -> Effect:
         return effect_of(program, words, context.environ)
 
     return effects(line, _programs(context), read)
@@ -114,6 +115,8 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
 def guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
     from ...agents.guard import hook_command, plan
+    from ...agents.shell_syntax import shfmt
+    from ...installation import how_to_add
 
     name, all_writes = values["host"], bool(values.get("all-writes"))
     definition = _guard_of(context, name)
@@ -135,6 +138,8 @@ def guard(context: Context, values: ParameterValues) -> None:
         context.note("everything is in place already")
     if note := definition.get("note"):
         context.note(note)
+    if "payload" in definition and shfmt() is None:
+        context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(extra='guard')}")
 
 
 def _check(context: Context, outdated: list[str], host: str) -> None:

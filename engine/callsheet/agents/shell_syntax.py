@@ -1,0 +1,71 @@
+"""A line for a POSIX shell → its syntax tree, as shfmt reads it, with the shapes of `mvdan.cc/sh/syntax` in JSON.
+
+Only a line of plain words is read without it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import Any
+
+from ..installation import how_to_add
+from ..jsontext import JSONError, parse
+
+Node = dict[str, Any]
+
+_PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)* *")  # nothing in it means anything to a shell
+_LONGEST = 200_000  # characters: hosts wait for an answer, and some go on without one
+_PATIENCE = 10.0  # seconds
+_PACKAGE = "shfmt-py"
+
+
+class Unclear(Exception):
+    """The line cannot be understood; the message says why."""
+
+
+def statements(line: str) -> list[Node]:
+    """Raises `Unclear` for a line that is no Bash, and for any but a plain one where shfmt is not installed."""
+    if len(line) > _LONGEST:
+        raise Unclear(f"the line is longer than {_LONGEST} characters")
+    if "\0" in line or "\r" in line:
+        raise Unclear("it has characters that shells read differently")
+    if _PLAIN.fullmatch(line):
+        words = [{"Parts": [{"Type": "Lit", "Value": word}]} for word in line.split()]
+        return [{"Cmd": {"Type": "CallExpr", "Args": words}}]
+    if (program := shfmt()) is None:
+        raise Unclear(f"only plain words can be read without the package {_PACKAGE}; {how_to_add(extra='guard')}")
+    tree = _read(program, line)
+    if not isinstance(tree, dict):
+        raise Unclear("shfmt gives no syntax tree")
+    found: list[Node] = tree.get("Stmts", [])
+    return found
+
+
+@lru_cache(maxsize=1)
+def shfmt() -> str | None:
+    """Where the program of the package is. One that only the PATH knows could be anything."""
+    from importlib import metadata
+
+    try:
+        files = metadata.files(_PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        return None
+    found = (str(file.locate()) for file in files if file.name in ("shfmt", "shfmt.exe"))
+    return next(filter(os.path.isfile, found), None)
+
+
+def _read(program: str, line: str) -> Any:
+    import subprocess
+
+    try:
+        command = [program, "-ln", "bash", "--to-json"]
+        done = subprocess.run(command, input=line.encode(), capture_output=True, timeout=_PATIENCE, check=False)
+        if done.returncode:
+            raise Unclear(
+                f"it cannot be read: {done.stderr.decode(errors='replace').strip().removeprefix('<standard input>:')}"
+            )
+        return parse(done.stdout)
+    except (OSError, subprocess.SubprocessError, JSONError, UnicodeError) as error:
+        raise Unclear(f"it cannot be read: {error}") from None

@@ -1,0 +1,241 @@
+"""Simple commands of a shell line: which start a program of ours, which only read, and which nothing is known of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import other_programs as others
+from .shell_syntax import Unclear
+from .shell_words import Word
+
+_ENGINE = ("-m", "callsheet")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=")
+# What may stand within a name, and beside it, in a text that is read once or twice more before it runs.
+_QUOTES = re.compile(r"""\\+\r?\n|[\\'"]""")
+_CONTINUATIONS = re.compile(r"\\+n"), re.compile(r"\\{2,}n")
+_ESCAPES = re.compile(r"\\+(?:[0-7]{1,3}|x[\da-fA-F]{1,2}|[uU][\da-fA-F]{1,8}|[abeEfnrtv])|%[-+ #\d.*]*[A-Za-z]")
+_SHELL_OPTION = re.compile(r"-[abefhklmnptuvxBCEHPT]*[co]?|--(?:login|norc|noprofile|posix)")
+ADDED = Word("$@", fixed=False, several=True)  # what a program adds to the words that it was given
+# What arrives on a command's standard input: nothing that the line knows of, something, or a text that names a program.
+NOTHING, SOMETHING, NAMED = 0, 1, 2
+
+
+class Invocation(NamedTuple):
+    """`open`: words that stand nowhere in the line may be added at the end."""
+
+    program: str
+    words: tuple[Word, ...]
+    open: bool = False
+
+
+class CommandReader:
+    """Goes through simple commands. What methods return tells whether what they print may name a program.
+
+    `files_named`: such a text is written to a file; `starts_others`: something may read it there. `functions`: the line
+    has some; `settings`: a variable that our programs go by is set for a command that may be one.
+    """
+
+    def __init__(self, programs: frozenset[str]) -> None:
+        self.programs = programs
+        names = "|".join(map(re.escape, sorted(programs)))
+        edge = r"(?:(?<![\w.-])|(?<![\w-])-[A-Za-z]*?)"  # short options may stand right before a value
+        self._name = re.compile(rf"{edge}(?:{names})(?![\w/-]|\.(?!exe\b)\w)", re.IGNORECASE)
+        self._prefixes = tuple(f"{name.upper().replace('-', '_')}_" for name in programs) + others.SETTINGS_BEGIN
+        self.found: list[Invocation] = []
+        self.files_named = False
+        self.starts_others = False
+        self.functions = False
+        self.settings = False
+
+    def names(self, text: str) -> bool:
+        """Whether a text names one of the programs, also where quotes and escapes stand in it or beside it."""
+        joined = [text, *(each.sub("", text) for each in _CONTINUATIONS)]
+        variants = [*joined, *(_ESCAPES.sub(" ", each) for each in joined)]
+        return any(self._name.search(each) or self._name.search(_QUOTES.sub("", each)) for each in variants)
+
+    def script(self, line: str, fed: int) -> bool:
+        """Go through a line that a command runs."""
+        raise NotImplementedError
+
+    def refuse_setting(self, name: str) -> None:
+        raise Unclear(f"{name} can change which program runs, and what it goes by")
+
+    def is_setting(self, name: str) -> bool:
+        return name in others.SETTINGS or name.startswith(self._prefixes)
+
+    def call(self, words: Sequence[Word], fed: int, *, settings: bool = False, more: bool = False) -> bool:
+        """`settings`: variables that our programs go by are set for this command; `more`: words are added to it."""
+        if not words[0].fixed:
+            raise Unclear("the command's name is only known when the line runs")
+        name, rest = _program(words[0].text), words[1:]
+        ours = self._ours(name, rest)
+        if ours is not None:
+            if settings:
+                raise Unclear("a variable before it can change what it goes by")
+            self.found.append(ours._replace(open=more))
+            return False
+        if name in others.SHELLS | others.WRAPPERS.keys() | others.SEARCHERS | others.EVALUATING:
+            if settings:
+                raise Unclear(f"a variable before {name} can change what is started")
+            return self._started(name, rest, fed, more=more)
+        if others.only_reads(name, rest, more=more):
+            named = fed == NAMED or any(word.named for word in rest)
+            self.files_named = self.files_named or (named and name == "tee")
+            return named
+        self.settings = self.settings or settings
+        return self._unknown(name, words, fed)
+
+    def _ours(self, name: str, rest: Sequence[Word]) -> Invocation | None:
+        """Also `python -m callsheet PROGRAM ...`."""
+        if name in self.programs:
+            return Invocation(name, tuple(rest))
+        module = [word.text for word in rest[:3] if word.fixed]
+        if not others.PYTHON.fullmatch(name) or module[:2] != [*_ENGINE] or not self.programs.intersection(module[2:]):
+            return None
+        return Invocation(module[2], tuple(rest[3:]))
+
+    def _started(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+        if name in others.SHELLS:
+            return self._shell(name, rest, fed, more=more)
+        if name in others.WRAPPERS:
+            return self._wrapped(name, rest, fed, more=more)
+        if name in others.SEARCHERS:
+            return self._search(rest, fed, more=more)
+        return self._evaluated(name, rest, fed, more=more)
+
+    def _unknown(self, name: str, words: Sequence[Word], fed: int) -> bool:
+        """A program that may do anything with what it is given."""
+        self.starts_others = True
+        rest = words[1:]
+        if fed == NAMED:
+            raise Unclear(f"{name} may run what it reads")
+        if words[0].named or any(_may_start(word, rest[place + 1 :]) for place, word in enumerate(rest)):
+            raise Unclear(f"{name} may start one of these programs")
+        if name in others.UNREADABLE | others.DECLARING:
+            raise Unclear(f"{name} may give a name another meaning")
+        if name in others.ASSIGNING:
+            for word in rest:
+                if not word.fixed or self.is_setting(word.text):
+                    raise Unclear(f"{name} may change which program runs, and what it goes by")
+        return False
+
+    def _evaluated(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+        """`eval`, `trap`, `.` and `source`."""
+        if more or not all(word.fixed for word in rest):
+            raise Unclear(f"what {name} runs is only known when the line runs")
+        if name == "eval":
+            return self.script(" ".join(word.text for word in rest), fed)
+        if name == "trap":
+            return bool(rest) and not rest[0].text.startswith("-") and self.script(rest[0].text, fed)
+        self.starts_others = True
+        if not rest or rest[0].text.startswith(("/dev/", "/proc/")) or any(word.named for word in rest):
+            raise Unclear("a shell runs what it reads")
+        return False
+
+    def _shell(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+        self.starts_others = True
+        place = 0
+        while place < len(rest) and rest[place].text.startswith("-"):
+            option = rest[place]
+            if not option.fixed or not _SHELL_OPTION.fullmatch(option.text):
+                raise Unclear(f"{name} may start something by {option.text}")
+            is_short = not option.text.startswith("--")
+            place += 2 if is_short and option.text.endswith("o") else 1
+            if is_short and option.text.endswith("c"):
+                script, behind = rest[place : place + 1], rest[place + 1 :]
+                if more or not script or not script[0].fixed or any(word.named for word in behind):
+                    raise Unclear("what a shell is told to run is only known when the line runs")
+                return self.script(script[0].text, fed)
+        if place >= len(rest) and not fed and not more:
+            return False  # it asks whoever started the line
+        if place >= len(rest) or not rest[place].fixed or any(word.named for word in rest) or fed == NAMED:
+            raise Unclear("a shell runs what it reads")
+        if rest[place].text.startswith(("/dev/", "/proc/")):
+            raise Unclear("a shell runs what it reads")
+        return False
+
+    def _wrapped(self, name: str, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+        """Programs and builtins that start what stands behind their options."""
+        wrapper = others.WRAPPERS[name]
+        place = 0
+        replaced = ""
+        while place < len(rest) and rest[place].text.startswith("-") and rest[place].fixed:
+            option = rest[place].text
+            kind = wrapper.kind_of(option)
+            if kind is None:
+                if more or not all(word.fixed for word in rest):
+                    raise Unclear(f"{name} may start something by {option}")
+                return self._unknown(name, [Word(name), *rest], fed)
+            place += 1
+            if kind == "looks up":
+                return any(word.named for word in rest)
+            if kind == "replaces":
+                replaced = option[2:] or (rest[place].text if place < len(rest) else "")
+                place += not option[2:]
+            elif kind == "takes a value":
+                place += 1
+        place += wrapper.operands
+        if wrapper.subcommand:
+            if place >= len(rest) or rest[place].text != wrapper.subcommand:
+                return self._unknown(name, [Word(name), *rest], fed)
+            place += 1
+        settings = False
+        while name == "env" and place < len(rest) and (found := _ASSIGNMENT.match(rest[place].text)):
+            if rest[place].named:
+                raise Unclear(f"{found[1]} may be started")
+            settings = settings or self.is_setting(found[1])
+            place += 1
+        if not all(word.fixed for word in rest[:place] if not _ASSIGNMENT.match(word.text) or name != "env"):
+            raise Unclear(f"what {name} starts is only known when the line runs")
+        command = [_with_replaced(word, replaced) for word in rest[place:]]
+        more = more or (wrapper.adds_words and not replaced)
+        if command:
+            return self.call(command, fed, settings=settings, more=more)
+        if name == "exec" and fed:
+            raise Unclear("what the line reads from now on is not known")
+        if more and not wrapper.adds_words:
+            raise Unclear(f"what {name} starts is only known when the line runs")
+        return fed == NAMED
+
+    def _search(self, rest: Sequence[Word], fed: int, *, more: bool) -> bool:
+        """`find`, and what it starts for each file."""
+        place, started = 0, False
+        while place < len(rest):
+            if rest[place].fixed and rest[place].text.startswith(("-exec", "-ok")):
+                end = next((i for i in range(place, len(rest)) if rest[i].text in (";", "+")), len(rest))
+                command = [_with_replaced(word, "{}") for word in rest[place + 1 : end]]
+                adds = end < len(rest) and rest[end].text == "+"
+                if not command or more:
+                    raise Unclear("what find starts is only known when the line runs")
+                self.call(command[:-1] if adds else command, fed, more=adds)
+                place, started = end, True
+            place += 1
+        return not started and any(word.named for word in rest)
+
+
+def _with_replaced(word: Word, replaced: str) -> Word:
+    """Where a program puts something else in the place of a text."""
+    if not replaced or replaced not in word.text:
+        return word
+    return word._replace(text=word.text.replace(replaced, ADDED.text), fixed=False)
+
+
+def _program(text: str) -> str:
+    """As the system finds it: on some of them it does not matter how a name is capitalized."""
+    return text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+
+
+def _may_start(word: Word, behind: Sequence[Word]) -> bool:
+    """Whether the word is one of the programs, or a text that starts one.
+
+    A directory of that name is neither, unless words stand behind it as they would behind a program.
+    """
+    if not word.named:
+        return False
+    if not word.fixed or not os.path.isdir(word.text):
+        return True
+    argument = next((each.text for each in behind if not each.text.startswith("-")), None)
+    return "/" not in word.text and argument is not None and not os.path.lexists(argument)
