@@ -14,7 +14,7 @@ from .adf.forms import form_of
 from .flatten import FLATTEN, plain
 from .plain_text import says
 from .rules import Rules
-from .tree import NO_ATTRS, Losses, Mark, Node, bold, merged, paragraph, spaces_out, text, trimmed
+from .tree import NO_ATTRS, Losses, Mark, Node, Verbatim, bold, merged, paragraph, spaces_out, text, trimmed
 
 
 @dataclass(slots=True)
@@ -124,7 +124,10 @@ class Fitter:
     # --- a node that may stand where it is ---
 
     def _settled(self, node: Node, parent: Node) -> list[Node]:
-        node = self.with_marks(node, parent)
+        fitted = self.with_marks(node, parent)
+        if fitted is node and isinstance(node, Verbatim):
+            return [node]
+        node = fitted
         if not self.rules.holds.get(node.kind):
             return [node.having([])] if node.content else [node]
         result: list[Node] = []

@@ -43,6 +43,13 @@ def leads_somewhere(mark: Mark) -> bool:
     return mark.kind == "link" and "href" in mark.attrs
 
 
+@dataclass(slots=True)
+class Verbatim(Node):
+    """A node that is written as it stands in its source, where it may stand at all."""
+
+    source: Any = slot(default=None, compare=False)
+
+
 NO_ATTRS: Attrs = {}  # of texts, which there are most of: one for all saves half of their memory, so nobody fills them
 NO_CONTENT: list[Node] = []
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from ..rules import NodeForm, Rules
 from ..shared_keys import blank, shared
-from ..tree import Attrs, Mark, Node
+from ..tree import Attrs, Mark, Node, Verbatim
 from .forms import SPELLING, DocumentMark, DocumentNode, form_of, numbered
 
 
@@ -39,6 +39,8 @@ class DocumentWriter:
         return {"version": 1, "type": "doc", "content": self._children(root)}
 
     def node(self, node: Node) -> DocumentNode:
+        if isinstance(node, Verbatim):
+            return cast("DocumentNode", node.source)
         if node.kind == "text":
             result = (MARKED if node.marks else PLAIN).copy()
             result["text"] = node.text

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..rules import Rules
-from ..tree import Node, walk
-from .align import edited, same
-from .parts import Part, shape
+from ..tree import Node
+from .matching import Block, Outline, match_blocks, source_tokens
+from .parts import EditToken, Part
 
 
 class MisfitError(Exception):
     """A block may not stand where it should: what is around it is written anew."""
-
-
-LINES = frozenset({"paragraph", "heading", "task", "decision"})
-STRUCTURE = frozenset({"row", "table"})
 
 
 class Format(Protocol):
@@ -27,91 +19,75 @@ class Format(Protocol):
     def kept(self, part: Part) -> Any:
         """A part as it was."""
 
-    def words(self, part: Part, node: Node) -> Any:
-        """A part with other words in it."""
+    def moved(self, written: Any, parent: Part) -> Any:
+        """What stood elsewhere, as it can stand in this parent."""
+
+    def words(self, part: Part, node: Node, old: list[EditToken]) -> Any:
+        """A part with other words in it, which came from these."""
 
     def around(self, part: Part, node: Node, inner: Any) -> Any:
         """A part with other blocks in it, and with what Markdown now says of it."""
 
-    def fresh(self, node: Node, parent: Part) -> Any:
-        """A block that is new."""
+    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> Any:
+        """A line that is new, with words that were in others."""
 
-    def joined(self, parent: Part, written: list[tuple[Part | None, Any]]) -> Any:
+    def fresh(self, node: Node, parent: Part) -> Any:
+        """A block that is new; what is in it may be old."""
+
+    def joined(self, parent: Part, written: list[tuple[Part | None, Any]], columns: list[int] | None) -> Any:
         """The blocks in a part: what was there, each with its source where it has one."""
 
 
-@dataclass(slots=True)
-class BlockChange:
-    """One block of the new text: the part it is or was made from, and whether it is just that."""
+class BlockWriter:
+    """Writes the blocks of a new text, each from the part of the source that it is or was made from."""
 
-    node: Node
-    part: Part | None = None
-    equal: bool = False
-
-
-def changes(parts: list[Part], nodes: list[Node]) -> list[BlockChange]:
-    """What became of the parts, in the order of the new blocks."""
-    old = [part.said() for part in parts]
-    keys, new_keys = [shape(node) for node in old], [shape(node) for node in nodes]
-    pairs = same(keys, new_keys)
-    free: dict[Any, list[int]] = {}
-    taken = {a for a, _ in pairs}
-    for place, key in enumerate(keys):
-        if place not in taken:
-            free.setdefault(key, []).append(place)
-    placed = {b: a for a, b in pairs}
-    moved = {place: free[key].pop(0) for place, key in enumerate(new_keys) if place not in placed and free.get(key)}
-    gone = {*taken, *moved.values()}
-    was = [None if i in gone or parts[i].sealed else word_counts(old[i]) for i in range(len(parts))]
-    now = [None if j in placed or j in moved else word_counts(nodes[j]) for j in range(len(nodes))]
-    made = edited(was, now, pairs)
-    equal = placed | moved
-    return [
-        BlockChange(node, parts[equal[j]], equal=True)
-        if j in equal
-        else BlockChange(node, parts[made[j]] if j in made and _can_be(parts[made[j]], node) else None)
-        for j, node in enumerate(nodes)
-    ]
-
-
-def word_counts(node: Node) -> Counter[str]:
-    return Counter(word for found in walk(node) for word in re.findall(r"\w+", found.text))
-
-
-def _can_be(part: Part, node: Node) -> bool:
-    """Whether a block can be an edit of that part: it holds the same sort of things."""
-    if part.line is not None:
-        return node.kind in LINES
-    if part.label or node.kind == "reference":
-        return part.label == node.attrs.get("label")
-    if part.parts is None:
-        return part.kind == node.kind
-    inner = {child.kind for child in part.parts} & STRUCTURE.union(("item", "task", "decision", "cell", "header"))
-    own = {child.kind for child in node.content} & STRUCTURE.union(("item", "task", "decision", "cell", "header"))
-    return node.kind not in LINES | {"code", "rule"} and (
-        inner == own or bool(inner & own) or {"cell", "header"} >= inner | own
-    )
-
-
-class Merger:
-    def __init__(self, rules: Rules, format: Format) -> None:
-        self.rules = rules
+    def __init__(self, format: Format, root: Part, nodes: list[Node]) -> None:
         self.format = format
+        outline = Outline()
+        old, self._new = outline.of_part(root), outline.of_nodes(nodes)
+        match_blocks(old, self._new)
+        self._blocks = {id(block.node): block for block in self._new.walk() if block.node is not None}
 
-    def blocks(self, parent: Part, nodes: list[Node]) -> Any:
-        """What a part holds, with these blocks in the place of those it had."""
-        found = changes(parent.parts or [], nodes)
-        return self.format.joined(parent, [(change.part, self._one(change, parent)) for change in found])
+    def written(self, root: Part) -> Any:
+        return self._content(root, self._new)
 
-    def _one(self, change: BlockChange, parent: Part) -> Any:
-        part = change.part
+    def _content(self, parent: Part, block: Block) -> Any:
+        written = [(_part(child), self._one(child, parent)) for child in block.children]
+        return self.format.joined(parent, written, block.columns)
+
+    def _one(self, block: Block, parent: Part) -> Any:
+        node, part = block.node, _part(block)
+        assert node is not None
         if part is None:
-            return self.format.fresh(change.node, parent)
-        if change.equal:
-            return self.format.kept(part)
+            return self._new_one(block, parent)
         try:
-            if part.parts is None:
-                return self.format.words(part, change.node)
-            return self.format.around(part, change.node, self.blocks(part, change.node.content))
+            written = self._edited(block, part)
+            return written if block.match.parent is block.parent.match else self.format.moved(written, parent)
         except MisfitError:
-            return self.format.fresh(change.node, parent)
+            return self.format.fresh(node, parent)
+
+    def _new_one(self, block: Block, parent: Part) -> Any:
+        assert block.node is not None
+        if block.lines and (old := source_tokens(block)):
+            return self.format.new_line(block.node, old, parent)
+        return self.format.fresh(block.node, parent)
+
+    def _edited(self, block: Block, part: Part) -> Any:
+        assert block.node is not None
+        if block.equal:
+            return self.format.kept(part)
+        if part.parts is None:
+            return self.format.words(part, block.node, source_tokens(block))
+        return self.format.around(part, block.node, self._content(part, block))
+
+    def old_in(self, node: Node, parent: Part) -> Any | None:
+        """What stands for a node in a new block: the source of the part that it is, None where it is new, too."""
+        block = self._blocks.get(id(node))
+        if block is None or (block.match is None and not block.lines):
+            return None
+        part = _part(block)
+        return self._new_one(block, parent) if part is None else self._edited(block, part)
+
+
+def _part(block: Block) -> Part | None:
+    return block.match.part if block.match is not None else None

@@ -9,9 +9,9 @@ from ..adf.forms import Raw, form_of
 from ..adf.write import DocumentWriter
 from ..normalise import Fitter, Up
 from ..rules import Rules
-from ..tree import Losses, Node, text
+from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import Merger, MisfitError
+from .blocks import BlockWriter, MisfitError
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
 from .parts import FRAMED, EditToken, Part, Wrapper, tokens_of
@@ -27,10 +27,11 @@ class DocumentEdit:
         self.fitter = Fitter(self.rules, losses)
         self.writer = DocumentWriter(self.rules)
         self.writer.counts = dict.fromkeys(self.rules.nodes, count)
-        self.merger = Merger(self.rules, self)
+        self.blocks: BlockWriter
 
     def edited(self, root: Part, nodes: list[Node]) -> Raw:
-        content = self.merger.blocks(root, nodes)
+        self.blocks = BlockWriter(self, root, nodes)
+        content = self.blocks.written(root)
         return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
 
     # --- blocks ---
@@ -38,14 +39,17 @@ class DocumentEdit:
     def kept(self, part: Part) -> list[Any]:
         return [part.source]
 
-    def words(self, part: Part, node: Node) -> list[Any]:
+    def moved(self, written: list[Any], parent: Part) -> list[Any]:
+        return self._placed([one for raw in written for one in self._verbatim(raw)], parent)
+
+    def words(self, part: Part, node: Node, old: list[EditToken]) -> list[Any]:
         if part.line is None:
             words = "".join(child.text for child in node.content)
             return self.around(part, node, respelt(part.source.get("content", []), words))
         form = self.parts.form(part.source)
         if form is not None and form.kind == "figure":
             return self._figure(part, node)
-        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content), keeping=self.rules.keeping), node)
+        inner = self._inline(merged(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping), node)
         if part.kind in ("task", "decision") and (around := wrapped(part.source, self.reader)):
             inner = [{**around, "content": inner}]
         return self.around(part, node, inner)
@@ -66,25 +70,46 @@ class DocumentEdit:
         kept = {"marks": raw["marks"]} if "marks" in raw and same else {}
         return [{**shell, **kept, "content": inner}]
 
+    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> list[Any]:
+        inner = self._inline(merged([], old, tokens_of(node.content), keeping=self.rules.keeping), node)
+        raw = {**self.writer.node(Node(node.kind, node.attrs)), "content": inner}
+        return self._placed(self._verbatim(raw), parent)
+
     def fresh(self, node: Node, parent: Part) -> list[Any]:
+        return self._placed([self._resolved(node)], parent)
+
+    def _placed(self, nodes: list[Node], parent: Part) -> list[Any]:
+        """Nodes as they may stand in a part."""
         form = self.parts.form(parent.source)
         kind = form.kind if form is not None else parent.kind
         kind = kind if kind in self.rules.holds else "doc"
-        placed = self.fitter.place(self.resolved(node), Node(kind))
+        placed = [one for node in nodes for one in self.fitter.place(node, Node(kind))]
         if kind != "doc" and any(isinstance(one, Up) for one in placed):
             raise MisfitError
         return [self.writer.node(one) for one in placed]
 
-    def resolved(self, node: Node) -> Node:
-        """A new node with what stands in it by reference, restored as it was."""
-        if node.kind in ("reference", "inlinereference"):
-            found = self.reader.node(self.references[node.attrs["label"]], 1)
-            restored = _kept(found[0]) if found else text("")
-            return restored.having([self.resolved(child) for child in node.content]) if node.content else restored
-        return node.having([self.resolved(child) for child in node.content])
+    def _verbatim(self, raw: Any) -> list[Node]:
+        return [
+            Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, True, raw)
+            for node in self.reader.node(raw, 1)
+        ]
 
-    def joined(self, parent: Part, written: list[tuple[Part | None, list[Any]]]) -> list[Any]:
-        """Blocks with those between them that nobody sees."""
+    def _resolved(self, node: Node) -> Node:
+        """A new node in which what is old stands as it was."""
+        if node.kind in ("reference", "inlinereference"):
+            return next(iter(self._verbatim(self.references[node.attrs["label"]])), text(""))
+        around = Part(node.kind, {}, None)
+        content: list[Node] = []
+        for child in node.content:
+            old = self.blocks.old_in(child, around)
+            content += [self._resolved(child)] if old is None else [one for raw in old for one in self._verbatim(raw)]
+        return node.having(content)
+
+    def joined(
+        self, parent: Part, written: list[tuple[Part | None, list[Any]]], columns: list[int] | None
+    ) -> list[Any]:
+        """Blocks with those between them that nobody sees. Widths of columns are said by their cells."""
+        del columns
         content = list(parent.source.get("content", ()))
         places = {id(child): place for place, child in enumerate(content)}
         at = {id(part): places[id(part.source)] for part in parent.parts or ()}
@@ -176,7 +201,7 @@ class DocumentEdit:
             return [{**raw, "text": token.text}], raw
         if token.node is None:
             return [self._text(" " if token.blank else token.text, output, parent)], None
-        placed = self.fitter.place(self.resolved(token.node), Node(parent.kind))
+        placed = self.fitter.place(self._resolved(token.node), Node(parent.kind))
         if any(isinstance(one, Up) for one in placed):
             raise MisfitError
         return [self.writer.node(one) for one in placed], None

@@ -1,35 +1,26 @@
-"""Two edits of one document put together, block by block."""
+"""Two edits of one text put together: block by block, and word by word where both changed one block.
+
+Each side is matched with what both began with. So a block that one side moved and the other edited is moved and
+edited. A block is where my side put it, if it moved it, and else where theirs has it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from itertools import pairwise
+from typing import TypeVar
 
-from ..tree import Node
-from .align import edited, increasing, same
-from .blocks import word_counts
-from .parts import shape
+from ..tree import Node, text
+from .align import increasing, same
+from .matching import Block, Outline, match_blocks
+from .parts import nodes_of, tokens_of
 
-# What a block starts with that holds blocks, not words.
-HOLDERS = frozenset(
-    [
-        "paragraph",
-        "heading",
-        "item",
-        "row",
-        "cell",
-        "header",
-        "task",
-        "decision",
-        "bullets",
-        "numbers",
-        "tasks",
-        "reference",
-    ]
-)
+
+T = TypeVar("T")
 
 
 class BothChangedError(Exception):
-    """A block that both edits changed, and not alike; `mine` and `theirs` are what became of it."""
+    """What both edits changed, and not alike; `mine` and `theirs` are what became of it."""
 
     def __init__(self, mine: list[Node], theirs: list[Node]) -> None:
         super().__init__()
@@ -39,44 +30,167 @@ class BothChangedError(Exception):
 
 def merged(base: list[Node], mine: list[Node], theirs: list[Node]) -> list[Node]:
     """The blocks of `base` with the changes of both. Raises `BothChangedError` where they meet."""
-    own, their = partners(base, mine), partners(base, theirs)
-    cuts = [(-1, -1, -1), *((i, own[i], their[i]) for i in range(len(base)) if i in own and i in their)]
-    cuts.append((len(base), len(mine), len(theirs)))
-    result: list[Node] = []
-    for (a, b, c), (x, y, z) in pairwise(cuts):
-        result += _between(base[a + 1 : x], mine[b + 1 : y], theirs[c + 1 : z])
-        result += _block(base[x], mine[y], theirs[z]) if x < len(base) else []
-    return result
+    return _Merge(base, mine, theirs).content()
 
 
-def partners(base: list[Node], other: list[Node]) -> dict[int, int]:
-    """Place of a block in `base` → its place in the other, unchanged or edited, where the order stayed."""
-    pairs = same([shape(node) for node in base], [shape(node) for node in other])
-    stayed, placed = {i for i, _ in pairs}, {j for _, j in pairs}
-    was = [None if i in stayed else word_counts(node) for i, node in enumerate(base)]
-    now = [None if j in placed else word_counts(node) for j, node in enumerate(other)]
-    found = dict(pairs) | {old: new for new, old in edited(was, now, pairs).items()}
-    places = [found.get(i, -1) for i in range(len(base))]
-    return {i: places[i] for i in increasing(places)}
+class _Merge:
+    def __init__(self, base: list[Node], mine: list[Node], theirs: list[Node]) -> None:
+        outline = Outline()
+        own, other = outline.of_nodes(base), outline.of_nodes(base)
+        self.mine, self.theirs = outline.of_nodes(mine), outline.of_nodes(theirs)
+        match_blocks(own, self.mine)
+        match_blocks(other, self.theirs)
+        # A block of the base is there twice, once for each side.
+        self._other = {id(a): b for pair in zip(own.walk(), other.walk(), strict=True) for a, b in (pair, pair[::-1])}
+        self._moved = {id(block) for side in (self.mine, self.theirs) for block in _moved(side)}
+        self._placed: set[int] = set()
+        self._wanted = {id(a) for a in own.walk() if a.match is not None and self._other[id(a)].match is not None}
+
+    def content(self) -> list[Node]:
+        self._placed.add(id(self.mine.match))
+        content = self._children(self.mine, self.theirs)
+        if self._wanted - self._placed:  # each side put one of two blocks into the other
+            raise BothChangedError(_nodes(self.mine.children), _nodes(self.theirs.children))
+        return content
+
+    def _base(self, block: Block) -> tuple[Block | None, Block | None]:
+        """What a block was, and what the other side made of it."""
+        old = block.match
+        return old, self._other[id(old)].match if old is not None else None
+
+    def _is_mine(self, old: Block, mine: Block) -> bool:
+        """Whether a block of both stands where my side has it."""
+        del old
+        return id(mine) in self._moved
+
+    def _children(self, mine: Block | None, theirs: Block | None) -> list[Node]:
+        """What stands in a block that is on one side or on both."""
+        found: list[tuple[Block, Node]] = []
+        for block in theirs.children if theirs else ():
+            old, own = self._base(block)
+            if old is None:
+                found.append((block, self._new(block, mine=False)))
+            elif own is None:
+                self._gone(old, block, mine=False)
+            elif not self._is_mine(old, own):
+                found.append((block, self._both(old, own, block)))
+        place = 0
+        new = {block.key for block, _ in found if block.match is None}
+        for block in mine.children if mine else ():
+            old, other = self._base(block)
+            there = next((n for n, (one, _) in enumerate(found) if one is other), -1) if other is not None else -1
+            if there >= 0:
+                place = there + 1
+            elif old is None and block.key not in new:
+                found.insert(place, (block, self._new(block, mine=True)))
+                place += 1
+            elif old is not None and other is None:
+                self._gone(old, block, mine=True)
+            elif old is not None and other is not None and self._is_mine(old, block):
+                found.insert(place, (block, self._both(old, block, other)))
+                place += 1
+        return [node for _, node in found]
+
+    def _new(self, block: Block, *, mine: bool) -> Node:
+        """A block that only one side has, with what is in it."""
+        assert block.node is not None
+        if not block.children:
+            return block.node
+        return block.node.having(self._children(block if mine else None, None if mine else block))
+
+    def _gone(self, old: Block, block: Block, *, mine: bool) -> None:
+        """A block that one side left out, which the other must not have touched."""
+        if block.key != old.key or id(block) in self._moved:
+            there = [block.node] if block.node is not None else []
+            raise BothChangedError(there if mine else [], [] if mine else there)
+
+    def _both(self, old: Block, mine: Block, theirs: Block) -> Node:
+        """A block that is on both sides."""
+        self._placed |= {id(old), id(self._other[id(old)])}
+        assert mine.node is not None
+        assert theirs.node is not None
+        if not (old.children and mine.children and theirs.children):
+            self._placed |= {id(one) for root in (old, self._other[id(old)]) for one in root.walk()}
+            return _merged_leaf(old, mine, theirs)
+        shell = _chosen(_shell(old), _shell(mine), _shell(theirs))
+        if shell is None:
+            raise BothChangedError([mine.node], [theirs.node])
+        content = self._children(mine, theirs)
+        if old.family == "table" and len({len(row.content) for row in content}) > len({len(r.children) for r in old.children}):
+            raise BothChangedError([mine.node], [theirs.node])  # a column came on one side, a row on the other
+        if not content:
+            raise BothChangedError([mine.node], [theirs.node])
+        return (mine.node if shell == _shell(mine) else theirs.node).having(content)
 
 
-def _between(old: list[Node], one: list[Node], other: list[Node]) -> list[Node]:
-    """Blocks of which some are new, or gone, on one side."""
-    key, own, their = ([shape(node) for node in nodes] for nodes in (old, one, other))
-    if own in (key, their):
+def _moved(root: Block) -> list[Block]:
+    """The blocks of a side that stand elsewhere than in what both began with."""
+    found: list[Block] = []
+    for parent in root.walk():
+        stays = [child for child in parent.children if child.match is not None and child.match.parent is parent.match]
+        places = {id(child): n for n, child in enumerate(parent.match.children)} if parent.match is not None else {}
+        kept = increasing([places[id(child.match)] for child in stays])
+        still = {id(child) for n, child in enumerate(stays) if n in kept}
+        found += [child for child in parent.children if child.match is not None and id(child) not in still]
+    return found
+
+
+def _nodes(blocks: list[Block]) -> list[Node]:
+    return [block.node for block in blocks if block.node is not None]
+
+
+def _shell(block: Block) -> Hashable:
+    node = block.node or Node(block.kind)
+    return (node.kind, repr(sorted(node.attrs.items(), key=lambda item: item[0])))
+
+
+def _chosen(old: Hashable, mine: Hashable, theirs: Hashable) -> Hashable | None:
+    """What one side changed; None where both did, and not alike."""
+    if mine in (old, theirs):
+        return theirs
+    return mine if theirs == old else None
+
+
+def _merged_leaf(old: Block, mine: Block, theirs: Block) -> Node:
+    """A block of words: each word as the side that changed it has it."""
+    base, one, other = old.node, mine.node, theirs.node
+    assert base is not None
+    assert one is not None
+    assert other is not None
+    if mine.key in (old.key, theirs.key):
         return other
-    if their == key:
+    if theirs.key == old.key:
         return one
-    raise BothChangedError(one, other)
+    shell = _chosen(_shell(old), _shell(mine), _shell(theirs))
+    if shell is None or old.family not in ("line", "code"):
+        raise BothChangedError([one], [other])
+    sides = [base, one, other]
+    chosen = one if shell == _shell(mine) else other
+    if old.family == "code":
+        lines = _three_way(*("".join(part.text for part in node.content).splitlines(True) for node in sides), key=str)
+        if lines is None:
+            raise BothChangedError([one], [other])
+        return chosen.having([text("".join(lines))])
+    tokens = _three_way(*(tokens_of(node.content) for node in sides), key=lambda token: token.shape)
+    if tokens is None:
+        raise BothChangedError([one], [other])
+    return chosen.having(nodes_of(tokens))
 
 
-def _block(old: Node, one: Node, other: Node) -> list[Node]:
-    """A block that is on both sides: what it holds is put together where it holds blocks."""
-    if shape(one) in (shape(old), shape(other)):
-        return [other]
-    if shape(other) == shape(old):
-        return [one]
-    kinds = {(node.kind, repr(node.attrs)) for node in (old, one, other)}
-    if len(kinds) == 1 and all(node.content and node.content[0].kind in HOLDERS for node in (old, one, other)):
-        return [other.having(merged(old.content, one.content, other.content))]
-    raise BothChangedError([one], [other])
+def _three_way(old: list[T], mine: list[T], theirs: list[T], key: Callable[[T], Hashable]) -> list[T] | None:
+    """One sequence with the changes of both sides; None where they changed the same place, and not alike."""
+    base, own, other = ([key(one) for one in side] for side in (old, mine, theirs))
+    kept, kept_other = dict(same(base, own)), dict(same(base, other))
+    cuts = [(-1, -1, -1), *((i, kept[i], kept_other[i]) for i in range(len(old)) if i in kept and i in kept_other)]
+    cuts.append((len(old), len(mine), len(theirs)))
+    result: list[T] = []
+    for (a, b, c), (x, y, z) in pairwise(cuts):
+        before, one, two = base[a + 1 : x], own[b + 1 : y], other[c + 1 : z]
+        if one in (before, two):
+            result += theirs[c + 1 : z]
+        elif two == before:
+            result += mine[b + 1 : y]
+        else:
+            return None
+        result += theirs[z : z + 1]
+    return result

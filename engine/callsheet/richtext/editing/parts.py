@@ -107,21 +107,25 @@ class Part:
     label: str = ""  # the name it has in the text where Markdown has no construct for it
     opaque: bool = False  # Markdown says nothing of what is in it
 
+    fixed: bool = False  # it has no source of its own, so it cannot stand anywhere else
+
     @property
-    def sealed(self) -> bool:
-        """Whether it can only be kept, moved or left out."""
-        return self.opaque or (bool(self.label) and not self.parts)
+    def inner(self) -> list[Part]:
+        """The blocks in it that Markdown shows."""
+        return [] if self.opaque else self.parts or []
+
+    def shell(self) -> Node:
+        """What Markdown says of it, without the blocks in it."""
+        if self.opaque or self.label:
+            return Node("reference", {"label": self.label})
+        if self.parts is None and self.line is not None:
+            return Node(self.kind, dict(self.attrs), nodes_of(self.line))
+        return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
 
     def said(self) -> Node:
         """What Markdown says of it."""
-        if self.opaque or self.label:
-            inner = [] if self.opaque else [part.said() for part in self.parts or ()]
-            return Node("reference", {"label": self.label}, inner)
-        if self.parts is not None:
-            return Node(self.kind, dict(self.attrs), [part.said() for part in self.parts])
-        if self.line is not None:
-            return Node(self.kind, dict(self.attrs), nodes_of(self.line))
-        return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
+        inner = [part.said() for part in self.inner]
+        return self.shell().having(inner) if inner else self.shell()
 
 
 def tokens_of(nodes: list[Node]) -> list[EditToken]:

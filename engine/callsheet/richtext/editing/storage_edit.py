@@ -7,10 +7,10 @@ import re
 from ..rules import Rules
 from ..storage.forms import StorageForm
 from ..storage.write import StorageWriter
-from ..storage.xml import Element, cdata, escaped, parse
-from ..tree import Losses, Node, text
+from ..storage.xml import Element, cdata, escaped, parse, tag
+from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import Merger
+from .blocks import BlockWriter
 from .label import caption_of
 from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape, tokens_of
 from .patch import differing, patched, readdressed
@@ -27,20 +27,25 @@ class StorageEdit:
         self.rules = rules
         self.references = references
         self.writer = StorageWriter(rules, losses)
-        self.merger = Merger(rules, self)
+        self.blocks: BlockWriter
 
     def edited(self, root: Part, nodes: list[Node]) -> str:
-        return str(self.merger.blocks(root, nodes))
+        self.blocks = BlockWriter(self, root, nodes)
+        return str(self.blocks.written(root))
 
     # --- blocks ---
 
     def kept(self, part: Part) -> str:
         return self.source[part.source.start : part.source.end]
 
-    def words(self, part: Part, node: Node) -> str:
+    def moved(self, written: str, parent: Part) -> str:
+        del parent
+        return written
+
+    def words(self, part: Part, node: Node, old: list[EditToken]) -> str:
         if part.line is None:
             return self._plain(part, node)
-        inner = self._inline(merged(part.lead, part.line, tokens_of(node.content), keeping=self.rules.keeping))
+        inner = self._inline(merged(part.lead, old, tokens_of(node.content), keeping=self.rules.keeping))
         return self.around(part, node, inner)
 
     def _plain(self, part: Part, node: Node) -> str:
@@ -63,10 +68,9 @@ class StorageEdit:
         own = span.form.read(span.element) if span.form and span.element else {}
         alike = span.form is not None and span.form.kind == node.kind
         left = {name: value for name, value in own.items() if name not in part.attrs} if alike else {}
-        shell = Node(node.kind, {**left, **node.attrs}, [text(HOLE)])
         if node.kind == "code":
             inner = inner.removeprefix("<![CDATA[").removesuffix("]]>")
-        return self.writer.block(shell).replace(HOLE, inner, 1)
+        return self._shell(Node(node.kind, {**left, **node.attrs}), inner)
 
     def _patched(self, part: Part, node: Node) -> str | None:
         """What stands before the content of a part, with other attributes; None where that takes another element."""
@@ -75,21 +79,32 @@ class StorageEdit:
             return None
         return patched(self.source, span.element, span.form, differing(part.attrs, node.attrs), span.inner)
 
+    def new_line(self, node: Node, old: list[EditToken], parent: Part) -> str:
+        del parent
+        inner = self._inline(merged([], old, tokens_of(node.content), keeping=self.rules.keeping))
+        return self._shell(Node(node.kind, node.attrs), inner)
+
     def fresh(self, node: Node, parent: Part) -> str:
         del parent
-        return self.writer.block(self.resolved(node))
+        return self.writer.block(self._resolved(node))
 
-    def resolved(self, node: Node) -> Node:
-        """A new node with the source of what stands in it by reference."""
+    def _resolved(self, node: Node) -> Node:
+        """A new node in which what is old stands as it was."""
         if node.kind in ("reference", "inlinereference"):
             part = self.references[node.attrs["label"]]
-            own = part.source if isinstance(part.source, str) else self.kept(part)
-            if node.kind == "reference" and part.parts is not None and not part.opaque:
-                own = self.around(part, node, str(self.merger.blocks(part, node.content)))
-            return Node("macro", {"source": own})
-        return node.having([self.resolved(child) for child in node.content])
+            return Verbatim("macro", source=part.source if isinstance(part.source, str) else self.kept(part))
+        around = Part(node.kind, {}, None)
+        content: list[Node] = []
+        for child in node.content:
+            old = self.blocks.old_in(child, around)
+            content.append(self._resolved(child) if old is None else Verbatim(child.kind, source=old))
+        return node.having(content)
 
-    def joined(self, parent: Part, written: list[tuple[Part | None, str]]) -> str:
+    def _shell(self, node: Node, inner: str) -> str:
+        """A new block around what is written already."""
+        return self.writer.block(node.having([text(HOLE)])).replace(HOLE, inner, 1)
+
+    def joined(self, parent: Part, written: list[tuple[Part | None, str]], columns: list[int] | None) -> str:
         """Blocks with what stood between them. What stood beside one that is gone stays, unless it is only space."""
         span: Span = parent.source
         parts = parent.parts or []
@@ -100,17 +115,59 @@ class StorageEdit:
         stayed = increasing(own)
         result: list[str] = []
         reached, gap = 0, self.source[span.inner : starts[0]]
-        for number, (_part, words) in enumerate(written):
+        for number, (part, words) in enumerate(written):
+            if number not in stayed and part is not None:
+                words = self._apart(part, words)
             if number in stayed:
                 lost = gaps[reached : own[number]]
                 result += [_beside(gap, lost) if lost else gap, words]
                 reached, gap = own[number] + 1, gaps[own[number]]
             elif gap.strip() and result:
-                result.append(words)
+                closed = self._group_end(parts[reached - 1], gap) if reached else 0
+                result += [gap[:closed], words]
+                gap = gap[closed:]
             else:
-                result += [gap, words]
-                gap = gap if not gap.strip() else ""
-        return "".join([*result, _beside(gap, gaps[reached:]) if reached < len(gaps) else gap])
+                opened = self._group_start(parts[0], gap) if parts else len(gap)
+                result += [gap[:opened], words]
+                gap = gap[opened:] if gap.strip() else gap
+        done = "".join([*result, _beside(gap, gaps[reached:]) if reached < len(gaps) else gap])
+        return done if columns is None else self._columns(span, done, columns)
+
+    def _apart(self, part: Part, words: str) -> str:
+        """A part that stands elsewhere than it did, with what has to be around it there."""
+        if is_bare(part):
+            return self._shell(Node("paragraph"), words)
+        around = self._around(part)
+        return tag(around, {}, HOLE).replace(escaped(HOLE), words, 1) if around else words
+
+    def _around(self, part: Part) -> str:
+        """The element that is around a part and its neighbours of the same kind."""
+        form = part.source.form
+        return form.table.get("around", "") if form is not None else ""
+
+    def _group_end(self, part: Part, gap: str) -> int:
+        """Where behind a part the element ends that is around it and its neighbours; 0 where it goes on."""
+        around = self._around(part)
+        match = re.match(rf"\s*</{re.escape(around)}\s*>", gap) if around else None
+        return match.end() if match else 0
+
+    def _group_start(self, part: Part, gap: str) -> int:
+        """Where before a part the element starts that is around it and its neighbours; else the end."""
+        around = self._around(part)
+        match = re.search(rf"<{re.escape(around)}[\s>]", gap) if around else None
+        return match.start() if match else len(gap)
+
+    def _columns(self, span: Span, inner: str, columns: dict[int, int]) -> str:
+        """What is in a table, with the elements that say the widths of its columns in the order of the columns."""
+        rule = span.form.table.get("columns") if span.form else None
+        group = span.element.child(rule["group"]) if rule and span.element else None
+        if rule is None or group is None:
+            return inner
+        old = [self.source[one.start : one.end] for one in group.elements()]
+        if max(columns, default=0) >= len(old):
+            return inner
+        new = [old[place] if place >= 0 else f"<{rule['each']} />" for place in columns]
+        return inner.replace(self.source[group.inner : group.close], "".join(new), 1)
 
     # --- words ---
 
@@ -150,7 +207,7 @@ class StorageEdit:
         plain = any(wrapper.plain for wrapper in output.stack)
         if token.node is None:
             return token.text.replace("]]>", "]] >") if plain else escaped(token.text)
-        return self.writer.inline([self.resolved(Node(token.node.kind, token.node.attrs, token.node.content))])
+        return self.writer.inline([self._resolved(Node(token.node.kind, token.node.attrs, token.node.content))])
 
     def _relabelled(self, old: EditToken, token: EditToken) -> str:
         """A node of which Markdown now says something else: its words, which may have marks, or its attributes."""
@@ -210,6 +267,11 @@ class StorageEdit:
         own = form.read(element) if form else {}
         image = Node(_image(figure).kind, {**own, **_image(figure).attrs})
         return self.writer.inline([figure.having([image, *figure.content[1:]])])
+
+
+def is_bare(part: Part) -> bool:
+    """Whether it is words between blocks, which are a paragraph only there."""
+    return part.kind == "paragraph" and part.source.element is None
 
 
 def _image(node: Node) -> Node:

@@ -162,7 +162,7 @@ class StorageParts:
         kind = form.kind if form else "macro"
         parts = self.blocks(body.children, kind)
         if kind in ("bullets", "numbers"):
-            parts = [part if part.kind == "item" else Part("item", {}, outer(part), [part]) for part in parts]
+            parts = [part if part.kind == "item" else Part("item", {}, outer(part), [part], fixed=True) for part in parts]
         said = self.sayable.attrs(kind, attrs) if form else {}
         span = self._span(element, body, form)
         if kind in ("macro", "layout", "column") or (kind == "panel" and not said):
@@ -212,7 +212,7 @@ class StorageParts:
             lead, line = self.words.line(inner)
             end = lists[0].start if lists else item.end
             span = Span(item.start, body.inner, lists[0].start if lists else body.close, end, item, own)
-            parts.append(Part(own.kind, {"done": bool(own.read(item).get("done"))}, span, line=line, lead=lead))
+            parts.append(Part(own.kind, {"done": bool(own.read(item).get("done"))}, span, line=line, lead=lead, fixed=bool(lists)))
             parts += [part for nested in lists for part in self.block(nested)]
         return [Part(form.kind, {}, self._span(element, None, form), parts)] if parts else []
 

@@ -9,7 +9,7 @@ from ..adf.forms import is_media
 from ..flatten import FLATTEN
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, text
+from ..tree import Attrs, Losses, Mark, Node, Verbatim, text
 from .document_nodes import DocumentNodes
 from .extension_macros import as_macro
 from .forms import BESIDE, INSIDE, RICH, StorageForm, StorageForms, kept
@@ -83,6 +83,8 @@ class StorageWriter:
         return tag(form.element, attrs, "\0").removesuffix(f"\0</{form.element}>")
 
     def block(self, node: Node) -> str:
+        if isinstance(node, Verbatim):
+            return str(node.source)
         source = node.attrs.get("source")
         if node.kind == "macro" and isinstance(source, str) and well_formed(source):
             return source

@@ -1,0 +1,529 @@
+"""Which block of a new text is which block of the old one: in its place or moved, unchanged or edited.
+
+One matcher for edits and for merges. What reads alike is matched first, then what has a place in the text under its
+name, then what shares the most words, each in the order of the text and then wherever it stands. What is left is
+matched by its place, where as many blocks came as went. No block is matched twice, and only blocks of one family are.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ..tree import Node, walk
+from .align import increasing, same
+from .parts import EditToken, Part, Shape, shape, tokens_of
+
+ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
+ELSEWHERE = 0.6  # the same for two that stand in different places
+OF_ANOTHER_KIND = 0.8  # what likeness counts where a block became one of another kind
+CONTAINED = 0.6  # share of a line's words that come from another one, to be a part of it
+FEW_WORDS = 3  # so few words may all be replaced, and it is still the same line
+COMMON = 40  # blocks: a word that is in more of them is not looked up
+
+WORD = re.compile(r"\w+")
+LINES = frozenset({"paragraph", "heading", "task", "decision"})
+LEAVES = frozenset({"code", "rule"})
+LISTS = frozenset({"bullets", "numbers", "tasks", "decisions"})
+FAMILIES = {"table": "table", "row": "row", "cell": "cell", "header": "cell", "item": "item"}
+IN_TABLE = frozenset({"row", "cell"})
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A block as it is compared: a part of the source, or a node of a text."""
+
+    kind: str
+    family: str  # only blocks of one family can be one another
+    key: int  # the same for all that read alike
+    words: Counter[str]
+    part: Part | None = None
+    node: Node | None = None
+    children: list[Block] = field(default_factory=list)
+    parent: Block | None = None
+    match: Block | None = None
+    columns: list[int] | None = None  # of a new table: which column of the old one each of its own is, -1 for none
+    lines: list[Block] = field(default_factory=list)  # old lines besides its match that have words of it
+
+    @property
+    def equal(self) -> bool:
+        return self.match is not None and self.match.key == self.key
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it cannot leave its parent: it has no source of its own."""
+        return self.part is not None and self.part.fixed
+
+    def walk(self) -> Iterator[Block]:
+        pending = [self]
+        while pending:
+            found = pending.pop()
+            yield found
+            pending.extend(reversed(found.children))
+
+
+class Outline:
+    """Makes blocks of parts and of nodes whose keys can be compared with each other."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Any, int] = {}
+
+    def of_part(self, part: Part) -> Block:
+        block = self._block(part.shell(), [self.of_part(one) for one in part.inner])
+        block.part = part
+        return block
+
+    def of_nodes(self, nodes: list[Node]) -> Block:
+        return self._block(Node("doc"), [self.of_node(node) for node in nodes])
+
+    def of_node(self, node: Node) -> Block:
+        holds = node.kind not in LINES | LEAVES
+        children = [self.of_node(child) for child in node.content] if holds else []
+        block = self._block(node, children)
+        block.node = node
+        return block
+
+    def _block(self, node: Node, children: list[Block]) -> Block:
+        """A block that says what the node does, with these children in the place of the node's own."""
+        words: Counter[str] = Counter()
+        said: Shape
+        if children:
+            said = (node.kind, shape(node.having([])), *(child.key for child in children))
+            for child in children:
+                words.update(child.words)
+        else:
+            said = shape(node)
+        for found in (node,) if children else walk(node):
+            words.update(WORD.findall(found.text))
+            words.update(word for value in found.attrs.values() if isinstance(value, str) for word in WORD.findall(value))
+        block = Block(node.kind, family_of(node), self._keys.setdefault(said, len(self._keys)), words)
+        block.children = children
+        for child in children:
+            child.parent = block
+        return block
+
+
+def family_of(node: Node) -> str:
+    if node.kind in LINES:
+        return "line"
+    if node.kind == "reference":
+        return f"reference {node.attrs.get('label')}"
+    if node.kind in LEAVES:
+        return node.kind
+    return "list" if node.kind in LISTS else FAMILIES.get(node.kind, "blocks")
+
+
+def match_blocks(old: Block, new: Block) -> None:
+    """Matches what is below two roots; `match` of each block says which it is, None which is new or gone."""
+    Matcher(old, new).run()
+
+
+class Matcher:
+    def __init__(self, old: Block, new: Block) -> None:
+        self.old = old
+        self.new = new
+        self._parted: set[int] = set()  # lines that are a part of another one
+
+    def run(self) -> None:
+        _pair(self.old, self.new)
+        self._pair_references()
+        self._pair_unique()
+        self._align(self.old, self.new)
+        self._pair_moved()
+        self._pair_alike()
+        self._pair_by_content()
+        self._pair_lines()
+        self._pair_by_place(self.old, self.new)
+
+    # --- what reads alike ---
+
+    def _pair_references(self) -> None:
+        """What has a name in the text is what has that name in the source, the first the first."""
+        named: dict[str, list[Block]] = defaultdict(list)
+        for block in self.old.walk():
+            if block.kind == "reference":
+                named[block.family].append(block)
+        for block in list(self.new.walk()):
+            if block.kind == "reference" and (found := named.get(block.family)):
+                _pair(found.pop(0), block)
+
+    def _pair_unique(self) -> None:
+        """What stands once in the old and once in the new is the same, wherever it is."""
+        olds, news = ([b for b in root.walk() if _can_move(b)] for root in (self.old, self.new))
+        once_old, once_new = _once(olds), _once(news)
+        for block in news:
+            if block.match is None and block.key in once_new and (found := once_old.get(block.key)) and not found.match:
+                _pair(found, block)
+
+    def _pair_moved(self) -> None:
+        free: dict[int, list[Block]] = defaultdict(list)
+        for block in self._free(self.old):
+            if _can_move(block):
+                free[block.key].append(block)
+        for block in self._free(self.new):
+            while block.match is None and (found := free.get(block.key)):
+                if found[0].match is None:
+                    _pair(found[0], block)
+                found.pop(0)
+
+    def _free(self, root: Block) -> list[Block]:
+        return [block for block in root.walk() if block.match is None]
+
+    # --- in the order of the text ---
+
+    def _align(self, old: Block, new: Block) -> None:
+        """Matches the children of two blocks that are one another, and what is below them."""
+        if new.parent is not None and new.parent.columns is not None and old.parent is new.parent.match:
+            _pair_cells(old, new, new.parent.columns)
+        pairs = same([_mark(child, new) for child in old.children], [_mark(child, old) for child in new.children])
+        for i, j in pairs:
+            _pair(old.children[i], new.children[j])
+        edges = [(-1, -1), *pairs, (len(old.children), len(new.children))]
+        for (a, b), (c, d) in pairwise(edges):
+            gone = [block for block in old.children[a + 1 : c] if block.match is None]
+            came = [block for block in new.children[b + 1 : d] if block.match is None]
+            for one, other in _likest_in_order(gone, came):
+                _pair(one, other)
+        if new.family == "table":
+            self._pair_rest(old, new)
+            new.columns = _columns(old, new)
+        for child in new.children:
+            if child.match is not None and not child.equal and child.children:
+                self._align(child.match, child)
+
+    # --- wherever it stands ---
+
+    def _pair_alike(self) -> None:
+        found = True
+        while found:
+            found = False
+            gone = [block for block in self._free(self.old) if _can_move(block)]
+            came = [block for block in self._free(self.new) if _can_move(block)]
+            rated = [(rate, -i, -j) for (i, j), rate in _likeness(gone, came).items() if rate >= ELSEWHERE]
+            for _rate_of, i, j in sorted(rated, reverse=True):
+                one, other = gone[-i], came[-j]
+                if one.match is None and other.match is None:
+                    _pair(one, other)
+                    self._align(one, other)
+                    found = True
+
+    def _pair_by_content(self) -> None:
+        """A block that holds most of what another one held is that block, whatever was put beside it."""
+        news = [block for block in self.new.walk() if block.match is None and block.children]
+        for block in reversed(news):
+            held: Counter[int] = Counter()
+            homes: dict[int, Block] = {}
+            for child in block.children:
+                home = child.match.parent if child.match is not None else None
+                if home is not None and home.match is None and home.family == block.family and _can_be_home(home, block):
+                    held[id(home)] += child.words.total()
+                    homes[id(home)] = home
+            for name, words in held.most_common(1):
+                if words >= ALIKE * min(homes[name].words.total(), block.words.total()):
+                    _pair(homes[name], block)
+                    self._align(homes[name], block)
+
+    def _pair_by_place(self, old: Block, new: Block) -> None:
+        self._pair_rest(old, new)
+        for child in new.children:
+            if child.match is not None and not child.equal and child.children:
+                self._pair_by_place(child.match, child)
+
+    def _pair_rest(self, old: Block, new: Block) -> None:
+        """Pairs children that share no words, where as many of a sort came as went between two that stayed."""
+        places = {id(child): place for place, child in enumerate(old.children)}
+        stayed = [places.get(id(child.match), -1) for child in new.children]
+        kept = increasing(stayed)
+        edges = [(-1, -1), *((stayed[j], j) for j in sorted(kept)), (len(old.children), len(new.children))]
+        for (a, b), (c, d) in pairwise(edges):
+            gone, came = (
+                [block for block in blocks if block.match is None and id(block) not in self._parted]
+                for blocks in (old.children[a + 1 : c], new.children[b + 1 : d])
+            )
+            for sort in dict.fromkeys(_sort(block) for block in came):
+                ones, others = ([block for block in side if _sort(block) == sort] for side in (gone, came))
+                if len(ones) == len(others):
+                    for one, other in zip(ones, others, strict=True):
+                        if _replaced(one, other) or (len(old.children) == len(new.children) == 1):
+                            _pair(one, other)
+                            self._align(one, other)
+
+    def _pair_lines(self) -> None:
+        """Lines that were split or joined: a line that came has words of one that stayed, or one that went is in it."""
+        olds = [block for block in self.old.walk() if block.family == "line"]
+        news = [block for block in self.new.walk() if block.family == "line"]
+        shared = _shared_words(olds, news)
+        best: dict[int, tuple[float, int]] = {}
+        for (i, j), common in shared.items():
+            old, new = olds[i], news[j]
+            if new.match is None and not old.equal and common >= max(CONTAINED * _total(new), 2):
+                best[j] = max(best.get(j, (0.0, 0)), (common, -i))
+            elif old.match is None and not new.equal and common >= max(CONTAINED * _total(old), 2):
+                new.lines.append(old)
+                self._parted.add(id(old))
+        for j, (_common, i) in best.items():
+            news[j].lines.append(olds[-i])
+            self._parted.add(id(news[j]))
+        self._pair_first(olds, news)
+
+    def _pair_first(self, olds: list[Block], news: list[Block]) -> None:
+        """Of what a line was split into the first is the line; of what was joined, the first is the whole."""
+        order = {id(block): place for side in (olds, news) for place, block in enumerate(side)}
+        for new in news:
+            old, other = new.match, new.lines[0] if new.lines else None
+            if old is None and other is not None and other.match is not None:
+                if order[id(new)] < order[id(other.match)] and new.parent is other.match.parent:
+                    other.match.match, other.match.lines, new.lines = None, [other], []
+                    new.match, other.match = other, new
+            elif old is not None and other is not None and order[id(other)] < order[id(old)] and old.parent is other.parent:
+                new.match, old.match, other.match = other, None, new
+                new.lines[0] = old
+
+
+def _pair(old: Block, new: Block) -> None:
+    """Makes two blocks one another; what is in them, too, where they read alike."""
+    pending = [(old, new)]
+    while pending:
+        one, other = pending.pop()
+        if one.match is None and other.match is None:
+            one.match, other.match = other, one
+        if one.key == other.key:
+            pending += zip(one.children, other.children, strict=True)
+
+
+def _can_move(block: Block) -> bool:
+    """Whether it may be found in another place: a cell belongs to its column."""
+    return block.family != "cell" and not block.fixed and block.parent is not None and block.kind != "reference"
+
+
+def _can_be_home(old: Block, new: Block) -> bool:
+    """Whether a block may be another because of what it holds: a cell only in the same table."""
+    if old.family != "cell":
+        return _can_move(old)
+    tables = [block.parent.parent if block.parent is not None else None for block in (old, new)]
+    return tables[0] is not None and tables[0].match is tables[1]
+
+
+def _once(blocks: list[Block]) -> dict[int, Block]:
+    count = Counter(block.key for block in blocks)
+    return {block.key: block for block in blocks if count[block.key] == 1 and block.words.total() >= FEW_WORDS}
+
+
+def _mark(block: Block, other_parent: Block) -> Any:
+    """What is compared of a child: one that is matched is equal to its match alone."""
+    if block.match is None:
+        return block.key
+    if block.match.parent is not other_parent:
+        return ("elsewhere", id(block))
+    return ("matched", *sorted((id(block), id(block.match))))
+
+
+def _sort(block: Block) -> tuple[str, str]:
+    return (block.family, block.kind if block.family in ("line", "blocks") else "")
+
+
+def _replaced(one: Block, other: Block) -> bool:
+    """Whether a line can be another of which hardly a word is left: one of a few words."""
+    if one.family != "line" or _rate(one, other) >= ALIKE:
+        return True
+    return max(one.words.total(), other.words.total()) <= FEW_WORDS
+
+
+def _columns(old: Block, new: Block) -> list[int] | None:
+    """Which column of the old table each of the new one is, over all rows; None where there are no plain columns."""
+    wide, wide_new = _width(old), _width(new)
+    rows = [(row.match, row) for row in new.children if row.match is not None and row.match.parent is old]
+    if not wide or not wide_new or not rows:
+        return None
+    rates = {
+        (i, j): sum(_rate(one.children[i], other.children[j]) for one, other in rows) / len(rows)
+        for i in range(wide)
+        for j in range(wide_new)
+    }
+    columns: dict[int, int] = {}
+    for (i, j), rate in sorted(rates.items(), key=lambda item: (-item[1], abs(item[0][0] - item[0][1]))):
+        if rate >= ALIKE and j not in columns and i not in columns.values():
+            columns[j] = i
+    _fill_by_place(columns, wide, wide_new)
+    return [columns.get(j, -1) for j in range(wide_new)]
+
+
+def _pair_cells(old: Block, new: Block, columns: list[int]) -> None:
+    """Pairs the cells of two rows that are one another."""
+    for j, i in enumerate(columns):
+        if i >= 0 and old.children[i].match is None and new.children[j].match is None:
+            _pair(old.children[i], new.children[j])
+
+
+def _width(table: Block) -> int:
+    """The number of columns of a table whose rows all have as many cells, each of one column; else 0."""
+    widths = {len(row.children) for row in table.children}
+    spans = any(
+        name in (cell.node.attrs if cell.node else cell.part.attrs if cell.part else {})
+        for row in table.children
+        for cell in row.children
+        for name in ("colspan", "rowspan")
+    )
+    return widths.pop() if len(widths) == 1 and not spans else 0
+
+
+def _rate(one: Block, other: Block) -> float:
+    if one.key == other.key:
+        return 1.0
+    total = one.words.total() + other.words.total()
+    return 2 * (one.words & other.words).total() / total if total else 0.0
+
+
+def _fill_by_place(columns: dict[int, int], wide: int, wide_new: int) -> None:
+    """Columns that share no words, where as many came as went between two that stayed."""
+    stayed = increasing([columns.get(j, -1) for j in range(wide_new)])
+    edges = [(-1, -1), *((columns[j], j) for j in sorted(stayed)), (wide, wide_new)]
+    taken = set(columns.values())
+    for (a, b), (c, d) in pairwise(edges):
+        gone = [i for i in range(a + 1, c) if i not in taken]
+        came = [j for j in range(b + 1, d) if j not in columns]
+        if len(gone) == len(came):
+            columns.update(zip(came, gone, strict=True))
+
+
+# --- likeness ---
+
+
+def _weights(old: Sequence[Block], new: Sequence[Block]) -> dict[str, float]:
+    """What a word counts: less the more blocks it is in."""
+    count = Counter(word for block in (*old, *new) for word in block.words)
+    return {word: 1 / blocks for word, blocks in count.items()}
+
+
+def _likeness(old: Sequence[Block], new: Sequence[Block]) -> dict[tuple[int, int], float]:
+    """(old place, new place) → the share of what two blocks of one family say that both say, 0 to 1."""
+    if not old or not new:
+        return {}
+    weights = _weights(old, new)
+    totals = [[_sum(block.words, weights) for block in side] for side in (old, new)]
+    common = _common(old, new, weights)
+    return {
+        (i, j): 2 * rate / (totals[0][i] + totals[1][j]) * (1 if old[i].kind == new[j].kind else OF_ANOTHER_KIND)
+        for (i, j), rate in common.items()
+    }
+
+
+def _sum(words: Counter[str], weights: dict[str, float]) -> float:
+    return sum(count * weights[word] for word, count in words.items())
+
+
+def _common(old: Sequence[Block], new: Sequence[Block], weights: dict[str, float]) -> dict[tuple[int, int], float]:
+    holding: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, block in enumerate(old):
+        for word in block.words:
+            holding[block.family, word].append(i)
+    found: dict[tuple[int, int], float] = defaultdict(float)
+    for j, block in enumerate(new):
+        rare = [word for word in block.words if 0 < len(holding.get((block.family, word), ())) <= COMMON]
+        if not rare:  # nothing but words that are everywhere: the likest of the first of them
+            continue
+        near = {i for word in rare for i in holding[block.family, word]}
+        for i in near:
+            words = old[i].words
+            found[i, j] = sum(min(count, words[word]) * weights[word] for word, count in block.words.items() if word in words)
+    return found
+
+
+def _shared_words(old: Sequence[Block], new: Sequence[Block]) -> dict[tuple[int, int], float]:
+    return _common(old, new, defaultdict(lambda: 1.0))
+
+
+def _total(block: Block) -> int:
+    return block.words.total()
+
+
+def _likest_in_order(old: list[Block], new: list[Block]) -> list[tuple[Block, Block]]:
+    """Pairs that keep the order and are the likest in all."""
+    rates = {pair: rate for pair, rate in _likeness(old, new).items() if rate >= ALIKE}
+    if not rates:
+        return []
+    best: list[tuple[float, int]] = [(0.0, -1)]  # sums that grow with the place in new at which they are reached
+    reached: list[int] = [-1]
+    chain: list[tuple[int, int, int]] = []  # (old place, new place, the link before it)
+    for i, j in sorted(rates, key=lambda pair: (pair[0], -pair[1])):
+        at = bisect_left(reached, j) - 1
+        total = best[at][0] + rates[i, j]
+        chain.append((i, j, best[at][1]))
+        _reach(reached, best, j, (total, len(chain) - 1))
+    pairs, link = [], best[-1][1]
+    while link >= 0:
+        i, j, link = chain[link]
+        pairs.append((old[i], new[j]))
+    return pairs[::-1]
+
+
+def _reach(reached: list[int], best: list[tuple[float, int]], place: int, link: tuple[float, int]) -> None:
+    """Notes a sum at a place, without those at later places that are not larger."""
+    at = bisect_left(reached, place)
+    if best[at - 1][0] >= link[0]:
+        return
+    if at < len(reached) and reached[at] == place and best[at][0] >= link[0]:
+        return
+    end = at
+    while end < len(reached) and best[end][0] <= link[0]:
+        end += 1
+    reached[at:end], best[at:end] = [place], [link]
+
+
+# --- the words of a line ---
+
+
+def source_tokens(block: Block) -> list[EditToken]:
+    """The old words that the words of a new line are looked for among: of the line it was, and of others in it.
+
+    What one line was split into shares its words: each has those from its own first to its last.
+    """
+    own = [block.match] if block.match is not None else []
+    found: list[EditToken] = []
+    for old in sorted([*own, *block.lines], key=_document_order):
+        if old.part is None or old.part.line is None:
+            continue
+        tokens = old.part.line if old.match is None else _share(old, block)
+        found += [EditToken()] if found and tokens else []  # so that no words of two lines are one
+        found += tokens
+    return found
+
+
+def _document_order(block: Block) -> tuple[int, ...]:
+    way: list[int] = []
+    while block.parent is not None:
+        way.append(next(n for n, child in enumerate(block.parent.children) if child is block))
+        block = block.parent
+    return tuple(reversed(way))
+
+
+def _share(old: Block, new: Block) -> list[EditToken]:
+    """The words of an old line that belong to one of the lines it was split into."""
+    heirs = sorted(_heirs(old), key=_document_order)
+    tokens = old.part.line if old.part is not None and old.part.line is not None else []
+    if len(heirs) < 2:
+        return tokens
+    said = [tokens_of(heir.node.content) if heir.node is not None else [] for heir in heirs]
+    owners = [number for number, line in enumerate(said) for _ in line]
+    pairs = same([token.key for token in tokens], [token.key for line in said for token in line])
+    mine = next(number for number, heir in enumerate(heirs) if heir is new)
+    last = {owners[j]: i for i, j in pairs}  # heir → its last old word
+    ends = [last.get(number, -1) + 1 for number in range(len(heirs))]
+    ends[-1] = len(tokens)
+    start = max(ends[:mine], default=0)
+    return tokens[start : max(ends[mine], start)]
+
+
+def _heirs(old: Block) -> list[Block]:
+    root = old.match
+    if root is None:
+        return []
+    top = root
+    while top.parent is not None:
+        top = top.parent
+    return [root, *(block for block in top.walk() if any(one is old for one in block.lines))]
