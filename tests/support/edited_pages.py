@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-COMMON = "the a of to and in is that for on with as at by this be are or an it from was not".split()
+COMMON = ("the", "a", "of", "to", "and", "in", "is", "that", "for", "on", "with", "as", "at", "by", "this", "be", "are")
 COLORS = ("rgb(255,86,48)", "rgb(54,179,126)", "rgb(0,101,255)")
 HOLDERS = ("panel", "expand", "quote", "column", "item", "cell")  # what a block can be moved into
 LISTS = {"bullets": "item", "numbers": "item", "tasks": "task", "table": "row", "row": "cell"}
@@ -150,7 +150,10 @@ class Pages:
         return True
 
     def insert(self, page: Block, touched: set[int]) -> bool:
-        parents = [page, *(b for b, _ in page.walk() if b.kind in ("panel", "expand", "column") and b.id not in touched)]
+        parents = [
+            page,
+            *(b for b, _ in page.walk() if b.kind in ("panel", "expand", "column") and b.id not in touched),
+        ]
         parent = self.random.choice(parents)
         new = Block("paragraph", 0, line=[Run(self.words(self.random.randint(3, 9)))])
         parent.content.insert(self.random.randint(0, len(parent.content)), new)
@@ -169,7 +172,9 @@ class Pages:
         return True
 
     def move(self, page: Block, touched: set[int]) -> bool:
-        found = self.pick(page, touched, "paragraph", "heading", "table", "panel", "expand", "quote", "bullets", "tasks")
+        found = self.pick(
+            page, touched, "paragraph", "heading", "table", "panel", "expand", "quote", "bullets", "tasks"
+        )
         if found is None or len(found[1].content) < 3:
             return False
         block, parent = found
@@ -327,11 +332,25 @@ class Pages:
 
 
 EDITS: dict[str, Callable[[Pages, Block, set[int]], bool]] = {
-    name: getattr(Pages, name)
-    for name in (
-        "change insert delete move move_across split join turn wrap item_added part_removed part_moved "
-        "row_added column_added column_removed columns_swapped"
-    ).split()
+    edit.__name__: edit
+    for edit in (
+        Pages.change,
+        Pages.insert,
+        Pages.delete,
+        Pages.move,
+        Pages.move_across,
+        Pages.split,
+        Pages.join,
+        Pages.turn,
+        Pages.wrap,
+        Pages.item_added,
+        Pages.part_removed,
+        Pages.part_moved,
+        Pages.row_added,
+        Pages.column_added,
+        Pages.column_removed,
+        Pages.columns_swapped,
+    )
 }
 
 
@@ -387,7 +406,9 @@ def storage(block: Block) -> str:
         return f"{head}</ac:parameter><ac:rich-text-body>{inner}</ac:rich-text-body></ac:structured-macro>"
     if kind == "expand":
         head = f'<ac:structured-macro ac:name="expand" ac:macro-id="m{block.id}"><ac:parameter ac:name="title">'
-        return f"{head}more {block.id}</ac:parameter><ac:rich-text-body>{inner}</ac:rich-text-body></ac:structured-macro>"
+        return (
+            f"{head}more {block.id}</ac:parameter><ac:rich-text-body>{inner}</ac:rich-text-body></ac:structured-macro>"
+        )
     if kind == "layout":
         kept = f'<ac:layout-section ac:type="two_equal" ac:breakout-width="{block.id}">{inner}</ac:layout-section>'
         return f"<ac:layout>{kept}</ac:layout>"

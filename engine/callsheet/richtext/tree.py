@@ -47,6 +47,7 @@ def leads_somewhere(mark: Mark) -> bool:
 class Verbatim(Node):
     """A node that is written as it stands in its source, where it may stand at all."""
 
+    kept: bool = slot(default=True, compare=False)
     source: Any = slot(default=None, compare=False)
 
 

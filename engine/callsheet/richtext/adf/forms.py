@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from typing import Any, Required, TypedDict
 from urllib.parse import unquote
@@ -53,11 +53,13 @@ def complete(form: NodeForm, attrs: Raw) -> bool:
     )
 
 
-def numbered(kind: str, attrs: Attrs, counts: dict[str, int]) -> Attrs:
-    """The attributes with `{count}` as the next number of the kind."""
+def numbered(kind: str, attrs: Attrs, counts: dict[str, int], taken: Container[str] = ()) -> Attrs:
+    """The attributes with `{count}` as the next number of the kind whose value is not taken."""
     for name, value in attrs.items():
         if isinstance(value, str) and value.endswith(COUNT):
             counts[kind] = counts.get(kind, 0) + 1
+            while value.replace(COUNT, str(counts[kind])) in taken:
+                counts[kind] += 1
             attrs[name] = value.replace(COUNT, str(counts[kind]))
     return attrs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import compress, product
 from typing import cast
 
@@ -25,13 +26,14 @@ SHAPES = {  # (attributes, content, marks) → a node that has these
 
 
 class DocumentWriter:
-    """Writes trees that `fit` has made valid; ids that the format demands are counted.
+    """Writes trees that `fit` has made valid; ids that the format demands are counted, without those `taken`.
 
     With `consume` a node's children are let go as they are written, so that tree and document are never there at once.
     """
 
-    def __init__(self, rules: Rules, *, consume: bool = False) -> None:
+    def __init__(self, rules: Rules, *, consume: bool = False, taken: Container[str] = ()) -> None:
         self.rules = rules
+        self.taken = taken
         self.consume = consume
         self.counts: dict[str, int] = {}
 
@@ -60,7 +62,7 @@ class DocumentWriter:
         result = SHAPES[said, holds, bool(node.marks)].copy()
         result["type"] = form.type
         if said:
-            result["attrs"] = shared(numbered(node.kind, attrs, self.counts))
+            result["attrs"] = shared(numbered(node.kind, attrs, self.counts, self.taken))
         if holds:
             result["content"] = self._children(node)
         return result

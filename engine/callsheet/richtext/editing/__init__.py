@@ -19,8 +19,9 @@ from ..rules import Rules
 from ..tree import Losses, Node
 from .document_edit import DocumentEdit
 from .document_parts import DocumentParts
+from .matching import Outline
 from .merge import BothChangedError, merged
-from .parts import Part, shape
+from .parts import Part
 from .sayable import Sayable
 from .section import Section, section_of
 from .storage_edit import StorageEdit
@@ -105,13 +106,15 @@ class Editing:
 
     def _with(self, content: list[Node]) -> Any:
         """The source with these blocks in the place of its own."""
-        references = {label: part for part, label in labels(self.root)}
-        if [shape(node) for node in content] == [shape(part.said()) for part in self.root.parts or ()]:
+        outline = Outline()
+        old, new = outline.of_part(self.root), outline.of_nodes(content)
+        if [block.key for block in old.children] == [block.key for block in new.children]:
             return self.source
+        references = {label: part for part, label in labels(self.root)}
         if self.format == "storage":
-            return StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, content)
+            return StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, old, new)
         sources = {label: part.source for label, part in references.items()}
-        return DocumentEdit(self._parts, self.losses, sources, len(references)).edited(self.root, content)
+        return DocumentEdit(self._parts, self.losses, sources, self.source).edited(self.root, old, new)
 
 
 def labels(root: Part) -> list[tuple[Part, str]]:

@@ -1,4 +1,4 @@
-"""Which of the old things is which of the new ones."""
+"""Which of two sequences' things are equal, in order."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 
-ALIKE = 0.3  # shared words of two blocks between others that stayed, to be one block that was edited
-ELSEWHERE = 0.6  # the same for two that stand in different places
-MOST = 3_000_000  # comparisons
 FEW = 100_000  # pairs of equal things, of which the longest runs are looked for
 EDITS, STEPS = 2_000, 20_000_000  # of the shortest way from one to the other; beyond it what differs is all new
 
@@ -100,57 +96,3 @@ def increasing(places: Sequence[int]) -> set[int]:
         found.add(index)
         index = before[index]
     return found
-
-
-def likeness(one: Counter[str], other: Counter[str]) -> float:
-    """The share of words that two texts have in common, 0 to 1."""
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 1.0
-
-
-def edited(
-    old: Sequence[Counter[str] | None], new: Sequence[Counter[str] | None], pairs: list[tuple[int, int]]
-) -> dict[int, int]:
-    """New place → the old one it was edited from, for those that equal none. None takes no part.
-
-    Between two that stayed, the nearest in order; then the likest wherever it stands.
-    """
-    found: dict[int, int] = {}
-    edges = [(-1, -1), *pairs, (len(old), len(new))]
-    for (a, b), (c, d) in pairwise(edges):
-        _between([i for i in range(a + 1, c) if old[i] is not None], list(range(b + 1, d)), old, new, found)
-    left_old = [i for i in range(len(old)) if old[i] is not None and i not in set(found.values())]
-    taken = {i for i, _ in pairs}
-    left_old = [i for i in left_old if i not in taken]
-    placed = {j for _, j in pairs}
-    left_new = [j for j in range(len(new)) if new[j] is not None and j not in placed and j not in found]
-    if len(left_old) * len(left_new) <= MOST // 100:
-        for j in left_new:
-            best = max(left_old, key=lambda i: likeness(old[i] or Counter(), new[j] or Counter()), default=None)
-            if best is not None and likeness(old[best] or Counter(), new[j] or Counter()) >= ELSEWHERE:
-                found[j] = best
-                left_old.remove(best)
-    return found
-
-
-def _between(
-    gap_old: list[int],
-    gap_new: list[int],
-    old: Sequence[Counter[str] | None],
-    new: Sequence[Counter[str] | None],
-    found: dict[int, int],
-) -> None:
-    gap_new = [j for j in gap_new if new[j] is not None]
-    if len(gap_old) == len(gap_new):
-        found.update(zip(gap_new, gap_old, strict=True))
-        return
-    if len(gap_old) * len(gap_new) > MOST // 100:
-        return
-    place = 0
-    for j in gap_new:
-        words = new[j] or Counter()
-        rated = [(likeness(old[i] or Counter(), words), -n) for n, i in enumerate(gap_old[place:])]
-        rate, nearest = max(rated, default=(0.0, 0))
-        if rate >= ALIKE:
-            found[j] = gap_old[place - nearest]
-            place += 1 - nearest

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..tree import Node
-from .matching import Block, Outline, match_blocks, source_tokens
+from .matching import Block, match_blocks, source_tokens
 from .parts import EditToken, Part
 
 
 class MisfitError(Exception):
     """A block may not stand where it should: what is around it is written anew."""
+
+
+class WrittenBlock(NamedTuple):
+    """A block as it is written, and the part that it was, where it was one."""
+
+    kind: str
+    part: Part | None
+    source: Any
 
 
 class Format(Protocol):
@@ -34,46 +42,43 @@ class Format(Protocol):
     def fresh(self, node: Node, parent: Part) -> Any:
         """A block that is new; what is in it may be old."""
 
-    def joined(self, parent: Part, written: list[tuple[Part | None, Any]], columns: list[int] | None) -> Any:
+    def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> Any:
         """The blocks in a part: what was there, each with its source where it has one."""
 
 
 class BlockWriter:
     """Writes the blocks of a new text, each from the part of the source that it is or was made from."""
 
-    def __init__(self, format: Format, root: Part, nodes: list[Node]) -> None:
+    def __init__(self, format: Format, old: Block, new: Block) -> None:
         self.format = format
-        outline = Outline()
-        old, self._new = outline.of_part(root), outline.of_nodes(nodes)
-        match_blocks(old, self._new)
-        self._blocks = {id(block.node): block for block in self._new.walk() if block.node is not None}
+        self._new = new
+        match_blocks(old, new)
+        self._blocks = {id(block.node): block for block in self._new.walk()}
 
     def written(self, root: Part) -> Any:
+        """The source with the new blocks in the place of the old ones."""
         return self._content(root, self._new)
 
     def _content(self, parent: Part, block: Block) -> Any:
-        written = [(_part(child), self._one(child, parent)) for child in block.children]
+        written = [WrittenBlock(child.kind, _part(child), self._one(child, parent)) for child in block.children]
         return self.format.joined(parent, written, block.columns)
 
     def _one(self, block: Block, parent: Part) -> Any:
-        node, part = block.node, _part(block)
-        assert node is not None
+        part = _part(block)
         if part is None:
             return self._new_one(block, parent)
         try:
             written = self._edited(block, part)
-            return written if block.match.parent is block.parent.match else self.format.moved(written, parent)
+            return written if _stayed(block) else self.format.moved(written, parent)
         except MisfitError:
-            return self.format.fresh(node, parent)
+            return self.format.fresh(block.node, parent)
 
     def _new_one(self, block: Block, parent: Part) -> Any:
-        assert block.node is not None
         if block.lines and (old := source_tokens(block)):
             return self.format.new_line(block.node, old, parent)
         return self.format.fresh(block.node, parent)
 
     def _edited(self, block: Block, part: Part) -> Any:
-        assert block.node is not None
         if block.equal:
             return self.format.kept(part)
         if part.parts is None:
@@ -91,3 +96,8 @@ class BlockWriter:
 
 def _part(block: Block) -> Part | None:
     return block.match.part if block.match is not None else None
+
+
+def _stayed(block: Block) -> bool:
+    """Whether it stands in what it stood in."""
+    return block.match is not None and block.parent is not None and block.match.parent is block.parent.match

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..adf.forms import Raw, form_of
@@ -11,26 +11,26 @@ from ..normalise import Fitter, Up
 from ..rules import Rules
 from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import BlockWriter, MisfitError
+from .blocks import BlockWriter, MisfitError, WrittenBlock
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
+from .matching import Block
 from .parts import FRAMED, EditToken, Part, Wrapper, tokens_of
 from .words import OutputPiece, merged
 
 
 class DocumentEdit:
-    def __init__(self, parts: DocumentParts, losses: Losses, references: Mapping[str, Any], count: int) -> None:
+    def __init__(self, parts: DocumentParts, losses: Losses, references: Mapping[str, Any], source: Raw) -> None:
         self.rules: Rules = parts.rules
         self.parts = parts
         self.reader = parts.reader
         self.references = references
         self.fitter = Fitter(self.rules, losses)
-        self.writer = DocumentWriter(self.rules)
-        self.writer.counts = dict.fromkeys(self.rules.nodes, count)
+        self.writer = DocumentWriter(self.rules, taken=frozenset(attribute_texts(source)))
         self.blocks: BlockWriter
 
-    def edited(self, root: Part, nodes: list[Node]) -> Raw:
-        self.blocks = BlockWriter(self, root, nodes)
+    def edited(self, root: Part, old: Block, new: Block) -> Raw:
+        self.blocks = BlockWriter(self, old, new)
         content = self.blocks.written(root)
         return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
 
@@ -90,7 +90,7 @@ class DocumentEdit:
 
     def _verbatim(self, raw: Any) -> list[Node]:
         return [
-            Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, True, raw)
+            Verbatim(node.kind, node.attrs, [_kept(child) for child in node.content], node.text, node.marks, source=raw)
             for node in self.reader.node(raw, 1)
         ]
 
@@ -105,24 +105,22 @@ class DocumentEdit:
             content += [self._resolved(child)] if old is None else [one for raw in old for one in self._verbatim(raw)]
         return node.having(content)
 
-    def joined(
-        self, parent: Part, written: list[tuple[Part | None, list[Any]]], columns: list[int] | None
-    ) -> list[Any]:
+    def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> list[Any]:
         """Blocks with those between them that nobody sees. Widths of columns are said by their cells."""
         del columns
         content = list(parent.source.get("content", ()))
         places = {id(child): place for place, child in enumerate(content)}
         at = {id(part): places[id(part.source)] for part in parent.parts or ()}
         seen = set(at.values())
-        own = [at.get(id(part), -1) for part, _ in written]
+        own = [at.get(id(block.part), -1) for block in written]
         stayed = increasing(own)
         result: list[Any] = []
         reached = 0
-        for number, (_part, blocks) in enumerate(written):
+        for number, block in enumerate(written):
             if number in stayed:
                 result += [content[n] for n in range(reached, own[number]) if n not in seen]
                 reached = own[number] + 1
-            result += blocks
+            result += block.source
         return [*result, *(content[n] for n in range(reached, len(content)) if n not in seen)]
 
     def _figure(self, part: Part, node: Node) -> list[Any]:
@@ -230,6 +228,19 @@ class DocumentEdit:
         left = {name: value for name, value in own.items() if name not in old.node.attrs}
         found = form_of(self.rules, new.node.kind, {**left, **new.node.attrs})
         return {**raw, "attrs": found[1]} if found else raw
+
+
+def attribute_texts(raw: Any) -> Iterator[str]:
+    """Every text that is an attribute in a document: an id among them is not given again."""
+    pending = [raw]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            attrs, content = found.get("attrs"), found.get("content")
+            yield from (
+                value for value in (attrs.values() if isinstance(attrs, dict) else ()) if isinstance(value, str)
+            )
+            pending += content if isinstance(content, list) else ()
 
 
 def respelt(content: list[Raw], words: str) -> list[Raw]:

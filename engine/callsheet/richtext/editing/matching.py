@@ -17,7 +17,7 @@ from typing import Any
 
 from ..tree import Node, walk
 from .align import increasing, same
-from .parts import EditToken, Part, Shape, shape, tokens_of
+from .parts import LINES, EditToken, Part, Shape, shape, shape_around, tokens_of
 
 ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
 ELSEWHERE = 0.6  # the same for two that stand in different places
@@ -27,28 +27,31 @@ FEW_WORDS = 3  # so few words may all be replaced, and it is still the same line
 COMMON = 40  # blocks: a word that is in more of them is not looked up
 
 WORD = re.compile(r"\w+")
-LINES = frozenset({"paragraph", "heading", "task", "decision"})
 LEAVES = frozenset({"code", "rule"})
 LISTS = frozenset({"bullets", "numbers", "tasks", "decisions"})
 FAMILIES = {"table": "table", "row": "row", "cell": "cell", "header": "cell", "item": "item"}
-IN_TABLE = frozenset({"row", "cell"})
 
 
 @dataclass(slots=True, eq=False)
 class Block:
     """A block as it is compared: a part of the source, or a node of a text."""
 
-    kind: str
+    node: Node  # of the text; of a part of the source what Markdown says of it, without the blocks in it
     family: str  # only blocks of one family can be one another
     key: int  # the same for all that read alike
-    words: Counter[str]
+    words: Counter[str]  # also those of its attributes
+    length: int  # words of its text
     part: Part | None = None
-    node: Node | None = None
     children: list[Block] = field(default_factory=list)
     parent: Block | None = None
+    place: int = 0  # in its parent
     match: Block | None = None
     columns: list[int] | None = None  # of a new table: which column of the old one each of its own is, -1 for none
     lines: list[Block] = field(default_factory=list)  # old lines besides its match that have words of it
+
+    @property
+    def kind(self) -> str:
+        return self.node.kind
 
     @property
     def equal(self) -> bool:
@@ -74,37 +77,36 @@ class Outline:
         self._keys: dict[Any, int] = {}
 
     def of_part(self, part: Part) -> Block:
-        block = self._block(part.shell(), [self.of_part(one) for one in part.inner])
+        children = [self.of_part(one) for one in part.inner]
+        block = self._block(part.shell(), children, None if children else part.shape())
         block.part = part
         return block
 
     def of_nodes(self, nodes: list[Node]) -> Block:
-        return self._block(Node("doc"), [self.of_node(node) for node in nodes])
+        return self._block(Node("doc"), [self.of_node(node) for node in nodes], None)
 
     def of_node(self, node: Node) -> Block:
         holds = node.kind not in LINES | LEAVES
         children = [self.of_node(child) for child in node.content] if holds else []
-        block = self._block(node, children)
-        block.node = node
-        return block
+        return self._block(node, children, None if children else shape(node))
 
-    def _block(self, node: Node, children: list[Block]) -> Block:
+    def _block(self, node: Node, children: list[Block], leaf: Shape | None) -> Block:
         """A block that says what the node does, with these children in the place of the node's own."""
         words: Counter[str] = Counter()
-        said: Shape
-        if children:
-            said = (node.kind, shape(node.having([])), *(child.key for child in children))
-            for child in children:
-                words.update(child.words)
-        else:
-            said = shape(node)
-        for found in (node,) if children else walk(node):
-            words.update(WORD.findall(found.text))
-            words.update(word for value in found.attrs.values() if isinstance(value, str) for word in WORD.findall(value))
-        block = Block(node.kind, family_of(node), self._keys.setdefault(said, len(self._keys)), words)
-        block.children = children
+        length = 0
+        said = leaf or shape_around(node, [(child.key,) for child in children])
         for child in children:
-            child.parent = block
+            words.update(child.words)
+        for found in (node,) if children else walk(node):
+            own = WORD.findall(found.text)
+            length += len(own)
+            words.update(own)
+            for value in found.attrs.values():
+                words.update(WORD.findall(value) if isinstance(value, str) else ())
+        key = self._keys.setdefault(said, len(self._keys))
+        block = Block(node, family_of(node), key, words, length, children=children)
+        for place, child in enumerate(children):
+            child.parent, child.place = block, place
         return block
 
 
@@ -136,8 +138,8 @@ class Matcher:
         self._align(self.old, self.new)
         self._pair_moved()
         self._pair_alike()
-        self._pair_by_content()
         self._pair_lines()
+        self._pair_by_content()
         self._pair_by_place(self.old, self.new)
 
     # --- what reads alike ---
@@ -167,7 +169,7 @@ class Matcher:
                 free[block.key].append(block)
         for block in self._free(self.new):
             while block.match is None and (found := free.get(block.key)):
-                if found[0].match is None:
+                if found[0].match is None and not _is_chance(found[0], block):
                     _pair(found[0], block)
                 found.pop(0)
 
@@ -219,8 +221,14 @@ class Matcher:
             held: Counter[int] = Counter()
             homes: dict[int, Block] = {}
             for child in block.children:
-                home = child.match.parent if child.match is not None else None
-                if home is not None and home.match is None and home.family == block.family and _can_be_home(home, block):
+                was = child.match or next(iter(child.lines), None)
+                home = was.parent if was is not None else None
+                if (
+                    home is not None
+                    and home.match is None
+                    and home.family == block.family
+                    and _can_be_home(home, block)
+                ):
                     held[id(home)] += child.words.total()
                     homes[id(home)] = home
             for name, words in held.most_common(1):
@@ -249,7 +257,7 @@ class Matcher:
                 ones, others = ([block for block in side if _sort(block) == sort] for side in (gone, came))
                 if len(ones) == len(others):
                     for one, other in zip(ones, others, strict=True):
-                        if _replaced(one, other) or (len(old.children) == len(new.children) == 1):
+                        if _replaced(one, other) or _is_only_child(one, other):
                             _pair(one, other)
                             self._align(one, other)
 
@@ -259,28 +267,43 @@ class Matcher:
         news = [block for block in self.new.walk() if block.family == "line"]
         shared = _shared_words(olds, news)
         best: dict[int, tuple[float, int]] = {}
-        for (i, j), common in shared.items():
+        for (i, j), common in sorted(shared.items(), key=lambda item: -item[1]):
             old, new = olds[i], news[j]
-            if new.match is None and not old.equal and common >= max(CONTAINED * _total(new), 2):
+            if old.match is None and new.match is None and common >= CONTAINED * max(_total(old), _total(new)):
+                _pair(old, new)
+            if new.match is None and not old.equal and common >= max(CONTAINED * _total(new), FEW_WORDS):
                 best[j] = max(best.get(j, (0.0, 0)), (common, -i))
-            elif old.match is None and not new.equal and common >= max(CONTAINED * _total(old), 2):
+            elif old.match is None and not new.equal and common >= max(CONTAINED * _total(old), FEW_WORDS):
                 new.lines.append(old)
                 self._parted.add(id(old))
         for j, (_common, i) in best.items():
-            news[j].lines.append(olds[-i])
-            self._parted.add(id(news[j]))
+            if news[j].match is None:
+                self._part_of(olds[-i], news[j])
+        for new in news:
+            if new.match is not None and not new.equal:
+                for other in _neighbours(new):
+                    if other.match is None and not other.lines and other.words <= new.match.words - new.words:
+                        self._part_of(new.match, other)
+                for old in _neighbours(new.match):
+                    if old.match is None and id(old) not in self._parted and old.words <= new.words - new.match.words:
+                        new.lines.append(old)
+                        self._parted.add(id(old))
         self._pair_first(olds, news)
+
+    def _part_of(self, old: Block, new: Block) -> None:
+        new.lines.append(old)
+        self._parted.add(id(new))
 
     def _pair_first(self, olds: list[Block], news: list[Block]) -> None:
         """Of what a line was split into the first is the line; of what was joined, the first is the whole."""
         order = {id(block): place for side in (olds, news) for place, block in enumerate(side)}
-        for new in news:
-            old, other = new.match, new.lines[0] if new.lines else None
-            if old is None and other is not None and other.match is not None:
-                if order[id(new)] < order[id(other.match)] and new.parent is other.match.parent:
-                    other.match.match, other.match.lines, new.lines = None, [other], []
-                    new.match, other.match = other, new
-            elif old is not None and other is not None and order[id(other)] < order[id(old)] and old.parent is other.parent:
+        for new in (new for new in news if new.lines):
+            old, other = new.match, new.lines[0]
+            heir = other.match
+            if old is None and heir is not None and heir.parent is new.parent and order[id(new)] < order[id(heir)]:
+                heir.match, heir.lines, new.lines = None, [other], []
+                new.match, other.match = other, new
+            elif old is not None and old.parent is other.parent and order[id(other)] < order[id(old)]:
                 new.match, old.match, other.match = other, None, new
                 new.lines[0] = old
 
@@ -301,10 +324,31 @@ def _can_move(block: Block) -> bool:
     return block.family != "cell" and not block.fixed and block.parent is not None and block.kind != "reference"
 
 
+def _is_chance(old: Block, new: Block) -> bool:
+    """Whether two short lines in different places are hardly one that was moved."""
+    together = old.parent is not None and old.parent.match is new.parent
+    return new.family == "line" and new.words.total() < FEW_WORDS and not together
+
+
+def _is_only_child(old: Block, new: Block) -> bool:
+    """Whether two lines are all that stands in a cell or an item."""
+    parents = [block.parent for block in (old, new)]
+    return all(
+        parent is not None and parent.family in ("cell", "item") and len(parent.children) == 1 for parent in parents
+    )
+
+
+def _neighbours(line: Block) -> list[Block]:
+    """The lines before and behind one."""
+    around = line.parent.children if line.parent is not None else []
+    both = [*around[max(line.place - 1, 0) : line.place], *around[line.place + 1 : line.place + 2]]
+    return [block for block in both if block.family == "line"]
+
+
 def _can_be_home(old: Block, new: Block) -> bool:
     """Whether a block may be another because of what it holds: a cell only in the same table."""
-    if old.family != "cell":
-        return _can_move(old)
+    if old.family != "cell" or new.family != "cell":
+        return old.family == new.family and _can_move(old)
     tables = [block.parent.parent if block.parent is not None else None for block in (old, new)]
     return tables[0] is not None and tables[0].match is tables[1]
 
@@ -331,7 +375,7 @@ def _replaced(one: Block, other: Block) -> bool:
     """Whether a line can be another of which hardly a word is left: one of a few words."""
     if one.family != "line" or _rate(one, other) >= ALIKE:
         return True
-    return max(one.words.total(), other.words.total()) <= FEW_WORDS
+    return max(one.length, other.length) <= FEW_WORDS
 
 
 def _columns(old: Block, new: Block) -> list[int] | None:
@@ -364,10 +408,7 @@ def _width(table: Block) -> int:
     """The number of columns of a table whose rows all have as many cells, each of one column; else 0."""
     widths = {len(row.children) for row in table.children}
     spans = any(
-        name in (cell.node.attrs if cell.node else cell.part.attrs if cell.part else {})
-        for row in table.children
-        for cell in row.children
-        for name in ("colspan", "rowspan")
+        name in cell.node.attrs for row in table.children for cell in row.children for name in ("colspan", "rowspan")
     )
     return widths.pop() if len(widths) == 1 and not spans else 0
 
@@ -425,12 +466,12 @@ def _common(old: Sequence[Block], new: Sequence[Block], weights: dict[str, float
     found: dict[tuple[int, int], float] = defaultdict(float)
     for j, block in enumerate(new):
         rare = [word for word in block.words if 0 < len(holding.get((block.family, word), ())) <= COMMON]
-        if not rare:  # nothing but words that are everywhere: the likest of the first of them
-            continue
         near = {i for word in rare for i in holding[block.family, word]}
         for i in near:
             words = old[i].words
-            found[i, j] = sum(min(count, words[word]) * weights[word] for word, count in block.words.items() if word in words)
+            found[i, j] = sum(
+                min(count, words[word]) * weights[word] for word, count in block.words.items() if word in words
+            )
     return found
 
 
@@ -497,7 +538,7 @@ def source_tokens(block: Block) -> list[EditToken]:
 def _document_order(block: Block) -> tuple[int, ...]:
     way: list[int] = []
     while block.parent is not None:
-        way.append(next(n for n, child in enumerate(block.parent.children) if child is block))
+        way.append(block.place)
         block = block.parent
     return tuple(reversed(way))
 
@@ -508,7 +549,7 @@ def _share(old: Block, new: Block) -> list[EditToken]:
     tokens = old.part.line if old.part is not None and old.part.line is not None else []
     if len(heirs) < 2:
         return tokens
-    said = [tokens_of(heir.node.content) if heir.node is not None else [] for heir in heirs]
+    said = [tokens_of(heir.node.content) for heir in heirs]
     owners = [number for number, line in enumerate(said) for _ in line]
     pairs = same([token.key for token in tokens], [token.key for line in said for token in line])
     mine = next(number for number, heir in enumerate(heirs) if heir is new)

@@ -6,17 +6,17 @@ edited. A block is where my side put it, if it moved it, and else where theirs h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
 from ..tree import Node, text
 from .align import increasing, same
 from .matching import Block, Outline, match_blocks
-from .parts import nodes_of, tokens_of
+from .parts import EditToken, nodes_of, tokens_of
 
-
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 
 class BothChangedError(Exception):
@@ -58,11 +58,6 @@ class _Merge:
         old = block.match
         return old, self._other[id(old)].match if old is not None else None
 
-    def _is_mine(self, old: Block, mine: Block) -> bool:
-        """Whether a block of both stands where my side has it."""
-        del old
-        return id(mine) in self._moved
-
     def _children(self, mine: Block | None, theirs: Block | None) -> list[Node]:
         """What stands in a block that is on one side or on both."""
         found: list[tuple[Block, Node]] = []
@@ -72,7 +67,7 @@ class _Merge:
                 found.append((block, self._new(block, mine=False)))
             elif own is None:
                 self._gone(old, block, mine=False)
-            elif not self._is_mine(old, own):
+            elif id(own) not in self._moved:
                 found.append((block, self._both(old, own, block)))
         place = 0
         new = {block.key for block, _ in found if block.match is None}
@@ -86,14 +81,13 @@ class _Merge:
                 place += 1
             elif old is not None and other is None:
                 self._gone(old, block, mine=True)
-            elif old is not None and other is not None and self._is_mine(old, block):
+            elif old is not None and other is not None and id(block) in self._moved:
                 found.insert(place, (block, self._both(old, block, other)))
                 place += 1
         return [node for _, node in found]
 
     def _new(self, block: Block, *, mine: bool) -> Node:
         """A block that only one side has, with what is in it."""
-        assert block.node is not None
         if not block.children:
             return block.node
         return block.node.having(self._children(block if mine else None, None if mine else block))
@@ -101,14 +95,11 @@ class _Merge:
     def _gone(self, old: Block, block: Block, *, mine: bool) -> None:
         """A block that one side left out, which the other must not have touched."""
         if block.key != old.key or id(block) in self._moved:
-            there = [block.node] if block.node is not None else []
-            raise BothChangedError(there if mine else [], [] if mine else there)
+            raise BothChangedError([block.node] if mine else [], [] if mine else [block.node])
 
     def _both(self, old: Block, mine: Block, theirs: Block) -> Node:
         """A block that is on both sides."""
         self._placed |= {id(old), id(self._other[id(old)])}
-        assert mine.node is not None
-        assert theirs.node is not None
         if not (old.children and mine.children and theirs.children):
             self._placed |= {id(one) for root in (old, self._other[id(old)]) for one in root.walk()}
             return _merged_leaf(old, mine, theirs)
@@ -116,7 +107,9 @@ class _Merge:
         if shell is None:
             raise BothChangedError([mine.node], [theirs.node])
         content = self._children(mine, theirs)
-        if old.family == "table" and len({len(row.content) for row in content}) > len({len(r.children) for r in old.children}):
+        if old.family == "table" and len({len(row.content) for row in content}) > len(
+            {len(r.children) for r in old.children}
+        ):
             raise BothChangedError([mine.node], [theirs.node])  # a column came on one side, a row on the other
         if not content:
             raise BothChangedError([mine.node], [theirs.node])
@@ -136,12 +129,15 @@ def _moved(root: Block) -> list[Block]:
 
 
 def _nodes(blocks: list[Block]) -> list[Node]:
-    return [block.node for block in blocks if block.node is not None]
+    return [block.node for block in blocks]
+
+
+def _width(row: Node) -> int:
+    return len(row.content)
 
 
 def _shell(block: Block) -> Hashable:
-    node = block.node or Node(block.kind)
-    return (node.kind, repr(sorted(node.attrs.items(), key=lambda item: item[0])))
+    return (block.kind, repr(sorted(block.node.attrs.items())))
 
 
 def _chosen(old: Hashable, mine: Hashable, theirs: Hashable) -> Hashable | None:
@@ -153,10 +149,7 @@ def _chosen(old: Hashable, mine: Hashable, theirs: Hashable) -> Hashable | None:
 
 def _merged_leaf(old: Block, mine: Block, theirs: Block) -> Node:
     """A block of words: each word as the side that changed it has it."""
-    base, one, other = old.node, mine.node, theirs.node
-    assert base is not None
-    assert one is not None
-    assert other is not None
+    one, other = mine.node, theirs.node
     if mine.key in (old.key, theirs.key):
         return other
     if theirs.key == old.key:
@@ -164,32 +157,51 @@ def _merged_leaf(old: Block, mine: Block, theirs: Block) -> Node:
     shell = _chosen(_shell(old), _shell(mine), _shell(theirs))
     if shell is None or old.family not in ("line", "code"):
         raise BothChangedError([one], [other])
-    sides = [base, one, other]
     chosen = one if shell == _shell(mine) else other
     if old.family == "code":
-        lines = _three_way(*("".join(part.text for part in node.content).splitlines(True) for node in sides), key=str)
-        if lines is None:
-            raise BothChangedError([one], [other])
-        return chosen.having([text("".join(lines))])
-    tokens = _three_way(*(tokens_of(node.content) for node in sides), key=lambda token: token.shape)
-    if tokens is None:
+        lines = _three_way(*(_lines(block.node) for block in (old, mine, theirs)))
+        merged_content = None if lines is None else [text("".join(lines))]
+    else:
+        tokens = _three_way(*(_words(block.node) for block in (old, mine, theirs)))
+        merged_content = None if tokens is None else nodes_of([word.token for word in tokens])
+    if merged_content is None:
         raise BothChangedError([one], [other])
-    return chosen.having(nodes_of(tokens))
+    return chosen.having(merged_content)
 
 
-def _three_way(old: list[T], mine: list[T], theirs: list[T], key: Callable[[T], Hashable]) -> list[T] | None:
+@dataclass(slots=True, eq=False)
+class _Word:
+    """A word or node of a line, which is the same as another one that reads alike."""
+
+    token: EditToken
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Word) and self.token.shape == other.token.shape
+
+    def __hash__(self) -> int:
+        return hash(self.token.shape)
+
+
+def _words(line: Node) -> list[_Word]:
+    return [_Word(token) for token in tokens_of(line.content)]
+
+
+def _lines(code: Node) -> list[str]:
+    return "".join(part.text for part in code.content).splitlines(keepends=True)
+
+
+def _three_way(old: list[T], mine: list[T], theirs: list[T]) -> list[T] | None:
     """One sequence with the changes of both sides; None where they changed the same place, and not alike."""
-    base, own, other = ([key(one) for one in side] for side in (old, mine, theirs))
-    kept, kept_other = dict(same(base, own)), dict(same(base, other))
+    kept, kept_other = dict(same(old, mine)), dict(same(old, theirs))
     cuts = [(-1, -1, -1), *((i, kept[i], kept_other[i]) for i in range(len(old)) if i in kept and i in kept_other)]
     cuts.append((len(old), len(mine), len(theirs)))
     result: list[T] = []
     for (a, b, c), (x, y, z) in pairwise(cuts):
-        before, one, two = base[a + 1 : x], own[b + 1 : y], other[c + 1 : z]
+        before, one, two = old[a + 1 : x], mine[b + 1 : y], theirs[c + 1 : z]
         if one in (before, two):
-            result += theirs[c + 1 : z]
+            result += two
         elif two == before:
-            result += mine[b + 1 : y]
+            result += one
         else:
             return None
         result += theirs[z : z + 1]

@@ -12,6 +12,7 @@ TOKEN = re.compile(r"[ \t\r\n]+|[^\W_]+|.", re.DOTALL)
 WORD = re.compile(r"[^\W_]+")
 SPACE = frozenset(" \t\r\n")
 Shape = tuple[Any, ...]
+UNMARKED: frozenset[Shape] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -58,8 +59,9 @@ class EditToken:
     def key(self) -> Shape:
         """What must be equal for it to be the same word or node."""
         if self.node is not None:
-            hidden = () if self.node.kind == "inlinereference" else LABELS
             attrs = {**self.node.attrs, **(self.node.content[0].attrs if self.node.kind == "figure" else {})}
+            # Words for what something else names: an emoji of another name is another one, a mention is not.
+            hidden = LABELS if self.node.kind != "inlinereference" and attrs.keys() - LABELS else frozenset()
             kind = FRAMED[0] if self.node.kind in FRAMED else self.node.kind  # with a caption or without
             return (kind, *sorted((k, repr(v)) for k, v in attrs.items() if k not in hidden))
         return ("", " " if self.blank else self.text)
@@ -68,6 +70,8 @@ class EditToken:
     def shape(self) -> Shape:
         if self.node is not None:
             return shape(self.node)
+        if not self.marks:
+            return ("", " " if self.blank else self.text, UNMARKED)
         kinds = {_said(mark) for mark in self.marks if not self.airy or mark.kind == "codespan"}
         return (*self.key, frozenset(kinds))
 
@@ -86,7 +90,7 @@ class Label:
         return "".join(" " if token.blank else token.text for token in self.line)
 
 
-LABELS = ("label", "name", "text", "alt")
+LABELS = frozenset({"label", "name", "text", "alt"})
 
 
 def _said(mark: Mark) -> Shape:
@@ -108,6 +112,7 @@ class Part:
     opaque: bool = False  # Markdown says nothing of what is in it
 
     fixed: bool = False  # it has no source of its own, so it cannot stand anywhere else
+    _shape: Shape | None = None
 
     @property
     def inner(self) -> list[Part]:
@@ -121,6 +126,18 @@ class Part:
         if self.parts is None and self.line is not None:
             return Node(self.kind, dict(self.attrs), nodes_of(self.line))
         return Node(self.kind, dict(self.attrs), [text(self.words)] if self.words else [])
+
+    def shape(self) -> Shape:
+        """The same as `shape` of what Markdown says of it."""
+        if inner := [part.shape() for part in self.inner]:
+            return shape_around(self.shell(), inner)
+        if self._shape is None:
+            self._shape = shape(self.shell())
+        return self._shape
+
+    def changed(self) -> None:
+        """Markdown says something else of it now."""
+        self._shape = None
 
     def said(self) -> Node:
         """What Markdown says of it."""
@@ -211,12 +228,22 @@ def _marks_before(tokens: list[EditToken]) -> list[tuple[Mark, ...]]:
 
 def shape(node: Node) -> Shape:
     """What is compared: everything that Markdown says, and nothing that it says by chance."""
-    attrs = tuple(sorted((k, repr(v)) for k, v in node.attrs.items()))
     if node.kind == "code":
-        return (node.kind, attrs, "".join(child.text for child in node.content).replace("\r\n", "\n"))
-    if any(child.kind in ("paragraph", "item", "row", "cell", "header") for child in node.content):
-        return (node.kind, attrs, *(shape(child) for child in node.content))
-    if node.kind in ("paragraph", "heading", "task", "decision"):
-        return (node.kind, attrs, *(token.shape for token in tokens_of(node.content)))
-    marks = frozenset(_said(mark) for mark in node.marks)
-    return (node.kind, attrs, node.text, marks, *(shape(child) for child in node.content))
+        words = "".join(child.text for child in node.content).replace("\r\n", "\n")
+        return (node.kind, _attrs(node), words)
+    if node.kind in LINES and not any(child.kind in HOLDERS for child in node.content):
+        return (node.kind, _attrs(node), *(token.shape for token in tokens_of(node.content)))
+    return shape_around(node, [shape(child) for child in node.content])
+
+
+LINES = frozenset({"paragraph", "heading", "task", "decision"})
+HOLDERS = frozenset({"paragraph", "item", "row", "cell", "header"})
+
+
+def shape_around(node: Node, inner: list[Shape]) -> Shape:
+    """The shape of a node that holds what has these shapes."""
+    return (node.kind, _attrs(node), node.text, frozenset(_said(mark) for mark in node.marks), *inner)
+
+
+def _attrs(node: Node) -> Shape:
+    return tuple(sorted((name, repr(value)) for name, value in node.attrs.items())) if node.attrs else ()

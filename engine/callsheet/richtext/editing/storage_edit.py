@@ -10,8 +10,9 @@ from ..storage.write import StorageWriter
 from ..storage.xml import Element, cdata, escaped, parse, tag
 from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import BlockWriter
+from .blocks import BlockWriter, WrittenBlock
 from .label import caption_of
+from .matching import Block
 from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape, tokens_of
 from .patch import differing, patched, readdressed
 from .storage_parts import Span
@@ -27,11 +28,19 @@ class StorageEdit:
         self.rules = rules
         self.references = references
         self.writer = StorageWriter(rules, losses)
+        self.writer.count = self._highest()
         self.blocks: BlockWriter
 
-    def edited(self, root: Part, nodes: list[Node]) -> str:
-        self.blocks = BlockWriter(self, root, nodes)
+    def edited(self, root: Part, old: Block, new: Block) -> str:
+        self.blocks = BlockWriter(self, old, new)
         return str(self.blocks.written(root))
+
+    def _highest(self) -> int:
+        """The highest of the numbers that are counted, so that none is given twice."""
+        forms = (form for forms in self.writer.forms.by_kind.values() for form in forms)
+        counted = {field.outer for form in forms for field in form.fields if field.rule.get("counted")}
+        found = (re.findall(rf"<{re.escape(name)}>\s*(\d{{1,18}})\s*</", self.source) for name in counted)
+        return max((int(number) for numbers in found for number in numbers), default=0)
 
     # --- blocks ---
 
@@ -60,7 +69,7 @@ class StorageEdit:
     def around(self, part: Part, node: Node, inner: str) -> str:
         span: Span = part.source
         if part.label or (node.kind == part.kind and node.attrs == part.attrs):
-            return self.source[span.start : span.inner] + inner + self.source[span.close : span.end]
+            return self.source[span.start : span.inner] + inner + self._closing(span, inner)
         if node.kind == "paragraph" and span.element is None:
             return inner
         if patched := self._patched(part, node):
@@ -71,6 +80,17 @@ class StorageEdit:
         if node.kind == "code":
             inner = inner.removeprefix("<![CDATA[").removesuffix("]]>")
         return self._shell(Node(node.kind, {**left, **node.attrs}), inner)
+
+    def _closing(self, span: Span, inner: str) -> str:
+        """What stands behind the content of a part; what there says the same for older programs says the new one."""
+        closing = self.source[span.close : span.end]
+        frame = self.rules.of("macro").get("document")
+        if not frame or span.element is None or span.element.name != frame["element"]:
+            return closing
+        for child in span.element.elements():
+            if child.name != frame["node"] and child.start >= span.close:
+                closing = closing.replace(self.source[child.inner : child.close], inner, 1)
+        return closing
 
     def _patched(self, part: Part, node: Node) -> str | None:
         """What stands before the content of a part, with other attributes; None where that takes another element."""
@@ -104,20 +124,21 @@ class StorageEdit:
         """A new block around what is written already."""
         return self.writer.block(node.having([text(HOLE)])).replace(HOLE, inner, 1)
 
-    def joined(self, parent: Part, written: list[tuple[Part | None, str]], columns: list[int] | None) -> str:
+    def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> str:
         """Blocks with what stood between them. What stood beside one that is gone stays, unless it is only space."""
         span: Span = parent.source
         parts = parent.parts or []
+        if parent.kind in self.writer.items and [block.part for block in written] != parts:
+            return self._items(parts, written)
         places = {id(part): place for place, part in enumerate(parts)}
         starts = [part.source.start for part in parts] + [span.close]
         gaps = [self.source[part.source.end : starts[n + 1]] for n, part in enumerate(parts)]
-        own = [places.get(id(part), -1) for part, _ in written]
+        own = [places.get(id(block.part), -1) for block in written]
         stayed = increasing(own)
         result: list[str] = []
         reached, gap = 0, self.source[span.inner : starts[0]]
-        for number, (part, words) in enumerate(written):
-            if number not in stayed and part is not None:
-                words = self._apart(part, words)
+        for number, block in enumerate(written):
+            words = block.source if number in stayed or block.part is None else self._apart(block.part, block.source)
             if number in stayed:
                 lost = gaps[reached : own[number]]
                 result += [_beside(gap, lost) if lost else gap, words]
@@ -132,6 +153,15 @@ class StorageEdit:
                 gap = gap[opened:] if gap.strip() else gap
         done = "".join([*result, _beside(gap, gaps[reached:]) if reached < len(gaps) else gap])
         return done if columns is None else self._columns(span, done, columns)
+
+    def _items(self, parts: list[Part], written: list[WrittenBlock]) -> str:
+        """A list whose items have lists in them, which are parts beside them: each goes into the item before it."""
+        rests = {id(part): part.source.rest for part in parts}
+        done: list[tuple[bool, str]] = []
+        for block in written:
+            rest = rests.get(id(block.part))
+            done.append((block.kind in self.writer.items, block.source + (self.source[slice(*rest)] if rest else "")))
+        return self.writer.listed(done)
 
     def _apart(self, part: Part, words: str) -> str:
         """A part that stands elsewhere than it did, with what has to be around it there."""
@@ -157,7 +187,7 @@ class StorageEdit:
         match = re.search(rf"<{re.escape(around)}[\s>]", gap) if around else None
         return match.start() if match else len(gap)
 
-    def _columns(self, span: Span, inner: str, columns: dict[int, int]) -> str:
+    def _columns(self, span: Span, inner: str, columns: list[int]) -> str:
         """What is in a table, with the elements that say the widths of its columns in the order of the columns."""
         rule = span.form.table.get("columns") if span.form else None
         group = span.element.child(rule["group"]) if rule and span.element else None

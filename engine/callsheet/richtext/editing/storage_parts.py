@@ -28,6 +28,7 @@ class Span:
     end: int
     element: Element | None = None
     form: StorageForm | None = None
+    rest: tuple[int, int] | None = None  # from where to where the end of an item stands, behind lists in it
 
 
 class StorageParts:
@@ -105,8 +106,8 @@ class StorageParts:
         if form is None and self.words.is_macro(element):
             return [self._container(element, None)]
         kind = form.kind if form else ""
-        if form is None and (own := self._without_fallback(element)):
-            return own
+        if form is None and (framed := self._framed(element)) is not None:
+            return [framed] if framed.parts else [self._reference(element)]
         if form is None or (kind in PARTS and kind not in self.rules.holds.get(holder, ())):
             return self.blocks(element.children, holder)
         if kind == "paragraph" and any(self.is_block(child) for child in element.elements()):
@@ -123,12 +124,18 @@ class StorageParts:
             return [self._container(element, form)]
         return [self._reference(element)]
 
-    def _without_fallback(self, element: Element) -> list[Part]:
-        """The parts of a node of the document format, without what stands beside it for older programs."""
+    def _framed(self, element: Element) -> Part | None:
+        """A node of the document format around what it holds, without what stands beside it for older programs."""
         frame = self.rules.of("macro").get("document")
-        if not frame or element.name != frame["element"]:
-            return []
-        return self.blocks([child for child in element.elements() if child.name == frame["node"]])
+        node = element.child(frame["node"]) if frame and element.name == frame["element"] else None
+        if node is None or frame is None:
+            return None
+        body = node.child(frame["content"]) or node
+        parts = self.blocks(body.children)
+        own = self.source[element.start : body.inner]
+        return Part(
+            "macro", {}, self._span(element, body, None), parts, label=label(node.attrs.get("type", node.name), own)
+        )
 
     def _span(self, element: Element, body: Element | None, form: StorageForm | None) -> Span:
         body = body or element
@@ -162,7 +169,7 @@ class StorageParts:
         kind = form.kind if form else "macro"
         parts = self.blocks(body.children, kind)
         if kind in ("bullets", "numbers"):
-            parts = [part if part.kind == "item" else Part("item", {}, outer(part), [part], fixed=True) for part in parts]
+            parts = [part if part.kind == "item" else item_around(part) for part in parts]
         said = self.sayable.attrs(kind, attrs) if form else {}
         span = self._span(element, body, form)
         if kind in ("macro", "layout", "column") or (kind == "panel" and not said):
@@ -211,8 +218,13 @@ class StorageParts:
             lists = [child for child in body.elements() if self._is_list(child)]
             lead, line = self.words.line(inner)
             end = lists[0].start if lists else item.end
-            span = Span(item.start, body.inner, lists[0].start if lists else body.close, end, item, own)
-            parts.append(Part(own.kind, {"done": bool(own.read(item).get("done"))}, span, line=line, lead=lead, fixed=bool(lists)))
+            rest = (lists[-1].end, item.end) if lists else None
+            span = Span(item.start, body.inner, lists[0].start if lists else body.close, end, item, own, rest)
+            parts.append(
+                Part(
+                    own.kind, {"done": bool(own.read(item).get("done"))}, span, line=line, lead=lead, fixed=bool(lists)
+                )
+            )
             parts += [part for nested in lists for part in self.block(nested)]
         return [Part(form.kind, {}, self._span(element, None, form), parts)] if parts else []
 
@@ -221,7 +233,7 @@ class StorageParts:
         return form is not None and form.kind in self.items
 
 
-def outer(part: Part) -> Span:
-    """The span of something around a part that has no source of its own."""
+def item_around(part: Part) -> Part:
+    """The item that a block is which stands in a list without one."""
     start, end = part.source.start, part.source.end
-    return Span(start, start, end, end)
+    return Part("item", {}, Span(start, start, end, end), [part], fixed=True)

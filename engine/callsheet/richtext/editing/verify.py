@@ -48,7 +48,7 @@ def _read(words: str, sayable: Sayable) -> list[Shape]:
 
 
 def _differing(parts: list[Part], back: list[Shape]) -> list[Part]:
-    wanted = [shape(part.said()) for part in parts]
+    wanted = [part.shape() for part in parts]
     if wanted == back:
         return []
     if len(wanted) == len(back):
@@ -93,6 +93,7 @@ def _place_odd_spaces(part: Part) -> None:
         if token.airy and not token.blank:
             token.node = Node("inlinereference", {"label": label("space", repr(token.text))})
             token.text, token.marks = "", ()
+    part.changed()
 
 
 def _seal(part: Part, own: Own) -> None:
@@ -102,5 +103,6 @@ def _seal(part: Part, own: Own) -> None:
         return
     if not part.opaque:
         part.opaque = True
+        part.changed()
         words = " ".join(part.label.split()[:-1]) if part.label else part.kind
         part.label = label(words, own(part))

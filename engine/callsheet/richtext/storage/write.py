@@ -149,11 +149,13 @@ class StorageWriter:
         return "".join(parts)
 
     def _items(self, node: Node) -> str:
-        """A flat list: a list in it belongs into the body of the item before."""
+        return self.listed([(child.kind in self.items, self.block(child)) for child in node.content])
+
+    def listed(self, written: list[tuple[bool, str]]) -> str:
+        """Written items and lists: a list, which is marked so, belongs into the body of the item before it."""
         parts: list[str] = []
-        for child in node.content:
-            words = self.block(child)
-            end = self._tail(parts[-1]) if child.kind in self.items and parts else 0
+        for is_list, words in written:
+            end = self._tail(parts[-1]) if is_list and parts else 0
             if end > 0:
                 parts[-1] = parts[-1][:end] + words + parts[-1][end:]
             else:
