@@ -164,21 +164,32 @@ def settled(tokens: list[EditToken]) -> tuple[list[Piece], list[EditToken]]:
     """Tokens that are seen, and the source before them. No space stands at an edge, a line break or a space."""
     lead: list[Piece] = []
     result: list[EditToken] = []
+    last: EditToken | None = None
+    ended = True  # whether what is seen ends with nothing, a space or a line break
     for token in tokens:
-        last = result[-1] if result else None
-        if (not token.text and token.node is None) or (token.blank and (last is None or last.blank or _breaks(last))):
-            (last.after if last else lead).extend(token.pieces)
-        elif _breaks(token) and last is None:
-            lead.extend(token.pieces)
-        elif last and WORD.fullmatch(token.text) and WORD.fullmatch(last.text) and _joins(last, token):
-            last.text += token.text
-            last.pieces += [*last.after, *token.pieces]
-            last.after = []
-        else:
-            if _breaks(token) and last and last.blank:
+        words, node = token.text, token.node
+        if node is None:
+            blank = words[:1] in SPACE or not words
+            if blank and (ended or not words):
+                (last.after if last else lead).extend([*token.pieces, *token.after])
+                continue
+            if last and not ended and words[0].isalnum() and last.text[:1].isalnum() and _joins(last, token):
+                last.text += words
+                last.pieces += [*last.after, *token.pieces]
+                last.after = token.after
+                continue
+            ended = blank
+        elif node.kind == "break":
+            if last is None:
+                lead.extend([*token.pieces, *token.after])
+                continue
+            if last.blank:
                 _dropped(result, lead)
-            result.append(token)
-        (result[-1].after if result else lead).extend(token.after if not result or token is not result[-1] else ())
+            ended = True
+        else:
+            ended = False
+        result.append(token)
+        last = token
     while result and (result[-1].blank or _breaks(result[-1])):
         _dropped(result, lead)
     return lead, result
@@ -198,11 +209,13 @@ def _joins(one: EditToken, other: EditToken) -> bool:
 
 
 def marked_alike(one: EditToken, other: EditToken) -> bool:
-    return {*map(_said, one.marks)} == {*map(_said, other.marks)}
+    return one.marks == other.marks or {*map(_said, one.marks)} == {*map(_said, other.marks)}
 
 
 def nodes_of(tokens: list[EditToken]) -> list[Node]:
     """Tokens as runs of text and nodes; spaces carry the marks that go on over them."""
+    if not any(token.marks or token.node for token in tokens):
+        return [text("".join([" " if token.blank else token.text for token in tokens]))] if tokens else []
     result: list[Node] = []
     before, after = _marks_before(tokens), _marks_before(tokens[::-1])[::-1]
     for token, left, right in zip(tokens, before, after, strict=True):
@@ -232,7 +245,10 @@ def shape(node: Node) -> Shape:
         words = "".join(child.text for child in node.content).replace("\r\n", "\n")
         return (node.kind, _attrs(node), words)
     if node.kind in LINES and not any(child.kind in HOLDERS for child in node.content):
-        return (node.kind, _attrs(node), *(token.shape for token in tokens_of(node.content)))
+        if any(child.marks or child.kind != "text" for child in node.content):
+            return (node.kind, _attrs(node), *(token.shape for token in tokens_of(node.content)))
+        found = TOKEN.findall("".join([child.text for child in node.content]).strip(" \t\r\n"))
+        return (node.kind, _attrs(node), *[("", " " if word[0] in SPACE else word, UNMARKED) for word in found])
     return shape_around(node, [shape(child) for child in node.content])
 
 
