@@ -51,16 +51,6 @@ def test_no_product_path_or_event_stands_in_engine_code() -> None:
     assert of_each(lambda path: [line for line in text(path).splitlines() if DATA_WORDS.search(line)]) == {}
 
 
-def long_functions(path: Path) -> dict[str, int]:
-    functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {node.name: length for node in functions if (length := (node.end_lineno or 0) - node.lineno) > 50}
-
-
-def test_a_file_has_one_subject_and_functions_are_short() -> None:
-    assert {path: lines for path in MODULES if (lines := len(text(path).splitlines())) > 320} == {}
-    assert of_each(long_functions) == {}
-
-
 STARTS = [
     ["suite", "--help"],
     ["suite", "op", "--help"],

@@ -46,7 +46,7 @@ class Format(Protocol):
         """The blocks in a part: what was there, each with its source where it has one."""
 
 
-class BlockWriter:
+class EditWriter:
     """Writes the blocks of a new text, each from the part of the source that it is or was made from."""
 
     def __init__(self, format: Format, old: Block, new: Block) -> None:

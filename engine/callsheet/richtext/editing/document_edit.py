@@ -11,7 +11,7 @@ from ..normalise import Fitter, Up
 from ..rules import Rules
 from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import BlockWriter, MisfitError, WrittenBlock
+from .blocks import EditWriter, MisfitError, WrittenBlock
 from .document_parts import DocumentParts, wrapped
 from .label import caption_of
 from .matching import Block
@@ -27,10 +27,10 @@ class DocumentEdit:
         self.references = references
         self.fitter = Fitter(self.rules, losses)
         self.writer = DocumentWriter(self.rules, taken=frozenset(attribute_texts(source)))
-        self.blocks: BlockWriter
+        self.blocks: EditWriter
 
     def edited(self, root: Part, old: Block, new: Block) -> Raw:
-        self.blocks = BlockWriter(self, old, new)
+        self.blocks = EditWriter(self, old, new)
         content = self.blocks.written(root)
         return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
 

@@ -10,7 +10,7 @@ from ..storage.write import StorageWriter
 from ..storage.xml import Element, cdata, escaped, parse, tag
 from ..tree import Losses, Node, Verbatim, text
 from .align import increasing
-from .blocks import BlockWriter, WrittenBlock
+from .blocks import EditWriter, WrittenBlock
 from .label import caption_of
 from .matching import Block
 from .parts import FRAMED, EditToken, Part, Piece, Wrapper, shape, tokens_of
@@ -29,10 +29,10 @@ class StorageEdit:
         self.references = references
         self.writer = StorageWriter(rules, losses)
         self.writer.count = self._highest()
-        self.blocks: BlockWriter
+        self.blocks: EditWriter
 
     def edited(self, root: Part, old: Block, new: Block) -> str:
-        self.blocks = BlockWriter(self, old, new)
+        self.blocks = EditWriter(self, old, new)
         return str(self.blocks.written(root))
 
     def _highest(self) -> int:
