@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..markdown.blocks import BlockReader
 from ..markdown.unsupported import LANGUAGE, SAID
-from ..markdown.write import EditWriter
+from ..markdown.write import BlockWriter
 from ..rules import Rules
 from ..tree import Attrs, Losses, Mark, Node, text
 
@@ -16,7 +16,7 @@ class Sayable:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.reader = BlockReader(rules, Losses())
-        self.writer = EditWriter(rules, Losses())
+        self.writer = BlockWriter(rules, Losses())
         self._marks: dict[str, Mark | None] = {}
         self._nodes: dict[str, list[Node] | None] = {}
         self.alerts = rules.alerts
