@@ -12,6 +12,7 @@ import tomlkit
 from callsheet.client.pagination.pages import pages
 from callsheet.client.pagination.plan import plan_of
 from callsheet.client.request.call import call_of
+from callsheet.language.template import evaluate
 from callsheet.openapi import import_document
 from support.places import ROOT, TESTS
 from support.server import exchange, reply
@@ -53,6 +54,6 @@ def test_every_page_of_a_known_api_is_found(style: dict[str, Any]) -> None:
     bodies = [page["body"] for page in style["pages"]]
     items = operation["paginate"].get("items")
     assert [item for page in found for item in page.items] == [
-        item for body in bodies for item in (body if items is None else body[items])
+        item for body in bodies for item in (body if items is None else evaluate(items, body))
     ]
     assert found[-1].next is None

@@ -10,12 +10,14 @@ import re
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.client.http.client import Client
 from support.cases import datacenter, environment
@@ -143,7 +145,7 @@ def test_a_value_of_another_kind(leaf: str, path: tuple[Any, ...], odd: Any, pla
 
 def lied_to(
     case: dict[str, Any], at: int, wrong: Scripted, *, steadfast: bool, places_to_run: Path, cache: Path
-) -> None:
+) -> tuple[int, str]:
     server = Lying(case, at, wrong, steadfast=steadfast)
     server.start()
     before = os.getcwd()
@@ -164,6 +166,30 @@ def lied_to(
     posts = [one for one in sent if one[0] in {"POST", "PATCH"} and not one[1].endswith("/issue/bulkfetch")]
     usual = sum(table["request"]["method"] in {"POST", "PATCH"} for table in case["exchange"])
     assert len(posts) <= max(usual, len(set(posts))), (shown, sent)
+    return code, err
+
+
+def shows_a_list(command: dict[str, Any]) -> bool:
+    return command["safety"] == "read" and bool({"pages", "items"} & command.keys())
+
+
+@pytest.fixture(scope="module")
+def lists(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every command that shows a list."""
+    home = tmp_path_factory.mktemp("home")
+    with closing(open_catalog("suite", {"CALLSHEET_HOME": str(home), "CALLSHEET_CACHE": str(cache)})) as catalog:
+        return [words for words, found in catalog.all("command").items() if shows_a_list(found)]
+
+
+def test_a_200_that_is_no_list(lists: list[str], places_to_run: Path, cache: Path) -> None:
+    """What a proxy or a page to sign in answers is never an empty list."""
+    for leaf in lists:
+        cases = [case for case in CASES_OF_LEAF[leaf] if case.get("expect", {}).get("exit", 0) == 0]
+        case = next(case for case in cases if "--dry-run" not in case["argv"])
+        for answered in ({"message": "please sign in"}, {}, {"values": None, "results": None, "issues": {}}, 7):
+            wrong = reply(body=json.dumps(answered).encode(), headers=JSON)
+            code, err = lied_to(case, 0, wrong, steadfast=True, places_to_run=places_to_run, cache=cache)
+            assert code != 0, (leaf, answered, err)
 
 
 LINES: dict[str, Behaviour] = {

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
 
+if TYPE_CHECKING:
+    from .http.reply import Reply
 
-def listed(found: Any, *, by: str = "") -> list[Any]:
-    """What a service answered where a list was expected; nothing at all is an empty one. `by` names the operation."""
-    if found is None or isinstance(found, list):
-        return found or []
-    raise CallsheetError(f"{by}{': ' * bool(by)}expected a list in the answer")
+_HINT = "a proxy or a page to sign in may have answered in the place of the site; -v shows what was asked"
+
+
+def listed(found: Any, under: str | None = None) -> list[Any]:
+    """What was found in an answer `under` an expression; raises `CallsheetError` where it is no list.
+
+    A definition says where a service may leave a list out, as in "values || `[]`".
+    """
+    if isinstance(found, list):
+        return found
+    raise CallsheetError(f"the site answered without {_wanted(under)}", hint=_HINT)
+
+
+def listed_in(reply: Reply, found: Any, under: str | None) -> list[Any]:
+    """The same, of a reply: the error says what the site says instead."""
+    if isinstance(found, list):
+        return found
+    from .http.failure import texts_in
+
+    address = reply.redactor.url(reply.url).partition("?")[0]
+    said = texts_in(reply.json())[:1]
+    message = ": ".join([f"{reply.request.method} {address} answered without {_wanted(under)}", *said])
+    error = CallsheetError(message, hint=_HINT, status=reply.status)
+    reply.redactor.error(error)
+    raise error
+
+
+def _wanted(under: str | None) -> str:
+    return "the list that was expected" + (f" under {under!r}" if under not in (None, "@") else "")

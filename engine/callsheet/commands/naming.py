@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..client.listed import listed
+from ..client.listed import listed_in
 from ..errors import CallsheetError
 from ..language.template import evaluate, fill, to_text
 
@@ -39,11 +39,11 @@ class Namings:
         return found
 
     def _asked(self, naming: NamingDefinition, ids: list[str]) -> dict[str, str]:
-        items = listed(self._answer(naming, ids), by=naming["call"])
+        items = self._answer(naming, ids)
         pairs = ((evaluate(naming["id"], item), evaluate(naming["name"], item)) for item in items)
         return {to_text(id): to_text(name) for id, name in pairs if id is not None and name}
 
-    def _answer(self, naming: NamingDefinition, ids: list[str]) -> Any:
+    def _answer(self, naming: NamingDefinition, ids: list[str]) -> list[Any]:
         from ..client.pagination.pages import pages
         from ..client.pagination.plan import plan_of
 
@@ -52,5 +52,6 @@ class Namings:
         plan = plan_of(self._catalog, self._builder.call(naming["call"]))
         if plan is not None and "items" not in naming:
             return [item for page in pages(self._client.send, plan, request) for item in page.items]
-        answer = self._client.send(request).json()
-        return evaluate(naming["items"], answer) if "items" in naming else answer
+        reply = self._client.send(request)
+        answer, under = reply.json(), naming.get("items")
+        return listed_in(reply, evaluate(under, answer) if under else answer, under)

@@ -67,7 +67,8 @@ def paging_of(
             return None
         notes.append(f"{call.method} {call.path}: pages by {using}, but its reply does not tell the items' key")
         return None
-    return {"using": using, "items": items}
+    omits_empty = candidates[using].get("omits_empty", False)
+    return {"using": using, "items": f"{items} || `[]`" if omits_empty else items}
 
 
 def _can_ask(table: PaginatorDefinition, sendable: set[str], texts: set[str]) -> bool:

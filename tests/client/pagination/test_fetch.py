@@ -212,10 +212,10 @@ def test_what_is_gone_meanwhile_is_left_out_and_said() -> None:
     assert site.notes == ["1 item was deleted or hidden while the list was read, and left out"]
 
 
-def test_an_answer_of_another_shape_is_said_with_its_operation() -> None:
+def test_an_answer_of_another_shape_is_said_with_its_address() -> None:
     site = Site(list(range(20)))
     site.answer = lambda request: {"odd": 1} if request.operation == "readAll" else Site.answer(site, request)  # type: ignore[method-assign]
-    with pytest.raises(CallsheetError, match="readAll: expected a list under 'items'"):
+    with pytest.raises(CallsheetError, match="answered without the list that was expected under 'items'"):
         site.read()
 
 

@@ -16,6 +16,7 @@ from support.server import Exchange, exchange, reply, serve
 from support.shop import Shop, shop
 from support.waiting import PATIENCE
 
+SIGN_IN = {"message": "please sign in"}
 TEXT = """
 [product.p]
 title = "P"
@@ -302,16 +303,28 @@ def test_an_absolute_link_to_the_same_origin_is_followed() -> None:
         ("byArray", "/v1/array", [1, 2], "page 2 repeats page 1"),
         ("byOffset", "/v1/offset", {"startAt": 0, "values": [1]}, "page 2 repeats page 1"),
         ("byOffset", "/v1/offset", {"isLast": False, "values": []}, "an empty page at 0 says that more would follow"),
-        ("byArray", "/v1/array", {"values": []}, None),
-        ("byArray", "/v1/array", "text", "expected a list in the answer"),
-        ("byOffset", "/v1/offset", {"values": 7}, "expected a list under 'values' in the answer"),
+        ("byArray", "/v1/array", {"values": []}, "without the list that was expected"),
+        ("byArray", "/v1/array", "text", "without the list that was expected: text"),
+        ("byArray", "/v1/array", SIGN_IN, "without the list that was expected: please sign in"),
+        ("byOffset", "/v1/offset", {"values": 7}, "without the list that was expected under 'values'"),
+        ("byOffset", "/v1/offset", {"values": None}, "without the list that was expected under 'values'"),
+        ("byOffset", "/v1/offset", {}, "without the list that was expected under 'values'"),
+        ("byOffset", "/v1/offset", SIGN_IN, "without the list that was expected under 'values': please sign in"),
+        ("byToken", "/v1/token", SIGN_IN, "without the list that was expected under 'issues': please sign in"),
+        ("byLink", "/v1/link", SIGN_IN, "without the list that was expected under 'results': please sign in"),
     ],
 )
-def test_pages_without_progress_end_in_an_error(operation: str, path: str, answer: Any, words: str | None) -> None:
+def test_pages_without_progress_end_in_an_error(operation: str, path: str, answer: Any, words: str) -> None:
     with shop([exchange("GET", path, reply(json=answer), repeat=None)], text=TEXT) as here:
-        with pytest.raises(CallsheetError, match=words or "expected a list"):
+        with pytest.raises(CallsheetError, match=words):
             list(walk(here, operation))
         assert len(here.server.requests) <= 2
+
+
+def test_a_list_that_may_be_missing_is_empty() -> None:
+    text = TEXT.replace('items = "values"', 'items = "values || `[]`"')
+    with shop([exchange("GET", "/v1/offset", reply(json={"total": 0}))], text=text) as here:
+        assert items(walk(here, "byOffset")) == []
 
 
 def test_most_never_asks_for_more_than_is_wanted() -> None:

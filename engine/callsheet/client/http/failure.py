@@ -156,7 +156,7 @@ def messages(reply: Reply, product: ProductDefinition) -> list[str]:
     except JSONError:
         line = " ".join(reply.text.split())
         return [line[:_LONGEST] + "…" * (len(line) > _LONGEST)] if line else []
-    return listed(_error_part(body, product)) or listed(body)
+    return texts_in(_error_part(body, product)) or texts_in(body)
 
 
 def _error_part(body: Any, product: ProductDefinition) -> Any:
@@ -169,7 +169,7 @@ def _error_part(body: Any, product: ProductDefinition) -> Any:
         return None
 
 
-def listed(found: Any) -> list[str]:
+def texts_in(found: Any) -> list[str]:
     """Texts out of nested lists and tables, each once."""
     return list(dict.fromkeys(text.strip()[:_LONGEST] for text in _texts(found, _DEPTH) if text.strip()))
 

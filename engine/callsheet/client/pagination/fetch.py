@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...errors import CallsheetError, UsageError
 from ...language.template import evaluate, fill, to_text
+from ..listed import listed_in
 from ..request.model import Json, Request
 from .ahead import in_order
 from .both_ends import BothEnds
@@ -146,9 +147,8 @@ class Fetching:
     def _read(self, send: Callable[[Request], Reply], job: _Job) -> tuple[Page, int]:
         """The items of these ids in their order, and how many of them there no longer are."""
         reply = send(job.request)
-        items = evaluate(self._definition["items"], reply.json())
-        if not isinstance(items, list):
-            raise CallsheetError(f"{reply.request.name}: expected a list under {self._definition['items']!r}")
+        body, under = reply.json(), self._definition["items"]
+        items = listed_in(reply, evaluate(under, body), under)
         by_id = {self.id_of(item): item for item in items}
         found = [by_id[id] for id in job.ids if id in by_id]
         return Page(found, reply, None, None), len(job.ids) - len(found)

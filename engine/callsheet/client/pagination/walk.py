@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...errors import CallsheetError, UsageError
+from ...errors import UsageError
 from ...integers import whole
 from ...language.template import TemplateError, evaluate
 from ..http.reply import Reply
+from ..listed import listed_in
 from ..request.model import Json, Request
 from .plan import PagePlan
 from .repeats import Repeats
@@ -86,12 +87,7 @@ class Walk:
 
     def _items(self, reply: Reply, body: Any) -> list[Any]:
         found = body if self.plan.items is None else self.value(self.plan.items, body)
-        if found is None and isinstance(body, dict):
-            found = []
-        if not isinstance(found, list):
-            where = f"a list under {self.plan.items!r}" if self.plan.items else "a list"
-            raise CallsheetError(f"{reply.request.name}: expected {where} in the answer", status=reply.status)
-        return found
+        return listed_in(reply, found, self.plan.items)
 
     def _unseen(self, items: list[Any]) -> list[Any]:
         """Without those of earlier pages: what was inserted meanwhile moves others to the next page."""

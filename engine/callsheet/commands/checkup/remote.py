@@ -134,5 +134,5 @@ def scopes(context: Context) -> Iterator[Row]:
         authority = Authority(consent, access["client_id"], "", web, reads_only=True)
         for reached in authority.sites(header.partition(" ")[2]):
             if reached.get("id") == access.get("cloud_id"):
-                granted = " ".join(map(to_text, listed(reached.get("scopes"))))
+                granted = " ".join(map(to_text, listed(reached.get("scopes") or [])))
                 yield Row("scopes", "ok", granted or "not reported")

@@ -154,7 +154,7 @@ def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:
             FormField(
                 one_line(lookups.label(ask["fields"], item)),
                 is_true(evaluate(required, item)),
-                [one_line(to_text(value)) for value in listed(evaluate(values, item))],
+                [one_line(to_text(value)) for value in listed(evaluate(values, item) or [])],
             )
             for item in lookups.all_candidates(ask["fields"], scope)
         ]

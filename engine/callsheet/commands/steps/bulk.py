@@ -67,7 +67,7 @@ class InBulk:
             self._read = dispatcher.everything(read["call"], request)
         if "items" not in self._bulk:
             return [True] * len(items)
-        taken = {to_text(each) for each in listed(evaluate(self._bulk["items"], self._scope(items)))}
+        taken = {to_text(each) for each in listed(evaluate(self._bulk["items"], self._scope(items)) or [])}
         return [to_text(item) in taken for item in items]
 
     def _scope(self, items: Sequence[Any]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class InBulk:
         failed = evaluate(task["failed"], outcome) or {}
         if not isinstance(failed, dict):
             raise CallsheetError(f"{task['call']} does not say of each item what came of it")
-        done = {to_text(name) for name in listed(evaluate(task["done"], outcome), by=task["call"])}
+        done = {to_text(name) for name in listed(evaluate(task["done"], outcome) or [])}
         found: Failures = {}
         for number, item in items.items():
             kept = {**self._run.scope, "item": item, "was": was.get(number)}

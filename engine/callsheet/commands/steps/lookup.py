@@ -124,7 +124,7 @@ class Lookups:
         answer = self._ask(lookup, scope)
         if answer is None:
             return None
-        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer, by=lookup["call"])
+        items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer, lookup.get("items"))
         where = lookup.get("where")
         return Candidates([item for item in items if where is None or evaluate(where, item)], len(items) == 1)
 

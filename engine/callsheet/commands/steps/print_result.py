@@ -21,9 +21,9 @@ def show(output: Output, value: Any) -> None:
         output.one(value)
 
 
-def show_part(context: Context, output: Output, items: Any, extent: Extent) -> None:
+def show_part(context: Context, output: Output, found: Any, extent: Extent, under: str | None = None) -> None:
     """Where a service answers a list whole, pages are cut out of it here, and counted; they start at an index."""
-    items = listed(items)
+    items = listed(found, under)
     if extent.counted:
         output.one(len(items))
         return

@@ -167,10 +167,10 @@ class Run(StepRun):
                 return
         if "items" in self.command:
             items = evaluate_part(self.command["items"], answer, self.scope)
-            show_part(self.context, self.output, items, self.extent)
+            show_part(self.context, self.output, items, self.extent, self.command["items"])
         elif "result" in self.command:
             show(self.output, self._result())
-        elif self.command.get("pages") and isinstance(answer, list):
+        elif self.command.get("pages") and self.answer is not HELD and not isinstance(answer, int):  # which counts them
             show_part(self.context, self.output, answer, self.extent)
         else:
             show(self.output, answer)

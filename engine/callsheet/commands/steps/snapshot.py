@@ -43,7 +43,9 @@ class Snapshots:
             return [MISSING] * len(items)
         if "names" not in self.definition:
             return [self._value(found[0]) if found else MISSING] if len(items) == 1 else [MISSING] * len(items)
-        by_name = {_folded(name): each for each in found for name in listed(evaluate(self.definition["names"], each))}
+        by_name = {
+            _folded(name): each for each in found for name in listed(evaluate(self.definition["names"], each) or [])
+        }
         values = [by_name.get(_folded(item), MISSING) for item in items]
         if len(items) == 1 and len(found) == 1:  # it has another name by now
             values = found
@@ -54,7 +56,7 @@ class Snapshots:
         body = fill(definition["body"], scope) if "body" in definition else None
         request = self._dispatcher.build(definition["call"], fill(definition.get("args", {}), scope) or {}, body)
         answer = self._dispatcher.everything(definition["call"], request)
-        return listed(evaluate(definition["items"], answer)) if "items" in definition else [answer]
+        return listed(evaluate(definition["items"], answer), definition["items"]) if "items" in definition else [answer]
 
     def _value(self, found: Any) -> Any:
         return evaluate(self.definition["state"], {**self._scope, "found": found})

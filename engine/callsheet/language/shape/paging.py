@@ -40,6 +40,10 @@ class PaginatorDefinition(Shape, total=False):
     ]
     first: Annotated[int, Field(ge=0, description="page: the number of the first page, if not 1.")]
     items: Annotated[list[str], Field(description="Keys the items usually stand under, likeliest first (importer).")]
+    omits_empty: Annotated[
+        bool,
+        Field(description="A reply without items has no list: an import says so of each operation (importer)."),
+    ]
     next: Annotated[Expression, Field(description="The next token or link in a reply; null ends.")]
     last: Annotated[Expression, Field(description="True in the reply of the last page.")]
     total: Annotated[Expression, Field(description="Number of all items, where the reply tells.")]
@@ -102,7 +106,13 @@ class Paging(Shape, total=False):
     """A paginator, and where this operation differs from it."""
 
     using: Required[Annotated[str, reference("paginator", description="The way of asking for the next page.")]]
-    items: Annotated[Expression, Field(description="The items of one reply; absent: the reply itself.")]
+    items: Annotated[
+        Expression,
+        Field(
+            description="The items of one reply; absent: the reply itself. A reply without the list is an error, "
+            'unless it says what stands for it, as in "values || `[]`".'
+        ),
+    ]
     send: str
     size: str
     next: Expression
