@@ -67,9 +67,9 @@ def test_what_is_asked_for_needs_consent_to_the_call(policy: Context, tracker: T
     with pytest.raises(ConsentNeeded) as asked:
         toolbox.call("issues_comment", given_)
     assert "POST" in asked.value.question
-    assert tracker.requests == []
+    assert tracker.methods == ["GET"]
     assert not toolbox.call("issues_comment", given_, agreed=frozenset({asked.value.question})).is_error
-    assert tracker.methods == ["POST"]
+    assert tracker.methods == ["GET", "GET", "POST"]
 
 
 @with_policy("read-only")

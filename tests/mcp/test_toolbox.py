@@ -128,8 +128,48 @@ def test_a_write_sends_markdown_as_a_document_and_takes_no_word_for_a_file(make:
     toolbox = make()
     answer = toolbox.call("issues_comment", {"issue": "DEMO-1", "body": "@/etc/hostname"})
     assert "@/etc/hostname" in told(answer)
-    assert tracker.methods == ["POST"]
-    assert "/etc/hostname" in tracker.requests[0].body.decode()
+    assert tracker.methods == ["GET", "POST"]
+    assert "/etc/hostname" in tracker.requests[1].body.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("issues_comment", {"issue": ["HELP-1"], "body": "x"}),
+        ("issues_comment", {"issue": ["DEMO-1", "HELP-1", "HELP-2"], "body": "x"}),
+        ("issues_transition", {"issue": ["HELP-1"], "to": "Done", "comment": "x"}),
+        ("issues_link", {"issue": "DEMO-1", "type": "blocks", "to": ["HELP-1"], "comment": "x"}),
+        ("issues_link", {"issue": "HELP-1", "type": "is blocked by", "to": ["DEMO-1"], "comment": "x"}),
+    ],
+)
+def test_on_a_service_desk_it_has_to_be_said_who_sees_a_comment(
+    make: Make, tracker: Tracker, name: str, given: dict[str, Any]
+) -> None:
+    """Before anything is sent, for all issues at once; and what is said arrives."""
+    toolbox = make()
+    refused = toolbox.call(name, given)
+    assert refused.is_error
+    assert "who sees a comment: pass internal (only agents) or public (the customer too" in refused.text
+    assert "HELP-1" in refused.text
+    assert "POST" not in tracker.methods
+    for internal in (True, False):
+        told(toolbox.call(name, {**given, "internal" if internal else "public": True}))
+        body = tracker.requests[-1].body.decode()
+        assert ("sd.public.comment" in body) == internal
+    assert not toolbox.call(name, {**given, "internal": True, "known_reader": False}).text.startswith("[")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("issues_comment", {"issue": ["DEMO-1", "DEMO-2"], "body": "x"}),
+        ("issues_transition", {"issue": ["HELP-1"], "to": "Done"}),
+        ("issues_link", {"issue": "HELP-1", "type": "blocks", "to": ["DEMO-1"], "comment": "x"}),
+    ],
+)
+def test_elsewhere_nothing_has_to_be_said(make: Make, tracker: Tracker, name: str, given: dict[str, Any]) -> None:
+    told(make().call(name, given))
+    assert "POST" in tracker.methods
 
 
 def test_a_page_is_edited_as_markdown_and_keeps_what_markdown_cannot_say(make: Make, tracker: Tracker) -> None:

@@ -26,6 +26,10 @@ def issue(key: str, text: str = "Sweep it **twice**") -> dict[str, Any]:
     fields = {
         "summary": f"Sweep | the stage{HIDDEN}",
         "status": {"name": "Open"},
+        "project": {
+            "key": key.partition("-")[0],
+            "projectTypeKey": "service_desk" if key.startswith("HELP") else "business",
+        },
         "assignee": {"displayName": "Robin Sample"},
         "updated": "2026-01-02T03:04:05Z",
         "labels": ["a", "b"],
@@ -63,6 +67,14 @@ class Tracker(Server):
         if path.endswith("/search/jql"):
             items = [issue(f"DEMO-{number}", self.text) for number in range(1, self.count + 1)]
             return reply(json={"issues": items, "nextPageToken": "page-2"})
+        if path.endswith("/transitions"):
+            way = {"id": "31", "name": "Finish", "to": {"name": "Done"}}
+            return reply(204) if request.method == "POST" else reply(json={"transitions": [way]})
+        if path.endswith("/issueLinkType"):
+            kind = {"id": "1", "name": "Blocks", "inward": "is blocked by", "outward": "blocks"}
+            return reply(json={"issueLinkTypes": [kind]})
+        if path.endswith("/issueLink"):
+            return reply(201)
         if request.method == "POST" and path.endswith("/comment"):
             return reply(201, json={"id": "9", "author": {"displayName": "Me"}, **json.loads(request.body)})
         if match := re.fullmatch(r"/rest/api/3/issue/([A-Z]+-\d+)", path):

@@ -6,7 +6,7 @@ references and no alternatives, and a tool takes at least one parameter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..language.identifier import identifier
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.commands import Param, ViewDefinition
     from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.tools import ToolDefinition
 
 Schema = dict[str, Any]
 
@@ -32,17 +33,19 @@ _PAGING_HELP = {"limit": "how many items", "page-token": "next of the previous a
 _MOST_FIELDS = 12
 
 
-def offered(command: CompiledCommand, wanted: Iterable[str] | None) -> dict[str, Param]:
+def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dict[str, Param]:
     """The parameters that a tool takes, by the names it takes them under.
 
     A path is a file of this machine, and what fills pages is said by `limit` and by the answer's `next`.
     """
-    chosen = None if wanted is None else {*wanted, *PAGING}
+    params = tool.get("params") if tool else None
+    fixed = tool.get("values", {}) if tool else {}
+    chosen = None if params is None else {*params, *PAGING}
     found: dict[str, Param] = {}
     for param in command.get("params", []):
         name = str(param["name"])
         is_of_pages = bool(command.get("pages")) and name in _OF_PAGES
-        hidden = param.get("hidden") or param.get("type") == "path" or is_of_pages
+        hidden = param.get("hidden") or name in fixed or param.get("type") == "path" or is_of_pages
         taken = command["safety"] == "read" and "view" in command and identifier(name) == FIELDS
         if not hidden and not taken and (chosen is None or name in chosen):
             found[identifier(name)] = param

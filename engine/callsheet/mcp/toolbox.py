@@ -107,7 +107,7 @@ class Toolbox:
         if arguments.dry_run:
             context.options["dry-run"] = True
         try:
-            call_command(context, tool.command.split(), arguments.values)
+            call_command(context, tool.command.split(), {**tool.values, **arguments.values})
             return self._answer(tool, context)
         finally:
             context.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.deployment import variants
 from ..language.safety import CHANGES, Safety
@@ -30,6 +31,7 @@ class Tool(NamedTuple):
     view: str | None
     input_schema: Schema
     lists: bool = False  # answers with items, also where there are none
+    values: Mapping[str, Any] = {}  # of parameters that are not offered
     any_operation: bool = False  # what it does depends on what it is called with
 
     @property
@@ -61,7 +63,7 @@ class Tools:
         if any_operation and reads:
             definition["safety"] = "read"
         _, described = self._described.get(command, ("", None))
-        params = offered(definition, described.get("params") if described else None)
+        params = offered(definition, described)
         view = self._catalog.get("view", definition["view"]) if "view" in definition else None
         help = (described.get("help") if described else None) or definition["help"]
         return Tool(
@@ -74,6 +76,7 @@ class Tools:
             definition.get("view"),
             input_schema(self._catalog, definition, params, view),
             bool(definition.get("pages")),
+            described.get("values", {}) if described else {},
             any_operation,
         )
 

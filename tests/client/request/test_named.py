@@ -138,6 +138,85 @@ def test_a_space_is_found(path: str, space: set[str] | None, catalog: Catalog, g
     assert space is None or facts.named["space"].names == space
 
 
+def marked(internal: Any = True) -> list[dict[str, Any]]:
+    return [{"key": "sd.public.comment", "value": {"internal": internal}}]
+
+
+TRANSITION, DESK = "/rest/api/3/issue/HELP-1/transitions", "/rest/servicedeskapi/request/HELP-1"
+LINKED: dict[str, Any] = {"inwardIssue": {"key": "A-1"}, "outwardIssue": {"key": "HELP-1"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "seen_by"),
+    [
+        ("POST", COMMENT, {"body": "x"}, {"customers"}),
+        ("POST", "/rest/api/2/issue/DEMO-1/comment", {"body": "x"}, {"customers"}),
+        ("POST", COMMENT, {"body": "x", "properties": marked()}, {"agents"}),
+        ("POST", COMMENT, {"body": "x", "properties": marked(internal="true")}, {"customers"}),
+        ("POST", COMMENT, {"body": "x", "properties": marked(internal=False)}, {"customers"}),
+        ("POST", COMMENT, {"body": "x", "properties": [*marked(), *marked(internal=False)]}, {"customers"}),
+        ("POST", COMMENT, {"body": "x", "properties": marked()[0]}, {"customers"}),
+        ("POST", COMMENT, {"body": "x", "properties": [{"key": "other", "value": {"internal": True}}]}, {"customers"}),
+        ("POST", COMMENT, Raw(b'{"properties": []}', "application/json"), None),
+        ("POST", COMMENT, Form((("body", "x"),)), None),
+        ("POST", COMMENT, None, None),
+        ("PUT", f"{COMMENT}/7", {"body": "x"}, {"customers"}),
+        ("PUT", f"{COMMENT}/7", {"body": "x", "properties": marked()}, {"agents"}),
+        ("DELETE", f"{COMMENT}/7", None, set()),
+        ("GET", COMMENT, None, set()),
+        ("GET", f"{COMMENT}?_method=POST", None, None),
+        ("POST", TRANSITION, {"transition": {"id": "1"}}, set()),
+        ("POST", TRANSITION, {"update": {"comment": [{"add": {"body": "x"}}]}}, {"customers"}),
+        ("POST", TRANSITION, {"update": {"comment": [{"add": {"body": "x", "properties": marked()}}]}}, {"agents"}),
+        (
+            "POST",
+            TRANSITION,
+            {"update": {"comment": [{"add": {"properties": marked()}}, {"add": {"body": "x"}}]}},
+            {"customers"},
+        ),
+        ("POST", TRANSITION, {"update": {"comment": {"add": {"body": "x"}}}}, None),
+        ("PUT", "/rest/api/3/issue/HELP-1", {"update": {"comment": [{"add": {"body": "x"}}]}}, {"customers"}),
+        ("PUT", "/rest/api/3/issue/HELP-1", {"fields": {"summary": "x"}}, set()),
+        ("POST", "/rest/api/3/issue", {"update": {"comment": [{"add": {"body": "x"}}]}}, {"customers"}),
+        (
+            "POST",
+            "/rest/api/3/issue/bulk",
+            {"issueUpdates": [{"fields": {}}, {"update": {"comment": [{"add": {"body": "x"}}]}}]},
+            {"customers"},
+        ),
+        ("POST", "/rest/api/3/issue/bulk", {"issueUpdates": [{"fields": {}}]}, set()),
+        ("POST", LINK, LINKED, set()),
+        ("POST", LINK, {**LINKED, "comment": {"body": "x"}}, {"customers"}),
+        ("POST", LINK, {**LINKED, "comment": {"body": "x", "properties": marked()}}, {"agents"}),
+        ("POST", f"{DESK}/comment", {"body": "x"}, {"customers"}),
+        ("POST", f"{DESK}/comment", {"body": "x", "public": True}, {"customers"}),
+        ("POST", f"{DESK}/comment", {"body": "x", "public": False}, {"agents"}),
+        ("POST", f"{DESK}/comment", {"body": "x", "public": "false"}, {"customers"}),
+        ("POST", f"{DESK}/attachment", {"temporaryAttachmentIds": ["1"], "public": False}, {"agents"}),
+        ("POST", f"{DESK}/transition", {"id": "1"}, set()),
+        ("POST", f"{DESK}/transition", {"id": "1", "additionalComment": {"body": "x"}}, {"customers"}),
+    ],
+)
+def test_who_sees_a_comment_is_found(
+    method: str, path: str, body: Any, seen_by: set[str] | None, catalog: Catalog, gate: Gate
+) -> None:
+    facts = gate.facts(raw(catalog, method, path, body))
+    assert facts.named is not None
+    named = facts.named["seen_by"]
+    assert named.unclear == (seen_by is None)
+    assert seen_by is None or named.names == seen_by
+
+
+def test_a_rule_forbids_comments_that_customers_see(catalog: Catalog) -> None:
+    text = '[[rule]]\nproject = "HELP"\nseen_by = "customers"\ndecision = "deny"\n'
+    gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
+    help_desk = COMMENT.replace("DEMO", "HELP")
+    assert gate.judge(raw(catalog, "POST", help_desk, {"body": "x"})).decision == "deny"
+    assert gate.judge(raw(catalog, "POST", help_desk, {"body": "x", "properties": marked()})).decision == "allow"
+    assert gate.judge(raw(catalog, "POST", COMMENT, {"body": "x"})).decision == "allow"
+    assert gate.judge(raw(catalog, "GET", help_desk)).decision == "allow"
+
+
 def test_an_operation_names_them_too(catalog: Catalog, gate: Gate) -> None:
     builder = Builder(catalog, FakeSite(), "suite")
     assert gate.judge(builder.build("getSpaceSettings", {"spaceKey": "docs"})).decision == "ask"

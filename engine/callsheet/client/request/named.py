@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...language.safety import by_method
+from ...language.template import TemplateError, evaluate
 from ...policy.facts import NamedThings
 from ...policy.rule import path_pattern
-from .model import Request
+from .model import Body, Json, Request
 from .pairs import pairs_in
 from .restricted import restricted_to
 from .safety import Meaning
@@ -27,18 +28,21 @@ def named_in(
 
     What is about something in a container by its id is unclear, and so is a search, unless its query is restricted.
     """
-    body = [*pairs_in(request.body)]
-    asking = request.query if by_method(request.method) == "read" else body  # where a search has its query
+    written = [*pairs_in(request.body)]
+    asking = request.query if by_method(request.method) == "read" else written  # where a search has its query
     deciding = asking if len(meaning.methods) == 1 else []
-    pairs = [*meaning.arguments, *request.query, *body]
-    return {id: _named(container, pairs, deciding, meaning) for id, container in containers.items()}
+    pairs = [*meaning.arguments, *request.query, *written]
+    return {id: _named(container, pairs, deciding, meaning, request.body) for id, container in containers.items()}
 
 
-def _named(container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meaning: Meaning) -> NamedThings:
-    keys, names, unclear = frozenset(container["keys"]), set[str](), False
+def _named(
+    container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meaning: Meaning, body: Body | None
+) -> NamedThings:
+    keys, names, unclear = frozenset(container.get("keys", ())), set[str](), False
     wanted = re.compile(container["pattern"])
-    for name, value in pairs:
-        for text in _texts(value, container.get("key")) if name in keys else ():
+    values = [*(value for name, value in pairs if name in keys), *_told(container.get("bodies", {}), body, meaning)]
+    for value in values:
+        for text in _texts(value, container.get("key")):
             match = wanted.fullmatch(text)
             names.update([match[1]] if match else ())
             unclear = unclear or match is None
@@ -50,6 +54,15 @@ def _named(container: ContainerDefinition, pairs: Pairs, deciding: Pairs, meanin
             unclear = unclear or match is None
     names.update(match[1] for segment in meaning.unknown if (match := wanted.fullmatch(segment)))
     return NamedThings(frozenset(names), unclear or _is_hidden(container, deciding, meaning))
+
+
+def _told(bodies: Mapping[str, str], body: Body | None, meaning: Meaning) -> Iterator[Any]:
+    """What the body tells if the request is one of these operations; an empty text where it cannot be read as JSON."""
+    for operation in sorted(meaning.operations.intersection(bodies)):
+        try:
+            yield evaluate(bodies[operation], body.value) if isinstance(body, Json) else ""
+        except TemplateError:
+            yield ""
 
 
 def _is_hidden(container: ContainerDefinition, deciding: Pairs, meaning: Meaning) -> bool:

@@ -30,6 +30,7 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
     for place, name in enumerate(tool.table.get("params", ())):
         if name not in known:
             yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
+    yield from _value_findings(command, tool.table.get("values", {}), set(), ())
     for other in definitions.values():
         if other.kind == "tool" and other.id < tool.id and other.table.get("command") == command.id:
             yield Finding(("command",), f"tool {other.id!r} is this command already")
@@ -65,8 +66,14 @@ def _reading(
     yield from _for_agents(command, (*at, "command"))
     if class_of_command(definitions, command, aliases) in CHANGES:
         yield Finding((*at, "command"), f"{command.id} changes something; reading an address must not")
+    yield from _value_findings(command, table.get("values", {}), names, at)
+
+
+def _value_findings(
+    command: Definition, values: Mapping[str, Any], names: set[str], at: tuple[str, ...]
+) -> Iterator[Finding]:
     known = _params(command)
-    for name, value in table.get("values", {}).items():
+    for name, value in values.items():
         if name not in known:
             yield Finding((*at, "values", name), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
         for used in dict.fromkeys(names_in(value)):

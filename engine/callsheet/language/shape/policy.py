@@ -6,21 +6,26 @@ from typing import Annotated, Any, Required
 
 from pydantic import Field
 
-from .base import Name, Shape, pattern
+from .base import Expression, Name, Shape, keyed_by, pattern
 
 
 class ContainerDefinition(Shape, total=False):
-    """A kind of thing that holds others, such as a project: rules can name single ones by this kind's id."""
+    """A kind of thing that requests are about, such as a project: rules can name single ones by this kind's id."""
 
     help: Required[Name]
-    keys: Required[
-        Annotated[
-            list[Name],
-            Field(
-                min_length=1,
-                description="Parameters, and keys of a body at any depth, that name one or something it holds.",
-            ),
-        ]
+    keys: Annotated[
+        list[Name],
+        Field(
+            min_length=1,
+            description="Parameters, and keys of a body at any depth, that name one or something it holds.",
+        ),
+    ]
+    bodies: Annotated[
+        dict[Name, Expression],
+        keyed_by(
+            "operation",
+            description="Operations whose whole body tells which one it is, and by what expression; null where none.",
+        ),
     ]
     pattern: Required[
         Annotated[

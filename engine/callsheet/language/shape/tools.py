@@ -18,6 +18,7 @@ class ToolDefinition(Shape, total=False):
     command: Required[Command]
     help: Annotated[str, Field(description="What it does, in words that a person would use. Default: the command's.")]
     params: Annotated[list[Name], Field(description="The parameters that are offered. Default: all of them.")]
+    values: Values
 
 
 class ToolsetDefinition(Shape, total=False):
