@@ -36,6 +36,7 @@ MARKDOWN: dict[str, Callable[[int], str]] = {
     "html table": lambda n: "<table>" + "<tr><td>a</td></tr>" * n + "</table>",
     "details": lambda n: "<details><summary>a</summary>\n\nb\n\n</details>\n\n" * n,
     "comments": lambda n: "a <!-- b --> " * n,
+    "unclosed comments in HTML": lambda n: "<!-- " * n,
     "unclosed comments": lambda n: "a <!-- b " * n,
     "entities": lambda n: "&amp;&lt;&#35; " * n,
     "ampersands": lambda n: "& " * n + "&" * n,

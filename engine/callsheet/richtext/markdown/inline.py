@@ -262,10 +262,16 @@ class _Run:
         if isinstance(meaning, Node):
             return self._placed(index, meaning, ours=ours)
         if meaning is None:
-            self.found.append(text(token.content, self.current))
+            if not self._ends_above(index):
+                self.found.append(text(token.content, self.current))
         elif closed is not None:
             self._open(index, meaning)
         return index
+
+    def _ends_above(self, index: int) -> bool:
+        """Whether an end tag stands on a line of its own below words: it ends a tag that stands above them."""
+        beside = [token.type for token in (*self.tokens[max(index - 1, 0) : index], *self.tokens[index + 1 : index + 2])]
+        return self.tokens[index].content.startswith("</") and beside in (["softbreak"], ["softbreak", "softbreak"])
 
     def _placed(self, index: int, node: Node, *, ours: bool) -> int:
         """A node in the place of its tag. Words that stand for a carried one and were changed win over it."""
