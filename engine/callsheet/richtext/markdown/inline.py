@@ -270,8 +270,9 @@ class _Run:
 
     def _ends_above(self, index: int) -> bool:
         """Whether an end tag stands on a line of its own below words: it ends a tag that stands above them."""
-        beside = [token.type for token in (*self.tokens[max(index - 1, 0) : index], *self.tokens[index + 1 : index + 2])]
-        return self.tokens[index].content.startswith("</") and beside in (["softbreak"], ["softbreak", "softbreak"])
+        around = [*self.tokens[max(index - 1, 0) : index], *self.tokens[index + 1 : index + 2]]
+        ends_line = [token.type for token in around] in (["softbreak"], ["softbreak", "softbreak"])
+        return ends_line and self.tokens[index].content.startswith("</")
 
     def _placed(self, index: int, node: Node, *, ours: bool) -> int:
         """A node in the place of its tag. Words that stand for a carried one and were changed win over it."""
