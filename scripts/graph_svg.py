@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from math import fsum  # where `sum` adds up with another error in each version of Python
 from typing import NamedTuple
 
 from terminal_svg import FONT, PALETTES
@@ -63,7 +64,7 @@ def middles(graph: Graph) -> dict[Spot, float]:
     found = {spot: place for each in rows for spot, place in _placed(each, dict.fromkeys(each, 0.0)).items()}
     for turn in range(ROUNDS):
         for each in rows if turn % 2 else reversed(rows):
-            wanted = {spot: sum(found[other] for other in near[spot]) / max(1, len(near[spot])) for spot in each}
+            wanted = {spot: fsum(found[other] for other in near[spot]) / max(1, len(near[spot])) for spot in each}
             found |= _placed(sorted(each, key=lambda spot, wanted=wanted: (wanted[spot], spot)), wanted)  # type: ignore[misc]
     left = min(place - spot.half for spot, place in found.items())
     return {spot: place - left + EDGE for spot, place in found.items()}
@@ -76,7 +77,7 @@ def _placed(row: Sequence[Spot], wanted: Mapping[Spot, float]) -> dict[Spot, flo
     for spot in row:
         found[spot] = max(wanted[spot], end + spot.half)
         end = found[spot] + spot.half + GAP
-    shift = sum(found[spot] - wanted[spot] for spot in row) / len(row)
+    shift = fsum(found[spot] - wanted[spot] for spot in row) / len(row)
     return {spot: place - shift for spot, place in found.items()}
 
 

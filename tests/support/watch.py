@@ -50,11 +50,16 @@ class Watch:
             self.written.add(values[0])
         elif what == "started":
             if leaks(b" ".join(os.fsencode(word) for word in values)):
-                self.problems.append(f"a secret is an argument of a process: {list(values)}")
+                self._tell(f"a secret is an argument of a process: {list(values)}")
         elif what == "connected":
             with contextlib.suppress(ValueError):
                 if not ipaddress.ip_address(values[0]).is_loopback:
-                    self.problems.append(f"a test connected to {values[0]}, which is not this machine")
+                    self._tell(f"a test connected to {values[0]}, which is not this machine")
+
+    def _tell(self, problem: str) -> None:
+        """Once: some versions of Python start a program by a call that is an event of its own."""
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def found(self) -> list[str]:
         """What is wrong with what happened since `reset`."""

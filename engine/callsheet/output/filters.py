@@ -104,9 +104,7 @@ def _compile(program: str) -> Any:
         raise UsageError(message, hint=f"{how_to_add('jq')}; or use --query with a JMESPath expression") from None
     program = program.strip() or "."
     try:
-        jq.compile(
-            _WITHOUT_SURROUNDINGS + program
-        )  # so that a message is about what was written, not about what follows
+        jq.compile(_WITHOUT_SURROUNDINGS + program)  # so that a message is about what was written alone
         # The binding turns numbers into doubles; inside jq, as text, they keep their digits.
         return jq.compile(f"{_WITHOUT_SURROUNDINGS}({program}\n) | tojson")
     except ValueError as error:

@@ -26,12 +26,14 @@ from collections.abc import Container
 from typing import Any, Required, TypedDict
 
 from ..errors import UsageError
+from ..jsontext import JSONError, parse
 from .rules import Rules
-from .tree import Attrs, Mark, Node, walk
+from .tree import MAX_DEPTH, Attrs, Mark, Node, walk
 
 WORD = "callsheet"
 COMMENT = re.compile(rf"<!-- {WORD} (\{{[^\n]*\}}) -->\s*")
 LONGEST = 80  # characters of a damaged comment in its error
+DEEPEST = 4 * MAX_DEPTH  # objects and lists in one of ours: two for each node, and what its attributes hold
 END = f"<!-- /{WORD} -->"
 SPAN = re.compile(rf'<span data-{WORD}="([^"]*)"\s*>')
 OURS = re.compile(rf"<!--\s*/?\s*{WORD}\b|<span[^>]*\sdata-{WORD}\b")
@@ -108,8 +110,8 @@ def span(value: Any, words: str) -> str:
 
 def unpacked(words: str) -> Attrs | None:
     try:
-        value = json.loads(words)
-    except (ValueError, RecursionError):
+        value = parse(words, DEEPEST)
+    except JSONError:
         return None
     return value if isinstance(value, dict) else None
 

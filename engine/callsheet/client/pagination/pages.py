@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..request.model import Request
 from .ahead import in_order
 from .fetch import Fetching
 from .plan import PagePlan
-from .walk import Page, Walk
+from .walk import ListMoved, Page, Walk
 
 WORKERS = 10
 _LIKELY_LONG = 2  # pages; a list that has more is worth asking ahead for, although that may ask for one too many
@@ -64,22 +64,29 @@ def _can_fetch_ahead(walk: Walk) -> bool:
 
 
 def _can_guess(walk: Walk) -> bool:
-    """The same where no reply tells the total: from the second page on, when the first two were of one length."""
+    """The same where no reply tells the total: from the second page on, when the last two were of one length."""
     plan, request = walk.plan, walk.request
     if request is None or not plan.kind.ahead or plan.total or plan.in_body or request.method != "GET" or not plan.size:
         return False
-    return walk.page >= _LIKELY_LONG and walk.received > 0 and walk.offset == walk.page * walk.received
+    return walk.page >= _LIKELY_LONG and walk.received_before == walk.received > 1
 
 
 def _guess_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
-    """Pages as long as the last one, more and more at once, until one is the last or shorter."""
-    length, first = walk.received, walk.offset
-    starts = count(first, length) if walk.left is None else range(first, first + walk.left, length)
-    with closing(in_order(send, (walk.at(at, length) for at in starts), workers, gently=True)) as replies:
-        for at, reply in zip(count(first, length), replies, strict=False):
-            if walk.request is None or walk.offset != at:
+    """Pages as long as the last one, more and more at once, until one is the last or shorter.
+
+    Each begins with the last item of the one in front of it: nothing else shows that the list was the same for both.
+    """
+    length, first = walk.received, walk.offset - 1
+    step = length - 1
+    starts = count(first, step) if walk.left is None else range(first, first + walk.left, step)
+    with (
+        closing(in_order(send, (walk.at(at, length) for at in starts), workers, gently=True)) as replies,
+        suppress(ListMoved),
+    ):
+        for at, reply in zip(count(first, step), replies, strict=False):
+            if walk.request is None or walk.offset != at + 1:
                 return
-            yield walk.add_page(reply)
+            yield walk.add_page(reply, repeated=1)
 
 
 def _end_offset(walk: Walk) -> int:
@@ -89,12 +96,15 @@ def _end_offset(walk: Walk) -> int:
 
 
 def _fetch_ahead(send: SendRequest, walk: Walk, workers: int) -> Iterator[Page]:
-    """The known rest, in pages as long as the last one; given up at the first page that is shorter than that."""
+    """The known rest, in pages as long as the last one; given up at the first page that is shorter than that.
+
+    Or that tells a smaller total than the one in front of it: then it was answered before something new came.
+    """
     length, end = walk.received, _end_offset(walk)
     starts = range(walk.offset, end, length)
     jobs = (walk.at(at, min(length, end - at)) for at in starts)
-    with closing(in_order(send, jobs, min(workers, len(starts)))) as replies:
+    with closing(in_order(send, jobs, min(workers, len(starts)))) as replies, suppress(ListMoved):
         for at, reply in zip(starts, replies, strict=True):
             if walk.request is None or walk.offset != at:
                 return
-            yield walk.add_page(reply)
+            yield walk.add_page(reply, repeated=0)

@@ -29,6 +29,13 @@ class Page(NamedTuple):
 Following = tuple[Request | None, str | None]  # the next request, and where its page starts
 
 
+class ListMoved(Exception):
+    """What was asked for ahead belongs to an earlier state of the list than the page in front of it.
+
+    Behind that page, items may be missing in it that something new has moved on.
+    """
+
+
 class Walk:
     """`request` is the next one to send; None at the end, or when `most` items have come."""
 
@@ -52,7 +59,8 @@ class Walk:
         self.size = size if size is not None else _number(_sent_value(plan, request, plan.size))
         self.left = most
         self.total: int | None = None
-        self.received: int  # of the last reply
+        self.received = self.received_before = 0  # of the last reply, and of the one before it
+        self._last: list[Any] = []  # what names the last item
         self.page = 0  # how many have come
         start = start if start is not None else _sent_value(plan, request, plan.send)
         self.start = start  # where the first page starts, if somebody said
@@ -62,14 +70,23 @@ class Walk:
         self._seen: set[Any] = set(seen)
         self.repeats = Repeats(request.name, self._with_size(self._first).url)
 
-    def add_page(self, reply: Reply) -> Page:
-        """The page of a reply; afterwards `request` is the one that follows it."""
+    def add_page(self, reply: Reply, *, repeated: int | None = None) -> Page:
+        """The page of a reply; afterwards `request` is the one that follows it.
+
+        With `repeated` it was asked for before the page in front of it had come, and begins with so many items of that.
+        Raises `ListMoved` where the list was another one when this was answered.
+        """
         body = reply.json()
         items = self._items(reply, body)
-        self.received = len(items)
-        self.page += 1
         told = told_in_headers(reply.headers) if self.plan.reads_headers else body
-        self.total = _number(self.value(self.plan.total, told))
+        total = _number(self.value(self.plan.total, told))
+        if repeated is not None:
+            if (total or 0) < (self.total or 0) or list(map(self._mark, items[:repeated])) != self._last[:repeated]:
+                raise ListMoved
+            items = items[repeated:]
+        self._last = list(map(self._mark, items[-1:]))
+        self.total, self.received_before, self.received = total, self.received, len(items)
+        self.page += 1
         if self.total is None or not self.plan.kind.counted:
             self.repeats.check_items(items, self.page)
         following, position = self.plan.kind.following(self, reply, told)
@@ -101,6 +118,9 @@ class Walk:
             if isinstance(mark, str | int):  # a list or table names nothing
                 self._seen.add(mark)
         return found
+
+    def _mark(self, item: Any) -> Any:
+        return item if self.plan.unique is None else self.value(self.plan.unique, item)
 
     def value(self, expression: str | None, body: Any) -> Any:
         """What an expression of the plan finds in a reply."""
