@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -39,6 +40,8 @@ for folder in ("commands", "http", "op", "output"):
             if "argv" in case and case.get("exchange"):
                 CASES_OF_LEAF.setdefault(leaf_of(case["argv"]), []).append(case)
 SEED = os.environ.get("CALLSHEET_FUZZ_SEED", "0")
+INTERNALS = re.compile(r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute")
+UNFIT = "an answer of the site is not as expected"
 JSON = {"Content-Type": "application/json"}
 WHOLE = [
     reply(204),
@@ -76,13 +79,27 @@ class Lying(Server):
         return self.lie if number == self.at or (number > self.at and self.steadfast) else found
 
 
+def without(value: Any, path: tuple[Any, ...]) -> Any:
+    value = copy.copy(value)
+    if len(path) == 1:
+        del value[path[0]]
+    else:
+        value[path[0]] = without(value[path[0]], path[1:])
+    return value
+
+
 def lie(case: dict[str, Any], chance: random.Random) -> tuple[int, Scripted]:
-    """Which of its answers is another, and that answer: one of any kind, or the right one with a wrong part."""
+    """Which of its answers is another, and that answer: one of any kind, or the right one, a part wrong or missing."""
     right = {at: found for at, each in enumerate(case["exchange"]) if (found := each.get("response", {}).get("json"))}
     if not right or chance.random() < 0.3:
         return chance.randrange(len(case["exchange"])), chance.choice(WHOLE)
     at = chance.choice(list(right))
-    wrong = with_part(right[at], chance.choice(list(places(right[at]))), chance.choice(ODD))
+    members = [path for path in places(right[at]) if path and isinstance(path[-1], str)]
+    if members and chance.random() < 0.5:
+        path = chance.choice(members)
+        wrong = without(right[at], path) if chance.random() < 0.5 else with_part(right[at], path, None)
+    else:
+        wrong = with_part(right[at], chance.choice(list(places(right[at]))), chance.choice(ODD))
     return at, reply(body=json.dumps(wrong).replace('"INFINITE"', "1e999").encode(), headers=JSON)
 
 
@@ -115,6 +132,18 @@ def test_any_answer_in_the_place_of_any(leaf: str, places_to_run: Path, cache: P
     chance = random.Random(f"{leaf} {SEED}")
     case = chance.choice(CASES_OF_LEAF[leaf])
     lied_to(case, *lie(case, chance), steadfast=chance.random() < 0.5, places_to_run=places_to_run, cache=cache)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_an_expression_that_fails_speaks_of_the_answer(verbose: bool, places_to_run: Path, cache: Path) -> None:
+    case = next(case for case in CASES_OF_LEAF["pages edit"] if "number" in str(case["exchange"][0]["response"]))
+    case = {**case, "argv": [*case["argv"], *(["-v"] if verbose else [])]}
+    wrong = with_part(case["exchange"][0]["response"]["json"], ("version", "number"), "x")
+    answer = reply(body=json.dumps(wrong).encode(), headers=JSON)
+    code, err = lied_to(case, 0, answer, steadfast=False, places_to_run=places_to_run, cache=cache)
+    assert code == 1
+    assert f"{UNFIT}; look at page.version.number in it" in err
+    assert ("add(" in err) == verbose, err
 
 
 @pytest.mark.parametrize("odd", [[], {}, [None], [[]], 5, True, "x"], ids=json.dumps)
@@ -159,6 +188,7 @@ def lied_to(
     shown = f"{case['name']}, answer {at}: {wrong.status} {wrong.body[:2000]!r}\n{err}"
     assert code in range(8), shown
     assert "\x1b" not in err
+    assert "-v" in case["argv"] or not INTERNALS.search(err), shown
     sent = [(request.method, request.target, request.body) for request in server.requests]
     if code == 2:  # nothing was changed
         assert not {"PUT", "PATCH", "DELETE"} & {method for method, *_ in sent}, (shown, sent)

@@ -241,6 +241,10 @@ def _report(context: Context, error: CallsheetError) -> int:
 
     context.hang_up()  # pages that were asked for ahead of time
     error.hint = error.hint and named(error.hint, context.program)
+    if context.option("verbose"):
+        from ..language.template import UnfitValue
+
+        error.details = (*error.details, *([error.problem] if isinstance(error, UnfitValue) else ()))
     text = describe_error(error)
     if _as_json(context):
         from ..jsontext import dump

@@ -13,6 +13,7 @@ from jmespath import exceptions, functions
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
+from ..jsontext import dump
 from . import queries, short_links, trees
 from .filenames import file_name
 from .root_names import RootInterpreter, RootParser
@@ -36,6 +37,11 @@ class Functions(functions.Functions):
                 if hasattr(part, "plus"):
                     return part
         return super().call_function(function_name, arguments)
+
+    @functions.signature(_TEXT, {"types": ["array"]})
+    def _func_join(self, separator: str, items: list[Any]) -> str:
+        """The members of a list as one text, numbers too; those that are null are left out."""
+        return separator.join(_text(item) for item in items if item is not None)
 
     @functions.signature(_TEXT)
     def _func_slug(self, text: str) -> str:
@@ -92,16 +98,19 @@ class Functions(functions.Functions):
     @functions.signature(_ANY, _ANY)
     def _func_chosen(self, items: Any, ids: Any) -> Any:
         """The items with one of these ids; all of them without ids."""
-        return [item for item in items or [] if not ids or (isinstance(item, dict) and str(item.get("id")) in ids)]
+        tables = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return [item for item in tables if not ids or str(item.get("id")) in ids]
 
     @functions.signature(_ANY, _ANY, _TEXT)
     def _func_joined(self, items: Any, others: Any, key: str) -> Any:
         """Each item with what the last of the others has that is called the same by `key`."""
-        known = {other.get(key): other for other in others or []}
+        known = {id: other for other in others or [] if isinstance(id := other.get(key), str | int)}
         unknown = next((name for name in known if hasattr(name, "plus")), None)
         if unknown is not None:
             return unknown
-        return [{**item, **known.get(item.get(key), {})} for item in items or []]
+        ids = [item.get(key) for item in items or []]
+        named = [known.get(id, {}) if isinstance(id, str | int) else {} for id in ids]
+        return [{**item, **more} for item, more in zip(items or [], named, strict=True)]
 
     @functions.signature(_ANY, _ANY)
     def _func_zip(self, names: Any, values: Any) -> list[Any]:
@@ -131,10 +140,10 @@ class Functions(functions.Functions):
             return None
         return sum(int(number) * int(units[unit]) for number, unit in parts)
 
-    @functions.signature(_TEXT)
-    def _func_filename(self, text: str) -> str:
+    @functions.signature(_ANY)
+    def _func_filename(self, text: Any) -> str:
         """A name that stays inside its directory: no separators, control characters or leading dots, nor too long."""
-        return file_name(text)
+        return file_name(_text(text))
 
     @functions.signature(_TEXT)
     def _func_basename(self, path: str) -> str:
@@ -179,6 +188,10 @@ class Functions(functions.Functions):
         return totals(items or [], names, number)
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else dump(value)
+
+
 _OPTIONS = Options(custom_functions=Functions())
 _PARSER = RootParser()
 _PARSING = threading.Lock()  # a parser is made for one thread at a time
@@ -207,6 +220,21 @@ def _is_finite(found: Any) -> bool:
     if isinstance(found, list):
         return all(map(_is_finite, found))
     return not isinstance(found, float) or isfinite(found)
+
+
+def paths(node: Any) -> Iterator[tuple[str, ...]]:
+    """The plain paths in a parsed expression: `a.b` and `c` in `a.b || length(c)`; those in filters are left out."""
+    children = [child for child in node["children"] if isinstance(child, dict)]
+    if node["type"] == "field":
+        yield (node["value"],)
+    elif node["type"] == "subexpression":
+        names = [child["value"] for child in children[1:] if child["type"] == "field"]
+        yield from ((*head, *names) for head in paths(children[0]))
+    elif node["type"] in ("index_expression", "projection", "filter_projection", "value_projection"):
+        yield from paths(children[0])
+    else:
+        for child in children:
+            yield from paths(child)
 
 
 def search(parsed: Any, value: Any, scope: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ Scope = dict[str, Any]  # what expressions see, by the names that they use
 Part = str | Callable[[Mapping[str, Any]], Any]
 
 _PATH = pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_MOST_PATHS = 4
 _QUOTES = "'\"`"
 # What functions raise, the library's and our own, when a value is of another kind than they are made for.
 _UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
@@ -33,6 +34,21 @@ class Settled:
 
 class TemplateError(CallsheetError, ValueError):
     """An expression or a placeholder that does not parse, or that meets values it is not made for."""
+
+
+class UnfitValue(TemplateError):
+    """An expression met values that it is not made for.
+
+    As text it says what failed in the expression, to who wrote that. The message is for a person who gave a command:
+    the values came from an answer, and what the command wanted there.
+    """
+
+    def __init__(self, expression: str, problem: str, paths: Iterable[str]) -> None:
+        super().__init__(f"{expression}: {problem}")
+        looked_at = ", ".join(list(dict.fromkeys(paths))[:_MOST_PATHS])
+        self.message = "an answer of the site is not as expected" + f"; look at {looked_at} in it" * bool(looked_at)
+        self.hint = "-v shows what was asked, and the expression that failed"
+        self.problem = str(self)
 
 
 def evaluate(expression: str, scope: Any) -> Any:
@@ -71,7 +87,7 @@ def _follow(keys: list[str], value: Any) -> Any:
 def _compile_jmespath(expression: str) -> Callable[[Any, Any], Any]:
     from jmespath import exceptions
 
-    from .functions import parse, search
+    from .functions import parse, paths, search
 
     try:
         parsed: ParsedResult = parse(expression)
@@ -84,7 +100,8 @@ def _compile_jmespath(expression: str) -> Callable[[Any, Any], Any]:
         except TemplateError:
             raise
         except (exceptions.JMESPathError, *_UNFIT) as error:
-            raise TemplateError(f"{expression}: {_first_line(error)}") from None
+            looked_at = map(".".join, paths(parsed.parsed))
+            raise UnfitValue(expression, _first_line(error), looked_at) from None
 
     return apply
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.pagination.plan import page_kind
+from ..language.functions import parse, paths
 from .bodies import is_json
 from .document import Document, HttpOperation
 from .parameters import documented
@@ -205,25 +206,7 @@ def has_fields(expression: str, document: Document, properties: Mapping[str, Any
 
 def field_paths(expression: str) -> set[tuple[str, ...]]:
     """The plain paths in an expression: `a.b || !c` → (a, b), (c)."""
-    from jmespath import compile as compile_expression
-
-    return set(_paths(compile_expression(expression).parsed))
-
-
-def _paths(node: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    children = node["children"]
-    if node["type"] == "field":
-        yield (node["value"],)
-    elif node["type"] == "subexpression":
-        heads = list(_paths(children[0]))
-        names = [child["value"] for child in children[1:] if child["type"] == "field"]
-        yield from ((*head, *names) for head in heads)
-    elif node["type"] in ("index_expression", "projection", "filter_projection", "value_projection"):
-        yield from _paths(children[0])
-    else:
-        for child in children:
-            if isinstance(child, dict):
-                yield from _paths(child)
+    return set(paths(parse(expression).parsed))
 
 
 def _resolves(document: Document, properties: Mapping[str, Any], path: tuple[str, ...]) -> bool:

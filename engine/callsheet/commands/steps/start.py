@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import CallsheetError
 from ...language.deployment import check_available, on_deployment
-from ...language.template import TemplateError
 from .run import Run
 
 if TYPE_CHECKING:
@@ -16,16 +14,13 @@ if TYPE_CHECKING:
 
 def run_steps(context: Context, command: CompiledCommand, values: ParameterValues) -> None:
     """Run a command that is made of calls. `values` are by the parameters' names in the definition."""
-    try:
-        deployment = context.site().deployment
-        here = on_deployment(command, deployment)
-        check_available(here, "this command", deployment)
-        if "journal" in command and values.get("resume"):
-            from .resume import resumed
+    deployment = context.site().deployment
+    here = on_deployment(command, deployment)
+    check_available(here, "this command", deployment)
+    if "journal" in command and values.get("resume"):
+        from .resume import resumed
 
-            with resumed(context, here, values) as run:
-                run.run()
-        else:
-            Run(context, here, values).run()
-    except TemplateError as error:
-        raise CallsheetError(f"an expression in the definition of this command failed on the answer: {error}") from None
+        with resumed(context, here, values) as run:
+            run.run()
+    else:
+        Run(context, here, values).run()
