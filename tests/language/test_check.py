@@ -169,6 +169,17 @@ CAUSES = [
         ':1: node "paragraph": rich text cannot do without it: it can be changed, not removed',
     ),
     (
+        '[node.aside]\ngroup = "block"\nhtml = "aside"\nadf = { type = "aside", holds = ["paragraph"] }\n',
+        ':4: node "aside": adf: a document has no place for it: say where it may stand, such as within = ["doc"]',
+    ),
+    (
+        '[node.aside]\ngroup = "block"\nhtml = "aside"\nstorage = [{ macro = "aside" }]\n',
+        (
+            ':4: node "aside": storage.0.macro: the words in it would be lost: '
+            'say body = "rich" (blocks) or body = "plain" (text)'
+        ),
+    ),
+    (
         '[program.demo]\noptions = [{ name = "id" }, { name = "timeout", type = "integer" }]\n',
         ":2: program \"demo\": options.1: the engine reads 'timeout' as one duration, not as integer",
     ),

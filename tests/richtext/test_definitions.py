@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
+
 from callsheet.richtext import convert
+from callsheet.richtext.editing import Editing
 from callsheet.richtext.flatten import FLATTEN
 from support.places import ROOT
 from support.richtext import nodes
@@ -13,10 +16,11 @@ from support.richtext import nodes
 PAGE = ROOT / "docs" / "rich-text.md"
 
 
+INLINE, BLOCK = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[:2]
+
+
 def test_the_example_of_the_documentation_works() -> None:
-    example = re.search(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert example
-    more = {**nodes(), **tomllib.loads(example[1])["node"]}
+    more = {**nodes(), **tomllib.loads(INLINE)["node"]}
     document = convert("{kbd:Ctrl+C}", "markdown", "adf", nodes=more).value
     assert document["content"][0]["content"] == [
         {"type": "status", "attrs": {"style": "key", "text": "Ctrl+C", "color": "neutral"}}
@@ -25,6 +29,20 @@ def test_the_example_of_the_documentation_works() -> None:
     assert 'ac:name="keycap"' in storage
     for source, kind in ((document, "adf"), (storage, "storage"), ("{keycap:keys=Ctrl+C}", "wiki")):
         assert convert(source, kind, "markdown", nodes=more).value == "{kbd:Ctrl+C}\n"
+
+
+@pytest.mark.parametrize("format", ["adf", "storage", "wiki"])
+def test_a_block_of_a_definition_goes_there_and_back(format: str) -> None:
+    more = {**nodes(), **tomllib.loads(BLOCK)["node"]}
+    text = "# T\n\n<aside>\n\nsome *words*\n\n- a\n\n</aside>\n\nend\n"
+    there = convert(text, "markdown", format, nodes=more)
+    assert there.losses == []
+    assert convert(there.value, format, "markdown", nodes=more).value == text
+    if format != "wiki":
+        edit = Editing(there.value, format, more)
+        assert edit.markdown() == text.removesuffix("\n")
+        changed = convert(text.replace("some", "any"), "markdown", format, nodes=more).value
+        assert edit.edited(text.replace("some", "any")) == changed
 
 
 def test_a_further_alert_is_one_line() -> None:

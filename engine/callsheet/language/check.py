@@ -25,6 +25,7 @@ from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, worded
 from .checks.reach import reading_findings, safety_findings
 from .checks.renames import rename_findings
+from .checks.rich_text import node_findings
 from .checks.schemas import endless_schemas, schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
 from .checks.shapes import adapter, allowed_keys, places
@@ -203,6 +204,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "program": (options, params, program_problems, examples, suggested, reading),
         "input": (input_findings,),
         "view": (need_findings,),
+        "node": (node_findings,),
         "renamed": (rename_findings,),
         "lookup": (partial(lookup_problems, operations=operations),),
         "operation": (

@@ -96,7 +96,11 @@ class Rules:
     @cached_property
     def holds(self) -> dict[str, frozenset[str]]:
         """Kind → kinds that may stand in it, groups spelt out."""
-        return {kind: self._spelt(form for form in forms) for kind, forms in self.forms.items()}
+        found = {kind: set(self._spelt(forms)) for kind, forms in self.forms.items()}
+        for kind in self.forms.keys() - self.marks:
+            for parent in {parent for form in self.forms[kind] for parent in form.table.get("within", ())}:
+                found.get(parent, set()).add(kind)
+        return {kind: frozenset(kinds) for kind, kinds in found.items()}
 
     def _spelt(self, forms: Iterable[NodeForm]) -> frozenset[str]:
         names = {name for form in forms for name in form.table.get("holds", ())}

@@ -63,7 +63,11 @@ class DocumentForm(Shape, total=False):
     plain: Annotated[bool, Field(description="Its text is one run without marks.")]
     marks: Annotated[list[str], Field(description="Marks that may stand on it.")]
     within: Annotated[
-        list[str], Field(description="Of a mark: parents in which it may stand; `child>parent` for one child.")
+        list[str],
+        Field(
+            description="Parents in which it may stand: of a node, besides those whose `holds` names it; of a mark, "
+            "these alone, `child>parent` for one child."
+        ),
     ]
     beyond: Annotated[list[str], Field(description="Of a mark: parents in which it may not stand.")]
 

@@ -16,7 +16,6 @@ from .parts import FRAMED, TOKEN, EditToken, Label, Part, Piece, Wrapper, settle
 from .sayable import Sayable
 
 LINES = ("paragraph", "heading", "task", "decision")
-NAMED = ("layout", "column", "bodied", "syncbody")  # what holds blocks and has no construct in Markdown
 SHOWN = ("extensionKey", "text", "url", "title", "shortName", "name", "resourceId", "id")
 
 
@@ -60,7 +59,8 @@ class DocumentParts:
 
     def _container(self, raw: Raw, form: NodeForm, said: Attrs, depth: int) -> Part:
         parts = self._blocks(raw, depth + 1)
-        if form.kind in NAMED or (form.kind == "panel" and not said):
+        is_named = self.rules.group(form.kind) == "block" and not self.sayable.has_construct(form.kind)
+        if is_named or form.kind == "column" or (form.kind == "panel" and not said):
             own = {key: value for key, value in raw.items() if key != "content"}
             return Part(form.kind, {}, raw, parts, label=label(self._name(raw), _key(own)))
         return Part(self.sayable.kind(form.kind), said, raw, parts)

@@ -101,13 +101,18 @@ class Sayable:
         like = self.rules.of(kind).get("like")
         return like if like and self.rules.tags.get(kind) == self.rules.tags.get(like) else kind
 
+    def has_construct(self, kind: str) -> bool:
+        """Whether Markdown has a construct for the kind."""
+        return self.writer.writes(kind)
+
     def attrs(self, kind: str, attrs: Attrs) -> Attrs:
         """The attributes of a block that Markdown's construct for it says, as they read back."""
         if kind == "panel":
             return dict(self.alert(kind, attrs) or {})
         if kind == "decision":
             return dict(next(iter(self.rules.of(kind).get("markers", {"": {}}).values())))
-        said = {name: attrs[name] for name in SAID.get(kind, ()) if attrs.get(name) is not None}
+        names = SAID.get(kind) or self.writer.said_by_tag(kind)
+        said = {name: attrs[name] for name in names if attrs.get(name) is not None}
         start = said.get("start", 1)
         if kind == "numbers" and not (isinstance(start, int) and 0 <= start < LONG and start != 1):
             said.pop("start", None)

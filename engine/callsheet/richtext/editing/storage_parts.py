@@ -15,7 +15,7 @@ from .sayable import Sayable
 from .storage_words import StorageWords, words_in
 
 PARTS = ("item", "row", "cell", "header", "task", "blocktask", "caption")
-CONTAINERS = ("bullets", "numbers", "quote", "panel", "expand", "nestedexpand", "layout", "column")
+SEALED = ("blocktask", "caption", "gallery", "figure")  # no text shows the blocks in them
 
 
 @dataclass(slots=True, frozen=True)
@@ -120,9 +120,7 @@ class StorageParts:
             return self._table(element, form) if kind == "table" else self._tasks(element, form)
         if kind in ("code", "rule"):
             return [self._plain(element, form)]
-        if kind in CONTAINERS or kind in ("item", "cell", "header"):
-            return [self._container(element, form)]
-        return [self._reference(element)]
+        return [self._container(element, form)] if kind not in SEALED else [self._reference(element)]
 
     def _framed(self, element: Element) -> Part | None:
         """A node of the document format around what it holds, without what stands beside it for older programs."""
@@ -172,7 +170,8 @@ class StorageParts:
             parts = [part if part.kind == "item" else item_around(part) for part in parts]
         said = self.sayable.attrs(kind, attrs) if form else {}
         span = self._span(element, body, form)
-        if kind in ("macro", "layout", "column") or (kind == "panel" and not said):
+        is_named = self.rules.group(kind) == "block" and not self.sayable.has_construct(kind)
+        if is_named or kind == "column" or (kind == "panel" and not said):
             own = self.source[span.start : span.inner]
             return Part(kind, {}, span, parts, label=label(self.words.name(element), own))
         return Part(kind, dict(said), span, parts)

@@ -45,7 +45,10 @@ class BlockWriter:
         self.alerts = rules.alerts
         self.markers = rules.markers
         self.items = rules.listed
+        tagged = {kind: forms for kind, forms in rules.tags.items() if rules.group(kind) == "block"}
+        self._tagged = {kind: form for kind, forms in tagged.items() for form in forms if "tag" in form}
         self._writers: dict[str, Callable[[Node], str]] = {
+            **dict.fromkeys(self._tagged, self._tag),
             "paragraph": self._paragraph,
             "heading": self._heading,
             "quote": self._quote,
@@ -119,6 +122,7 @@ class BlockWriter:
 
     def block(self, node: Node) -> str:
         left = unsaid(node, self.alerts.get(node.kind))
+        left = {name: value for name, value in left.items() if name not in self.said_by_tag(node.kind)}
         if self.lossless and (
             must_be_carried(node, self.rules, self._writers) or (node.kind in self.alerts and self._alert(node) is None)
         ):
@@ -210,6 +214,22 @@ class BlockWriter:
             f"\n<summary>{html.escape(' '.join(title.split()), quote=False)}</summary>" if title is not None else ""
         )
         return "\n\n".join(filter(None, [head, self.blocks(node.content), "</details>"]))
+
+    def _tag(self, node: Node) -> str:
+        """A block that a tag says, and no other construct."""
+        name = self._tagged[node.kind]["tag"]
+        said = {outer: node.attrs.get(own) for own, outer in self.said_by_tag(node.kind).items()}
+        words = "".join(f' {outer}="{html.escape(str(value))}"' for outer, value in said.items() if value is not None)
+        return "\n\n".join(filter(None, [f"<{name}{words}>", self.blocks(node.content), f"</{name}>"]))
+
+    def said_by_tag(self, kind: str) -> dict[str, str]:
+        """Neutral name → name of the attributes that the tag of a block says, where no other construct says it."""
+        attrs = self._tagged[kind].get("attrs", {}) if self._writers.get(kind) == self._tag else {}
+        return {said if isinstance(said, str) else said.get("as", outer): outer for outer, said in attrs.items()}
+
+    def writes(self, kind: str) -> bool:
+        """Whether there is a construct for the kind."""
+        return kind in self._writers
 
     def _table(self, node: Node) -> str:
         plain = plain_table(node, self.spans, self.reader.aligned, lossless=self.lossless)
