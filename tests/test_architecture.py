@@ -7,6 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 NAMES = st.integers(0, 11).map(lambda number: f"part{number:02}")
 
 
+@pytest.mark.slow
 def test_the_page_and_its_pictures_are_current() -> None:
     old = [path.name for path, text in architecture.files().items() if path.read_text(encoding="utf-8") != text]
     assert old == [], "run python3 scripts/architecture.py"

@@ -54,6 +54,7 @@ def whole(environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run(program, ["sandbox", "stop"], environ=environ, stdin=io.StringIO(), stdout=said, stderr=said)
 
 
+@pytest.mark.slow
 def test_every_step_of_the_client_prints_what_it_should(whole: tour.Tour) -> None:
     """The listener and the agent, each a process, are left to the demonstration itself, which CI runs."""
     parts = [part for part in whole.script.parts if part.picture not in {"webhooks", "agents"}]

@@ -29,6 +29,7 @@ def blocks(path: Path, language: str) -> list[str]:
     return [text for name, text in BLOCK.findall(path.read_text(encoding="utf-8")) if name == language]
 
 
+@pytest.mark.slow
 def test_every_definition_in_the_language_page_is_sound(tmp_path: Path) -> None:
     shown = blocks(ROOT / "docs" / "definitions.md", "toml")
     assert len(shown) >= 5
@@ -102,6 +103,7 @@ def test_every_variable_that_the_engine_reads_is_explained() -> None:
     assert {name for name in read if f"_{name}`" not in page and f"`{name}" not in page} <= UNSAID
 
 
+@pytest.mark.slow
 def test_every_message_is_listed_with_what_to_do() -> None:
     spec = importlib.util.spec_from_file_location("reference_facts", ROOT / "scripts" / "reference_facts.py")
     assert spec is not None

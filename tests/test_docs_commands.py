@@ -88,6 +88,7 @@ def data_center(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str
     yield from sandbox(tmp_path_factory.mktemp("dc"), environ, "--deployment", "datacenter")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda path: path.stem)
 def test_a_page_works_as_it_is_written(
     page: Path, tmp_path: Path, environ: dict[str, str], request: pytest.FixtureRequest
@@ -165,6 +166,7 @@ INLINE = re.compile(r"(?<!`)`((?:suite|lms|callsheet) [^`]+)`")
 ITS_OWN = re.compile(r'^\[command\."(.+)"\]', re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", DOCS, ids=lambda path: path.stem)
 def test_commands_named_in_sentences_exist(page: Path, cache: Path, tmp_path: Path) -> None:
     """With their options; what must be given need not be written there. A page may define commands of its own."""

@@ -229,6 +229,7 @@ def test_something_that_the_sandbox_does(shop: Program, outside: Any, tmp_path: 
     catalog.close()
 
 
+@pytest.mark.slow
 def test_a_kind_of_definition(shop: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is checked, shown, and part of the schema for editors."""
 

@@ -33,6 +33,7 @@ def named_below_root() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_source_distribution_has_all_that_its_tests_read() -> None:
     included = {*BUILD["sdist"]["include"], *ALWAYS}
     needed = named_below_root()

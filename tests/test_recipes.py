@@ -44,6 +44,7 @@ def test_there_are_ten() -> None:
     assert all({"toml", "console"} == {*blocks} for blocks in RECIPES.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_does_what_the_page_shows(title: str, shop: dict[str, str]) -> None:
     path = Path(shop["CALLSHEET_HOME"]) / "definitions" / "shop" / "recipe.toml"

@@ -43,6 +43,7 @@ def files(directory: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_guard_is_written_once_and_fits(host: str, tmp_path: Path, variables: dict[str, str]) -> None:
     assert guard(tmp_path, variables, host)[0] == 0

@@ -41,6 +41,7 @@ def said(host: str, text: str, variables: dict[str, str], *options: str) -> tupl
     return done.exit, out
 
 
+@pytest.mark.slow
 @OF_HOST
 def test_a_host_is_answered_in_its_own_words(host: str, variables: dict[str, str]) -> None:
     ask = "deny" if host in CANNOT_ASK else "ask"

@@ -24,6 +24,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 def test_nothing_that_destroys_arrives(tmp_path: Path) -> None:
     """One variable cannot undo what another source says: here the site's own policy."""

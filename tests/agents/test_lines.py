@@ -87,6 +87,7 @@ def test_a_line_without_end_is_unclear(line: str) -> None:
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 
 
+@pytest.mark.slow
 @given(words=st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_quoted_is_one_fixed_word(words: list[str]) -> None:
     [found] = invocations(f"suite {shlex.join(words)}", PROGRAMS)

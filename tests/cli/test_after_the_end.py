@@ -45,6 +45,7 @@ ENDS: dict[str, tuple[dict[str, Any], Callable[[subprocess.Popen[str]], None] | 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ENDS)
 def test_nothing_is_said_after_the_end(how: str, shell: Shell) -> None:
     third, end, code, told = ENDS[how]

@@ -193,6 +193,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 def test_a_checked_file_costs_no_check(shell: Shell) -> None:
     shell.write_profiles('[sites.w]\nbase_url = "https://w.example.org"\nemail = "me"\ntoken_env = "T"\n')
     command = [sys.executable, "-c", LOADED, "op", "call", "getCurrentUser", "--site", "w", "--dry-run"]

@@ -74,6 +74,7 @@ def unreachable(shell: Shell, site: FakeSite) -> None:
     shell("config", "set", "base_url", "http://127.0.0.1:9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("break_it", "check", "detail"),
     [
@@ -149,6 +150,7 @@ def test_a_check_that_breaks_is_a_row(work: Shell, monkeypatch: pytest.MonkeyPat
     assert json.dumps(rows)
 
 
+@pytest.mark.slow
 def test_broken_definitions_are_a_row_and_stop_everything_else(work: Shell) -> None:
     own = work.home / "definitions" / "suite"
     own.mkdir(parents=True)

@@ -166,6 +166,7 @@ def test_a_public_site_needs_no_credential(shell: Shell, site: FakeSite) -> None
     assert shell("op", "call", "getCurrentUser").code == 0
 
 
+@pytest.mark.slow
 def test_a_scheme_says_itself_that_it_presents_no_secret(
     shell: Shell, site: FakeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def test_skeletons_are_json_that_the_operation_accepts(tmp_path: Path) -> None:
     assert out.startswith("curl -X POST http://127.0.0.1:9/rest/api/3/issue ")
 
 
+@pytest.mark.slow
 def test_the_example_of_every_operation_runs_when_it_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one run of the program, as most of the time goes into starting one."""
     import io

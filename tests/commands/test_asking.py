@@ -51,6 +51,7 @@ def assigned(account: str) -> Exchange:
     return exchange("PUT", "/rest/api/3/issue/A-1/assignee", reply(204), json={"accountId": account})
 
 
+@pytest.mark.slow
 def test_one_of_several_people_is_chosen(tmp_path: Path) -> None:
     code, out, screen = at_terminal(
         tmp_path, ["issues", "assign", "A-1", "robin"], "2\n", *found("robin", 2), assigned("r-2")

@@ -60,6 +60,7 @@ def test_every_command_has_an_example_and_a_view(catalog: Catalog) -> None:
     assert [id for id, command in commands.items() if "view" not in command] == []
 
 
+@pytest.mark.slow
 def test_every_example_works(catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a dry run: each prints what it would send; what changes something shows the change, whatever it waits for."""
     monkeypatch.chdir(tmp_path)

@@ -76,6 +76,7 @@ def lines(path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_change_of_many_is_undone_and_the_undo_too(desk: Desk) -> None:
     path = relabelled(desk)
     done = desk.run("undo", path, "--yes", "--journal", desk.path("back.jsonl"), "-o", "json")
@@ -199,6 +200,7 @@ def count_of(desk: Desk, query: str) -> int:
     )
 
 
+@pytest.mark.slow
 def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
     """Of those that are gone it is told that they were not changed."""
     keys = created(desk, 102)
@@ -217,6 +219,7 @@ def test_many_are_changed_by_the_bulk_operation_and_put_back(desk: Desk) -> None
     assert count_of(desk, f"status = 'In Progress' and key >= {keys[0]}") == 101
 
 
+@pytest.mark.slow
 def test_many_are_watched_by_the_bulk_operation_and_put_back(desk: Desk) -> None:
     """Oneself: the service does not tell of many issues at once whether somebody else watches them."""
     keys = created(desk, 101)
@@ -237,6 +240,7 @@ def test_many_are_watched_by_the_bulk_operation_and_put_back(desk: Desk) -> None
     assert (done.exit, done.stdout.count(b"/watchers"), b"bulk" in done.stdout) == (0, 101, False), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "query"),
     [

@@ -67,6 +67,7 @@ def moved(case: Any) -> Any:
     return {**json.loads(text), "on": "datacenter"}
 
 
+@pytest.mark.slow
 def test_every_command_of_a_data_center_works_there(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

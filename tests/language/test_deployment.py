@@ -35,6 +35,7 @@ def definitions() -> list[Definition]:
     ]
 
 
+@pytest.mark.slow
 def test_every_definition_is_sound_on_every_deployment_it_names(definitions: list[Definition]) -> None:
     """What is laid over the rest may leave no table that its own shape would refuse."""
     checked = set()
@@ -133,6 +134,7 @@ def test_what_is_not_there_is_said_with_its_reason() -> None:
     check_available({"unavailable": ""}, "ring", "stage")
 
 
+@pytest.mark.slow
 def test_one_module_reads_what_differs_on_a_deployment() -> None:
     """Elsewhere `on` is only written (desugar) or listed (describe); in a route it is a list of types."""
     engine = ROOT / "engine" / "callsheet"

@@ -80,6 +80,7 @@ def test_what_the_pages_show_is_valid(validator: Draft202012Validator) -> None:
         assert [error.message for error in validator.iter_errors(tomllib.loads(text))] == [], text
 
 
+@pytest.mark.slow
 def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:
     """The rest may stand in another file that is laid under it."""
     parts: list[Any] = [{key: part for key, part in json_schema().items() if key != "allOf"}]
@@ -94,6 +95,7 @@ def test_of_one_file_nothing_is_required_but_the_names_in_lists() -> None:
     assert named > 3
 
 
+@pytest.mark.slow
 def test_it_speaks_of_every_kind() -> None:
     assert set(json_schema()["properties"]) == {*KINDS, "defaults", "extend", "language"}
 

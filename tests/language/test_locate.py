@@ -74,6 +74,7 @@ def paths(value: Any, above: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return [above, *(path for key, item in items for path in paths(item, (*above, key)))]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_every_key_of_any_file_is_found_on_a_line_that_holds_it(tables: dict[str, Any]) -> None:

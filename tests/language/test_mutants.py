@@ -204,6 +204,7 @@ def _badly_refused(world: World, mutant: Mutant, files: Files, problems: list[st
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.draws
 def test_no_mutant_is_accepted_that_fails(world: World) -> None:
     tables = read_world(CASES / "world")

@@ -18,6 +18,7 @@ from callsheet.language.source_file import EXTEND
 from callsheet.openapi.layout import layout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["suite", "lms", "callsheet"])
 def test_every_definition_can_be_pasted(program: str, tmp_path: Path) -> None:
     found = layers(program, {"CALLSHEET_HOME": os.devnull}, own=False)

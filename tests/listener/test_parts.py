@@ -43,6 +43,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(expression=st.sampled_from(EXPRESSIONS), scope=st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES))
 def test_a_compiled_expression_means_what_the_library_says(expression: str, scope: Any) -> None:

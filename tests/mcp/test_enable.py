@@ -33,6 +33,7 @@ def file_of(shell: Shell, host: str) -> Path:
     return Path(next(row["file"] for row in rows if row["name"] == host and row["scope"] == "user"))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_told_with_what_to_paste(shell: Shell) -> None:
     path = file_of(shell, "cursor")
     path.parent.mkdir(parents=True)

@@ -240,6 +240,7 @@ async def connected(url: str, token: str, era: str) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.mark.slow
 def test_over_http(environ: dict[str, str], tracker: Tracker, tmp_path: Any) -> None:
     path = tmp_path / "given" / "token"
     path.parent.mkdir()

@@ -75,6 +75,7 @@ def test_an_import_over_an_import_keeps_place_and_corrections(shell: Shell) -> N
     assert shell.out.startswith("getPet: Mine\n")
 
 
+@pytest.mark.slow
 def test_ids_of_other_products_are_not_taken(tmp_path: Path, cache: Path) -> None:
     shell = Shell(tmp_path / "home", "suite", cache)
     renamed = text_of("petshop").replace("operationId: getPet\n", "operationId: getIssue\n")

@@ -203,6 +203,7 @@ def _files(table: dict[str, Any], only: bool, upload: str) -> list[str]:
     return [upload] if "json" not in body.get("media", "json") else []
 
 
+@pytest.mark.slow
 @published
 @pytest.mark.published
 @OF_PRODUCT

@@ -78,6 +78,7 @@ def same(found: Any, given: Any) -> bool:
     return type(found) is type(given) and found == given
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(OBJECTS)
 def test_csv_reads_back_and_holds_no_formula(items: list[dict[str, Any]]) -> None:
@@ -116,6 +117,7 @@ def test_a_number_stays_a_number_for_a_spreadsheet(number: str) -> None:
     assert spreadsheet_cell(number) == number
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(OBJECTS, st.one_of(st.none(), st.integers(10, 60)))
 def test_a_table_holds_no_control_character_and_is_aligned(items: list[dict[str, Any]], width: int | None) -> None:

@@ -177,6 +177,7 @@ def test_each_line_of_ndjson_is_written_before_the_next_item_is_asked_for() -> N
     assert seen == [0, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "id", "yaml"])
 def test_memory_is_flat(form: str) -> None:
     import tracemalloc

@@ -27,6 +27,7 @@ def environ(tmp_path: Path, *path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "me"), "PATH": os.pathsep.join(map(str, path))}
 
 
+@pytest.mark.slow
 @posix
 def test_a_launcher_starts_its_program_wherever_it_is_called(tmp_path: Path) -> None:
     directory = tmp_path / "with space's"

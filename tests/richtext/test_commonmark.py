@@ -29,6 +29,7 @@ def examples():
         return json.load(file)
 
 
+@pytest.mark.slow
 def test_every_example_is_valid_by_both_schemas(examples) -> None:
     broken = [
         (one["example"], found) for one in examples if (found := document_schema.problems(to_adf(one["markdown"])))
@@ -36,6 +37,7 @@ def test_every_example_is_valid_by_both_schemas(examples) -> None:
     assert broken == []
 
 
+@pytest.mark.slow
 def test_every_example_keeps_its_text(examples) -> None:
     lost = []
     for one in examples:
@@ -47,6 +49,7 @@ def test_every_example_keeps_its_text(examples) -> None:
     assert lost == [(173, ["foo"])]
 
 
+@pytest.mark.slow
 def test_structure_is_that_of_the_specifications_html(examples) -> None:
     wrong, compared = [], 0
     for one in examples:
@@ -62,6 +65,7 @@ def test_structure_is_that_of_the_specifications_html(examples) -> None:
     assert wrong == [602, 608, 611]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lossless", [False, True])
 def test_a_round_trip_changes_nothing(examples, lossless: bool) -> None:
     changed = []

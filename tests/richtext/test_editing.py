@@ -44,6 +44,7 @@ def test_an_edited_word_changes_and_nothing_else(made, random) -> None:
     assert editing(body).edited(text.replace(word, NEW)) == body.replace(word, NEW)
 
 
+@pytest.mark.slow
 @QUICK
 @given(bodies(), st.randoms(use_true_random=False))
 def test_blocks_that_are_moved_or_left_out_keep_their_source(made, random) -> None:
@@ -88,6 +89,7 @@ def documents() -> list[Any]:
     return random_document.documents(100) if document_schema.present() else []
 
 
+@pytest.mark.slow
 @pytest.mark.published
 @pytest.mark.skipif(not document_schema.present(), reason="the published schemas are not here")
 def test_documents_stay_but_for_the_edited_word() -> None:
@@ -107,6 +109,7 @@ def test_documents_stay_but_for_the_edited_word() -> None:
     assert exact == edits
 
 
+@pytest.mark.slow
 @QUICK
 @given(bodies(), st.randoms(use_true_random=False))
 def test_what_two_people_changed_in_different_words_is_put_together(made, random) -> None:
@@ -124,6 +127,7 @@ def test_what_two_people_changed_in_different_words_is_put_together(made, random
     assert result == there.replace(mine, NEW)
 
 
+@pytest.mark.slow
 @QUICK
 @given(bodies(), bodies())
 def test_a_side_that_changed_nothing_takes_all_of_the_other(made, other) -> None:

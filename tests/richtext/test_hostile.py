@@ -35,6 +35,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_markdown_is_converted(name: str) -> None:
     document = to_adf(HOSTILE[name])
@@ -117,6 +118,7 @@ def test_wiki_markup_is_converted(source: str) -> None:
     assert converted(source, "wiki", "markdown").value
 
 
+@pytest.mark.slow
 def test_no_entity_is_declared_or_fetched() -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]><p>&a;&b;</p>'
     with pytest.raises(UsageError, match=r"storage format: 1:\d+"):

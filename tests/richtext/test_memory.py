@@ -94,12 +94,14 @@ def peak(source: str) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", DENSE)
 def test_memory_of_dense_markdown(shape: str) -> None:
     source = ("| a | b |\n|---|---|\n" if shape == "rows" else "") + DENSE[shape] * 600
     assert peak(source) / len(source) < MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SIGNS)
 def test_memory_of_signs(shape: str) -> None:
     source = SIGNS[shape] * (8000 // len(SIGNS[shape]))

@@ -112,6 +112,7 @@ def whole(document, names=document_schema.NAMES) -> None:
         assert document_schema.problems(document, names) == []
 
 
+@pytest.mark.slow
 @QUICK
 @given(MARKDOWN)
 @example("- <br>\n\n  x\n")
@@ -182,6 +183,7 @@ LOOSE = st.deferred(
 )
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.lists(LOOSE, max_size=4))
 def test_broken_documents_become_valid_ones(content) -> None:
@@ -192,6 +194,7 @@ def test_broken_documents_become_valid_ones(content) -> None:
     whole(to_adf(to_markdown(document, lossless=True)), document_schema.NAMES[:1])
 
 
+@pytest.mark.slow
 @QUICK
 @given(MARKDOWN)
 def test_markdown_through_storage(source: str) -> None:

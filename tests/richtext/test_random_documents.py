@@ -25,6 +25,7 @@ def documents():
     return random_document.documents(COUNT)
 
 
+@pytest.mark.slow
 def test_readable_markdown_keeps_text_and_structure(documents) -> None:
     invalid, lost, same = [], [], 0
     for number, one in enumerate(documents):

@@ -53,6 +53,7 @@ def test_the_sandbox_does_what_is_expected(tmp_path: Path, tmp_path_factory: pyt
     assert answers == set()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("jira820") is None, reason="jira820 is not installed")
 def test_so_does_a_server_that_others_wrote(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with jira820() as url:

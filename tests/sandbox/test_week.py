@@ -14,6 +14,7 @@ WEEK = CASES / "week"
 PEOPLE = ("robin", "kim", "jan", "noor")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deployment", ["cloud", "datacenter"])
 def test_everybody_gets_through_the_week(
     deployment: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -66,6 +66,7 @@ def shown(words: list[str], done: Done, server: Server) -> str:
     return f"{shlex.join(words)}: exit {done.exit}, {done.stderr}, {[f'{r.method} {r.path}' for r in server.requests]}"
 
 
+@pytest.mark.slow
 def test_no_command_asks_anything_with_a_broken_option(catalog: Catalog, counting: Server, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", counting.url)
     reads = lines(catalog, "read")
@@ -78,6 +79,7 @@ def test_no_command_asks_anything_with_a_broken_option(catalog: Catalog, countin
         assert (done.exit, done.stdout, counting.requests) == (2, b"", []), shown(words, done, counting)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_none_is_found_before_a_change(catalog: Catalog, counting: Server, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", counting.url)
     for words in lines(catalog, "write", "destroy")[:-4]:
@@ -85,6 +87,7 @@ def test_a_column_that_is_none_is_found_before_a_change(catalog: Catalog, counti
         assert (done.exit, counting.requests) == (2, []), shown(words, done, counting)
 
 
+@pytest.mark.slow
 def test_a_dry_run_that_resolves_only_reads(catalog: Catalog, counting: Server, tmp_path: Path) -> None:
     """In every case of a command that changes something, with the answers that it gets there."""
     builder = Builder(Kept(catalog), FakeSite(), "suite")  # type: ignore[arg-type]
@@ -121,6 +124,7 @@ LOCAL = [
 SHOP = '{"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": {"/a": {"get": {"operationId": "listA"}}}}'
 
 
+@pytest.mark.slow
 def test_a_dry_run_sends_nothing(catalog: Catalog, counting: Server, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", counting.url)
     for example in [*lines(catalog, "write", "destroy", "read"), ["op", "call", "getIssue", "--p", "issueIdOrKey=A-1"]]:
@@ -131,6 +135,7 @@ def test_a_dry_run_sends_nothing(catalog: Catalog, counting: Server, tmp_path: P
             assert "***" in line or not line.startswith("curl"), shown(words, done, counting)
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_what_changes_files_changes_none(counting: Server, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

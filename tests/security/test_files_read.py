@@ -85,6 +85,7 @@ def link_to_a_pipe(path: Path) -> None:
     path.symlink_to(path.with_name(f"{path.name}.pipe"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pipe, device])
 @pytest.mark.parametrize("name", READ)
 def test_what_is_no_file_is_refused(

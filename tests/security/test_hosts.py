@@ -144,6 +144,7 @@ def attempt(client: Client, make: Any) -> bool:
 
 
 # With each of the roots, and with the paths behind each of the bases, 25,000 in all.
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ROOTS)
 def test_every_link_base_and_path(root: str, wire: Recorder) -> None:
     """Each combination is sent to the site's own origin or not at all."""
@@ -165,6 +166,7 @@ PIECES = st.sampled_from(["/", "//", "\\", "@", ":", ":2", ".", "..", "?", "#", 
 TEXT = st.lists(PIECES | st.text(max_size=4), max_size=6).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(link=TEXT, root=st.none() | TEXT, path=TEXT)
 def test_any_text_as_link_or_path(link: str, root: str | None, path: str) -> None:

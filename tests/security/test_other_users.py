@@ -45,6 +45,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow
 def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, site: FakeSite, overlay: Path) -> None:
     """Also the parents, whichever command comes first and whatever it makes."""
     before = os.umask(0)
@@ -184,12 +185,14 @@ def test_a_start_refuses_files_that_others_can_change(path: str, words: tuple[st
     refused(at_home, path, words, 3)
 
 
+@pytest.mark.slow
 def test_a_start_refuses_definitions_that_others_can_change(with_definitions: Shell) -> None:
     refused(with_definitions, ".", ("op", "call", "getCurrentUser", "--dry-run"), 2)
     for path in ("definitions/suite/own.toml", "definitions/suite", "definitions"):
         refused(with_definitions, path, ("op", "list"), 2)
 
 
+@pytest.mark.slow
 def test_definitions_named_by_the_environment_are_looked_at_too(shell: Shell) -> None:
     own = shell.given / "own"
     own.mkdir()
@@ -274,6 +277,7 @@ def planted_catalog(shell: Shell, cache: Path) -> None:
     database.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", [planted_profiles, planted_catalog])
 @pytest.mark.parametrize("how", ["file", "directory", "owner", "sticky"])
 def test_a_planted_cache_is_not_used(

@@ -154,6 +154,7 @@ DESTROYING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", DESTROYING, ids=" ".join)
 def test_nothing_that_destroys_is_sent(words: list[str], home: Path, server: Server) -> None:
     done = run_program("suite", words, environ(home, server, "destroy=deny"))
@@ -343,6 +344,7 @@ OTHER_SENDERS = {
 SENDING = ("httpx.Client", "httpx.AsyncClient", "HTTPConnection", "HTTPSConnection", "urlopen", "create_connection")
 
 
+@pytest.mark.slow
 def test_there_is_one_way_out() -> None:
     """A sender that is new has to pass the gate, or to be named above with its reason."""
     engine = Path(sys.modules["callsheet"].__file__ or "").parent

@@ -124,6 +124,7 @@ def sent(words: list[str], site: Site, variables: dict[str, str]) -> list[Any]:
     return [(each.method, each.target) for each in site.requests if destroys(each)]
 
 
+@pytest.mark.slow
 @FREELY
 @given(method=METHODS, path=PATHS, options=OPTIONS, first=st.booleans())
 def test_any_request_by_hand(
@@ -158,6 +159,7 @@ def test_any_command_that_destroys(
     assert sent([*line[:cut], "--yes"], site, variables) == [], line
 
 
+@pytest.mark.slow
 @pytest.mark.draws
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the lines are for a shell")
 def test_lines_for_a_shell(site: Site, variables: dict[str, str], tmp_path: Path) -> None:

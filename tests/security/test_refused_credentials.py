@@ -18,6 +18,7 @@ LISTS = {"/rest/agile/1.0/board", "/rest/servicedeskapi/servicedesk", "/wiki/api
 INIT = ("init", "--name", "work", "--token-stdin", "--email", EMAIL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404, 500])
 def test_a_list_that_answers_everybody_proves_nothing(status: int, shell: Shell, site: FakeSite) -> None:
     site.public = LISTS
@@ -162,6 +163,7 @@ def test_a_method_of_its_own_is_a_credential_of_its_own(shell: Shell, site: Fake
     assert site.requests == []
 
 
+@pytest.mark.slow
 def test_no_definition_leads_a_stored_credential_to_another_gateway(shell: Shell, site: FakeSite) -> None:
     assert shell(*INIT, "--base-url", site.url, stdin=SCOPED).code == 0
     assert shell("op", "call", "getCurrentUser").code == 0

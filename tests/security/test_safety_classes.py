@@ -55,6 +55,7 @@ def spellings(path: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_every_spelling_of_an_operation_has_its_class(catalog: Catalog) -> None:
     """Or a worse one. Of those that read by POST, the plain spelling is known for what it is."""
     everything = Kept(catalog)
@@ -167,6 +168,7 @@ DESTROYING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", DESTROYING)
 def test_what_destroys_is_asked_about_and_refused_where_nothing_is_changed(words: list[str], tmp_path: Path) -> None:
     with serve([]) as server:

@@ -209,6 +209,7 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_hostile_definitions_are_right_ones(tmp_path: Path, definitions: Path) -> None:
     err = Screen()
     environ = {**environment(tmp_path / "home", "http://localhost:1"), "SUITE_DEFINITIONS": str(definitions)}
@@ -258,6 +259,7 @@ def anything(answer: Any) -> list[Exchange]:
     return [entry]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["an error in json", "an error in table", "an unknown operation", "an unknown site"])
 def test_messages_are_harmless_in_a_pipe_too(name: str, tmp_path: Path, definitions: Path) -> None:
     """They are read later: in the log of a build, in a mail of cron."""
@@ -294,6 +296,7 @@ def test_help_and_usage_at_a_terminal(command: list[str], tmp_path: Path, defini
     assert acts(shown.replace("\r\n", "\n")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_words_to_complete_a_line_with(shell: str, tmp_path: Path, definitions: Path) -> None:
     environ = {**environment(tmp_path / "home", "http://localhost:1"), "SUITE_DEFINITIONS": str(definitions)}
@@ -403,6 +406,7 @@ def reached(tree: ast.AST) -> Iterable[str]:
             yield from (each.name for each in node.names if each.name in MODULES)
 
 
+@pytest.mark.slow
 def test_nothing_in_the_engine_goes_around_the_gate() -> None:
     package = ROOT / "engine" / "callsheet"
     found = {}

@@ -75,6 +75,7 @@ def test_a_text_arrives_as_it_is(text: str, call: Caller, tmp_path: Path, server
     assert server.requests[0].json() == json.loads(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NASTY)
 def test_a_text_where_json_or_a_thing_is_expected_is_refused(
     text: str, call: Caller, tmp_path: Path, server: Server
@@ -93,6 +94,7 @@ def test_a_text_where_json_or_a_thing_is_expected_is_refused(
         assert SECRET not in done.stderr
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1).filter(str.strip))
 def test_any_text_is_the_value(text: str, call: Caller) -> None:

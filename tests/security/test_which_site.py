@@ -90,6 +90,7 @@ def decoded(header: str) -> str:
     return base64.b64decode(rest).decode() if scheme == "Basic" else header
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("active", [True, False])
 def test_every_combination(active: bool, tmp_path: Path, catalog: Catalog) -> None:
     (tmp_path / "profiles.toml").write_text(PROFILES if active else PROFILES.replace('site = "ro"', "", 1))

@@ -93,6 +93,7 @@ def test_consent_code_and_site(shell: Shell, site: FakeSite, options: list[str],
     assert not any(request.path == "/rest/api/3/myself" for request in site.requests)
 
 
+@pytest.mark.slow
 def test_a_real_browser_is_opened(shell: Shell, site: FakeSite, options: list[str], tmp_path: Path) -> None:
     browser = tmp_path / "browser.py"
     browser.write_text(f"#!{sys.executable}\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n")
@@ -106,6 +107,7 @@ def test_the_address_can_be_pasted(shell: Shell, options: list[str]) -> None:
     assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ["code=stolen&state=forged", "code=stolen", "error=access_denied&state=forged", "state=a&state=b", ""]
 )
@@ -205,6 +207,7 @@ def test_an_ended_access_is_renewed_and_the_rotated_token_kept(signed_in: Shell,
     assert site.renewals == 1
 
 
+@pytest.mark.slow
 def test_many_processes_renew_once(signed_in: Shell, site: FakeSite) -> None:
     processes = [signed_in.start("op", "call", "getCurrentUser", "-o", "id") for _ in range(4)]
     results = [(process.communicate(timeout=PATIENCE), process.returncode) for process in processes]
@@ -262,6 +265,7 @@ def test_the_record_names_its_host(signed_in: Shell, site: FakeSite) -> None:
     assert json.dumps(record(signed_in))
 
 
+@pytest.mark.slow
 def test_no_definition_leads_tokens_to_another_authorisation_server(
     shell: Shell, site: FakeSite, options: list[str]
 ) -> None:

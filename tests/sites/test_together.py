@@ -18,6 +18,7 @@ from support.waiting import PATIENCE
 COUNT = 10
 
 
+@pytest.mark.slow
 def test_many_processes_at_once_lose_nothing(shell: Shell, site: FakeSite) -> None:
     """Half of them sign in to sites of their own, half change settings of one; none loses another's work."""
     shell.write_profiles(f'# mine\n[sites.first]\nbase_url = "{site.url}" # here\n')
@@ -60,6 +61,7 @@ sys.exit(run("suite", sys.argv[2:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [1, 2])
 def test_a_crash_during_sign_in_leaves_a_working_state(shell: Shell, site: FakeSite, place: int) -> None:
     shell("init", "--name", "old", "--base-url", site.url, "--email", EMAIL, SUITE_TOKEN=TOKEN)

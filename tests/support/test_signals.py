@@ -15,6 +15,7 @@ from support.waiting import PATIENCE
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 
+@pytest.mark.slow
 def test_a_test_of_ctrl_c_holds_where_the_shell_ignores_it() -> None:
     test = "tests/client/http/test_interrupt.py::test_an_interrupt_ends_it_at_once[wait-1]"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]

@@ -28,6 +28,7 @@ def target(message: httpx.Request) -> bytes:
     return bytes(message.extensions.get(TARGET, message.url.raw_path))
 
 
+@pytest.mark.slow
 @given(ROOTS, PATHS, ENDS)
 @example("https://shop.example", "", "")
 @settings(max_examples=500)
@@ -56,6 +57,7 @@ CONTENTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD"])
 @pytest.mark.parametrize("content", CONTENTS, ids=["none", "empty", "text", "form", "stream"])
 def test_the_headers_are_those_of_the_library(method: str, content: dict[str, Any]) -> None:

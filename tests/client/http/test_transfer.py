@@ -168,6 +168,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="peak memory is read from resource usage")
 def test_memory_stays_flat_while_files_go_down_and_up(tmp_path: Path) -> None:
     def chunks() -> Iterable[bytes]:

@@ -33,6 +33,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
+@pytest.mark.slow
 def test_a_program_gets_the_event_as_it_was_sent(tmp_path: Path) -> None:
     script(tmp_path, "notify", 'cat > in.json; printf "%s\\n" "$@" > args; env > environ; pwd > where; echo done')
     routes = """
@@ -339,6 +340,7 @@ BROKEN_ROUTES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", BROKEN_ROUTES)
 def test_a_broken_route_is_refused_with_its_reason(text: str, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(f"[route.r]\n{text}\n", encoding="utf-8")

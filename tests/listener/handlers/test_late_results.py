@@ -23,6 +23,7 @@ params  = { id = "createIssue", data = { fields = { summary = "Low grade" } } }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inbox", [["--inbox", "inbox.db"], []], ids=["inbox", "no inbox"])
 def test_an_issue_is_opened_once_however_long_the_site_takes(tmp_path: Path, inbox: list[str]) -> None:
     created = exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}, delay=2.5), repeat=None)

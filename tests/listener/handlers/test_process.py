@@ -254,6 +254,7 @@ def test_each_way_of_starting_refuses_alike(way: str, tmp_path: Path) -> None:
         run(lambda: work("/bin/a\0b", {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_terminal", [True, False])
 def test_no_program_can_ask_at_the_terminal_of_the_listener(at_terminal: bool) -> None:
     """A process that leads a session of its own gets the terminal whose file it opens; else it has none."""

@@ -200,6 +200,7 @@ def test_a_listener_whose_functions_do_not_end_says_so_and_is_not_ready(tmp_path
         assert listener.post(event("a")).status == 200
 
 
+@pytest.mark.slow
 def test_a_worker_whose_functions_do_not_end_is_started_again(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(STUCK, encoding="utf-8")
     with listening(tmp_path, "--workers", "2", "--inbox", "in.db", routes=ROUTES) as listener:

@@ -113,6 +113,7 @@ def call(run: str | Sequence[str], environ: dict[str, str], **values: Any) -> Co
     return command_call("suite", run, values, environ)
 
 
+@pytest.mark.slow
 def test_a_list_is_bound_to_parameters_before_any_event(tmp_path: Path) -> None:
     environ = environment(tmp_path)
     found = call(

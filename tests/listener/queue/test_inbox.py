@@ -61,6 +61,7 @@ def test_events_are_kept_handled_and_not_taken_twice_over_restarts(tmp_path: Pat
     assert (tmp_path / "in.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_failures_back_off_then_are_given_up_and_can_be_replayed(tmp_path: Path) -> None:
     handler = tmp_path / "flaky"
     handler.write_text("#!/bin/sh\necho x >> tried\ntest -e fixed\n", encoding="utf-8")

@@ -323,6 +323,7 @@ def _collector() -> Iterator[None]:
     gc.set_threshold(*threshold)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_collector")
 def test_what_is_left_at_the_end_is_cancelled_and_what_does_not_listen_is_left(
     monkeypatch: pytest.MonkeyPatch,

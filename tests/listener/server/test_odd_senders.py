@@ -100,6 +100,7 @@ def test_a_trailer_proves_nothing(tmp_path: Path) -> None:
         assert "client=127.0.0.1" in listener.logged("signature_missing")
 
 
+@pytest.mark.slow
 def test_a_body_in_the_smallest_chunks_costs_linear_time(plain: Listener) -> None:
     costs = []
     for size in (450_000, 1_800_000):

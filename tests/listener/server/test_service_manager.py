@@ -61,6 +61,7 @@ def listening_socket() -> Iterator[socket.socket]:
         yield sock
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["--workers", "2"]])
 def test_events_come_through_a_passed_socket_that_nobody_binds(
     workers: list[str], tmp_path: Path, listening_socket: socket.socket

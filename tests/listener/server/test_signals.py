@@ -59,6 +59,7 @@ def serving(folder: Path, own: str, *more: str, to_its_end: bool = False) -> Ite
         listener.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--inbox", "in.db")])
 def test_a_listener_that_starts_reads_again_when_it_has_started(more: tuple[str, ...], tmp_path: Path) -> None:
     own = "if not os.path.exists('once'): open('once', 'x').close(); send(signal.SIGHUP)\n"
@@ -69,6 +70,7 @@ def test_a_listener_that_starts_reads_again_when_it_has_started(more: tuple[str,
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("more", [(), ("--workers", "2")])
 def test_a_listener_that_starts_can_be_stopped(number: int, more: tuple[str, ...], tmp_path: Path) -> None:
@@ -78,6 +80,7 @@ def test_a_listener_that_starts_can_be_stopped(number: int, more: tuple[str, ...
         assert listener.err == ""
 
 
+@pytest.mark.slow
 def test_nothing_ends_one_badly_that_has_drained(tmp_path: Path) -> None:
     """Not while modules do their last things, and not while the interpreter takes itself apart."""
     own = (
@@ -92,6 +95,7 @@ def test_nothing_ends_one_badly_that_has_drained(tmp_path: Path) -> None:
         assert "Traceback" not in listener.err
 
 
+@pytest.mark.slow
 def test_a_second_request_does_not_wait_for_what_modules_do_at_the_end(tmp_path: Path) -> None:
     own = "import time\natexit.register(lambda: [open('last', 'x').close(), time.sleep(600)])\n"
     with serving(tmp_path, own, to_its_end=True) as listener:

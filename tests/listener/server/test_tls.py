@@ -48,6 +48,7 @@ def deliver(connection: http.client.HTTPSConnection, body: bytes, signed: str) -
     return answer.status
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("form", ["one file", "two files"])
 def test_deliveries_arrive_over_https_only(form: str, authority: Authority, tmp_path: Path) -> None:

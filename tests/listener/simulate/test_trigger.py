@@ -91,6 +91,7 @@ def test_events_of_every_type_are_sent_signed(tmp_path: Path) -> None:
         assert "hint: it was sent without a signature" in unsigned.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -124,6 +125,7 @@ def test_what_cannot_be_sent_says_why(arguments: list[str], code: int, words: st
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("source", "type", "variable"),
@@ -212,6 +214,7 @@ def test_a_signed_address_must_be_known(tmp_path: Path) -> None:
         assert "is not an http or https address" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_the_id_that_was_sent_is_printed(tmp_path: Path) -> None:
     with listening(tmp_path) as listener:

@@ -30,6 +30,7 @@ def keep(folder: Path, name: str, typed: str, **environ: str) -> subprocess.Comp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_kept_secret_proves_deliveries(tmp_path: Path) -> None:
     done = keep(tmp_path, "now", f"{SECRET}\n", **PASSWORD)

@@ -36,6 +36,7 @@ def test_an_only_key_proves_a_token_without_a_key_id(keys: list[dict[str, Any]],
         listener.logged("401 token_wrong")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys",
     [

@@ -20,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), VALUES), st.booleans())
 def test_it_is_what_the_library_reads(payload: dict[str, Any], ascii_only: bool) -> None:
     data = json.dumps(payload, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
@@ -97,6 +98,7 @@ def test_many_values_beside_each_other_are_not_deep() -> None:
 NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), VALUES), st.lists(NUMBERS, max_size=5), st.booleans())
 def test_numbers_keep_their_digits_as_they_do_elsewhere(
     payload: dict[str, Any], numbers: list[str], ascii_only: bool

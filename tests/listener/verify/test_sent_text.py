@@ -75,6 +75,7 @@ def event(text: str, body: str = "payload.body") -> Event:
     return Event(source, parse_payload(data), [], b"", data, data)
 
 
+@pytest.mark.slow
 @given(MEMBERS, IDS, TIMES, VALUES, st.sampled_from(BODIES))
 def test_it_is_what_would_be_written_of_its_values(
     members: list[tuple[str, str, str]], id: str, at: str, inner: str, body: str

@@ -225,6 +225,7 @@ while key < count:
 """
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_should_be(tmp_path: Path) -> None:
     """All run the same events in the same order, so they meet at each. Who is killed is replaced."""
     count, kills, chance = 20_000, 12, random.Random(7)

@@ -62,6 +62,7 @@ sys.exit(run("lms", ["webhook", "listen", "--addr", ":0", "--workers", "3"]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no workers there")
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_one_that_is_stopped_while_it_starts_its_workers_ends(number: int, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def figure(listener: Listener, name: str) -> float:
     return sum(float(number) for number in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_repetitions_over_all_workers_run_once_and_every_worker_counts_for_all(tmp_path: Path) -> None:
     with listening(
         tmp_path, "--workers", "3", "--metrics", routes=ROUTES, environ=WITH_SECRET
@@ -105,6 +106,7 @@ def answers(listener: Listener, path: str) -> int | None:
         return None
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_started_again_and_the_others_go_on(tmp_path: Path) -> None:
     with listening(tmp_path, "--workers", "2", routes=ROUTES, environ=WITH_SECRET) as listener:
         listener.logged("ready: 2 workers")

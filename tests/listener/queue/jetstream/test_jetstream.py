@@ -166,6 +166,7 @@ class Senders:
         self.join()
 
 
+@pytest.mark.slow
 def test_killed_one_after_another_nothing_is_lost(tmp_path: Path) -> None:
     """Repeated is only what a process held that was killed, or what the server had no time to note."""
     count = 900
@@ -196,6 +197,7 @@ def test_killed_one_after_another_nothing_is_lost(tmp_path: Path) -> None:
         assert repeated <= 7 * 64, f"{repeated} of {count} ran twice"
 
 
+@pytest.mark.slow
 def test_check_reads_what_the_server_promises(tmp_path: Path) -> None:
     with nats_server(tmp_path) as server:
         before = run(tmp_path, "check", "--queue", server.url)
@@ -273,6 +275,7 @@ def test_what_excludes_a_queue_is_said_before_anything_is_done(tmp_path: Path) -
     assert not (tmp_path / "in.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["consumer work", "stream EVENTS,", "stream EVENTS-dead", "bucket EVENTS-state"])
 def test_what_is_deleted_on_the_server_is_made_again(part: str, tmp_path: Path) -> None:
     routes = '[route.r]\ndo = [{ handler = "append", file = "got" }, { handler = "exec", run = ["false"] }]\n'

@@ -39,6 +39,7 @@ def test_credentials_that_end_and_come_back_while_connected(tmp_path: Path) -> N
         assert listener.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_permission_that_is_taken_away_is_told_once_and_not_for_each_event(tmp_path: Path) -> None:
     rights = "authorization {{ users = [{{ user: u, password: p, permissions: {{ publish: {} }} }}] }}"
     with nats_server(tmp_path, rights.format('">"')) as server, Crew(tmp_path, server) as crew:
@@ -53,6 +54,7 @@ def test_a_permission_that_is_taken_away_is_told_once_and_not_for_each_event(tmp
         assert listener.err.count("the server says") == 1
 
 
+@pytest.mark.slow
 def test_an_event_that_just_does_not_fit_is_413_and_stops_no_other(tmp_path: Path) -> None:
     """The server ends the connection of whoever sends it more than it takes, headers included."""
     loud = tmp_path / "loud"

@@ -32,6 +32,7 @@ async def make(server: Server, *streams: dict[str, Any], consumer: dict[str, Any
     await connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "consumer", "said"),
     [

@@ -76,6 +76,7 @@ def test_a_worker_without_its_server_is_not_ready_until_it_is_back(tmp_path: Pat
         until(lambda: handled(tmp_path) == {"1": 1}, "the run")
 
 
+@pytest.mark.slow
 @needs_server
 @POSIX
 def test_several_processes_share_the_work_and_answer_for_each_other(tmp_path: Path) -> None:

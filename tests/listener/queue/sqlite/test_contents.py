@@ -76,6 +76,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=list(DAMAGE))
 def test_a_file_that_was_overwritten_takes_nothing_more(damage: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "in.db"

@@ -62,6 +62,7 @@ def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
     assert 1 <= with_writer(tmp_path / "in.db", play).count("COMMIT") < 50
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(bad=st.sets(st.integers(0, 59), max_size=20))
 def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFactory, bad: set[int]) -> None:
