@@ -36,7 +36,7 @@ def test_the_newest_version_is_asked_of_pip(
     done = run_program("suite", ["version", "--check"], environment(tmp_path / "home", ""))
     assert done.exit == code
     assert done.stderr.startswith(told)
-    assert asked[0][1:5] == ["-m", "pip", "index", "versions"]
+    assert asked[0][1:6] == ["-P", "-m", "pip", "index", "versions"]
 
 
 def test_as_json(tmp_path: Path) -> None:

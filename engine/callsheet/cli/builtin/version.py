@@ -39,7 +39,7 @@ def newest_version() -> str:
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "pip", "index", "versions", DISTRIBUTION, "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "index", "versions", DISTRIBUTION, "--disable-pip-version-check"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:

@@ -27,7 +27,7 @@ class PythonProcesses:
     """A process serves one event at a time, and is used again. There are as many as runs at the same time."""
 
     def __init__(self, call: str, folder: str, environ: Mapping[str, str]) -> None:
-        self._command = [sys.executable, "-c", _START, call, folder, *sys.path]
+        self._command = [sys.executable, "-P", "-c", _START, call, folder, *filter(None, sys.path)]
         self._environ = environ
         self._threads = ThreadPool(_MANY)
         self._idle: list[_Child] = []

@@ -145,7 +145,7 @@ class Supervisor:
         try:
             with _sighup_blocked():
                 worker.process = subprocess.Popen(
-                    [sys.executable, *sys.orig_argv[1:]],
+                    [sys.executable, "-P", *sys.orig_argv[1:]],
                     env={**os.environ, VARIABLE: assignment.text},
                     pass_fds=[*inherited, ready_write, self._alive, self._memory],
                     start_new_session=True,  # Ctrl-C reaches this process, which passes it on once
