@@ -77,3 +77,16 @@ def shipped_definitions() -> tuple[str, bool]:
 
 def _home(environ: Mapping[str, str]) -> str:
     return environ.get("HOME") or os.path.expanduser("~")
+
+
+def stays_below(path: str) -> bool:
+    """Whether a path, with slashes on every platform, is of a file below whatever directory it is put behind.
+
+    No step leads up, and nothing in it is a drive, a home directory or a variable to anything that reads it again.
+    """
+    parts = path.split("/")
+    return (
+        path.isprintable()
+        and not any(part in ("", ".", "..") or set(part) & set("\\:$") for part in parts)
+        and path[0] != "~"
+    )

@@ -188,3 +188,53 @@ def test_every_class_is_listed(variables: dict[str, str]) -> None:
     assert [row["class"] for row in json.loads(one.stdout)] == ["destroy", "read"]
     words = run_program("suite", ["agent", "classify", "--", "suite", "issues", "delete", "A 1"], variables)
     assert b"destroy" in words.stdout
+
+
+OWN_HOST = """
+[host.mine]
+title = "Mine"
+[host.mine.guard]
+[[host.mine.guard.files]]
+path   = "PATH"
+format = "text"
+text   = "#!/bin/sh\\n"
+"""
+
+
+@pytest.mark.parametrize("path", ["../home/.bashrc", "/etc/profile", "~/.bashrc", "a/../../b", "$HOME/.bashrc"])
+def test_a_definition_whose_file_leaves_the_directory_is_refused(
+    path: str, tmp_path: Path, variables: dict[str, str]
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    (own / "host.toml").write_text(OWN_HOST.replace("PATH", path))
+    code, told = guard(tmp_path / "project", {**variables, "SUITE_DEFINITIONS": str(own)}, "mine", "--write")
+    assert (code, "has to stay below the directory" in told) == (2, True), told
+    assert files(tmp_path).keys() == {"own/host.toml"}
+
+
+def test_a_host_of_ones_own_writes_into_a_project_and_not_into_the_home_directory(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    own, project, home = tmp_path / "own", tmp_path / "project", tmp_path / "home"
+    for folder in (own, project, home):
+        folder.mkdir(mode=0o700)
+    (own / "host.toml").write_text(OWN_HOST.replace("PATH", ".mine/rules"))
+    mine = {**variables, "SUITE_DEFINITIONS": str(own), "HOME": str(home)}
+    code, told = guard(home, mine, "mine", "--write")
+    assert (code, "only a host that comes with the program" in told) == (2, True), told
+    assert guard(project, mine, "mine", "--write")[0] == 0
+    assert files(project).keys() == {".mine/rules"}
+    assert files(home) == {}
+    assert guard(home, mine, "cursor", "--write")[0] == 0
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path, variables: dict[str, str]) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / ".codex" / "rules").mkdir(parents=True)
+    home.mkdir()
+    (home / ".bashrc").write_text("true\n")
+    (project / ".codex" / "rules" / "suite.rules").symlink_to(home / ".bashrc")
+    code, told = guard(project, variables, "codex", "--write")
+    assert (code, "leads out of" in told) == (2, True), told
+    assert (home / ".bashrc").read_text() == "true\n"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from callsheet.hosts.places import project_file, user_file
+from callsheet.errors import UsageError
+from callsheet.hosts.places import below, project_file, user_file
 
 SERVERS: Any = {
     "user": {
@@ -42,9 +43,57 @@ def test_one_that_is_there_counts_first(tmp_path: Path) -> None:
     there.write_text("{}")
     assert user_file(SERVERS, {"HOME": str(tmp_path), "XDG_CONFIG_HOME": "/x"}, "linux") == str(there)
     (tmp_path / "s.jsonc").write_text("{}")
-    assert project_file(SERVERS, str(tmp_path), {}) == str(tmp_path / "s.jsonc")
+    assert project_file(SERVERS, str(tmp_path)) == str(tmp_path / "s.jsonc")
 
 
 def test_not_every_program_has_every_file() -> None:
     assert user_file({"format": "json", "at": ["a"], "entry": {}}, {"HOME": "/h"}) is None
-    assert project_file({"format": "json", "at": ["a"], "entry": {}}, ".", {}) is None
+    assert project_file({"format": "json", "at": ["a"], "entry": {}}, ".") is None
+
+
+OUTSIDE = [
+    *(
+        "../x",
+        "a/../../x",
+        "/etc/x",
+        "~/.bashrc",
+        "$HOME/x",
+        "a/$HOME",
+        "C:/x",
+        "a\\..\\x",
+        ".",
+        "..",
+        "",
+        "a//b",
+        "a/",
+        "a/.",
+    ),
+    *("a\n", "a\x00b"),
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_what_leads_out_of_a_folder_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not stay below"):
+        below(str(tmp_path), path)
+    with pytest.raises(UsageError, match="does not stay below"):
+        project_file({**SERVERS, "project": [path]}, str(tmp_path))
+
+
+@pytest.mark.parametrize("path", [".p/s.json", "a/b.json", "..a/b..", "a b"])
+def test_what_stays_in_a_folder_is_taken(path: str, tmp_path: Path) -> None:
+    assert below(str(tmp_path), path) == str(tmp_path.joinpath(*path.split("/")))
+
+
+def test_a_link_that_leads_out_of_a_folder_is_refused(tmp_path: Path) -> None:
+    """As in a project of others, where a file that is written would lead to one of the home directory."""
+    project, elsewhere = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    elsewhere.mkdir()
+    (project / ".p").symlink_to(elsewhere)
+    (project / "s.jsonc").symlink_to(elsewhere / ".bashrc")
+    (project / "inside").symlink_to("other")
+    for path in (".p/s.json", "s.jsonc"):
+        with pytest.raises(UsageError, match="leads out of"):
+            below(str(project), path)
+    assert below(str(project), "inside") == str(project / "inside")

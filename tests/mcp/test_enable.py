@@ -191,3 +191,44 @@ def test_at_a_terminal_nobody_is_kept_waiting(shell: Shell) -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+HOME_FILE = """
+[host.mine]
+title = "Mine"
+[host.mine.servers]
+format = "json"
+user   = { any = ["~/.bashrc"] }
+at     = ["servers"]
+entry  = { command = "{command}" }
+"""
+OVERLAY = """
+[extend.host.cursor.servers]
+at = ["hooks"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(HOME_FILE, "only definitions that come with the program name files of the home"), (OVERLAY, "it stays as it is")],
+)
+def test_only_what_comes_with_the_program_names_files_of_the_home(
+    text: str, said: str, shell: Shell, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    (own / "host.toml").write_text(text)
+    done = shell("mcp", "enable", "mine", SUITE_DEFINITIONS=str(own))
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_a_host_of_ones_own_has_files_of_projects(shell: Shell, tmp_path: Path) -> None:
+    own, project = tmp_path / "own", tmp_path / "project"
+    for folder in (own, project):
+        folder.mkdir(mode=0o700)
+    (own / "host.toml").write_text(HOME_FILE.replace('user   = { any = ["~/.bashrc"] }', 'project = [".mine.json"]'))
+    there = {"SUITE_DEFINITIONS": str(own)}
+    assert shell("mcp", "enable", "mine", **there).code == 2
+    assert '"servers"' in shell("mcp", "enable", "mine", "--print", **there).out
+    assert shell("mcp", "enable", "mine", "--project", str(project), **there).code == 0
+    assert [path.name for path in project.iterdir()] == [".mine.json"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..hosts.file import ForeignFile, read
+from ..hosts.places import below
 from ..jsonc import JsoncError, parse, with_member
 from ..language.template import fill, fill_text, to_text
 
@@ -69,7 +69,7 @@ def plan(guard: GuardDefinition, scope: Mapping[str, str], ruled: Commands, dire
     scope = {**scope, "quoted_hook": json.dumps(scope["hook"])}
     planned: dict[str, PlannedGuard] = {}
     for file in guard["files"]:
-        path = os.path.join(directory, *str(fill(file["path"], scope)).split("/"))
+        path = below(directory, str(fill(file["path"], scope)))
         try:
             there = planned[path].file if path in planned else read(path)
             before = planned[path].text if path in planned else there.text

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import registry
 from ..errors import DefinitionError
-from ..language.as_shipped import own_operations, shipped_paths
+from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse, stale_among
 from ..language.checks.reach import class_of_command
 from ..language.definition import Definition, Definitions
@@ -40,8 +40,8 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
         command.table["safety"] = class_of_command(definitions, command, aliases)
     complete_commands(definitions)
     _complete_operations(definitions)
-    for operation in own_operations(definitions):
-        operation.table["own"] = True
+    for definition in own_definitions(definitions, "operation", "host"):
+        definition.table["own"] = True
     with connection:
         connection.executescript(SCHEMA)
         _write(connection, definitions, aliases)

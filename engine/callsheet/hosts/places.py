@@ -8,6 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import UsageError
+from ..paths import stays_below
+
 if TYPE_CHECKING:
     from ..language.shape.servers import ServerList
 
@@ -23,10 +26,21 @@ def user_file(servers: ServerList, environ: Mapping[str, str], platform: str = s
     return chosen(named, environ) if named else None
 
 
-def project_file(servers: ServerList, folder: str, environ: Mapping[str, str]) -> str | None:
-    """The file of the project in a folder; None where the program has none."""
-    paths = servers.get("project")
-    return chosen([os.path.join(folder, path) for path in paths], environ) if paths else None
+def project_file(servers: ServerList, folder: str) -> str | None:
+    """The file of the project in a folder; None where the program has none. Raises `UsageError` as `below`."""
+    paths = [below(folder, path) for path in servers.get("project", ())]
+    return next((path for path in paths if os.path.lexists(path)), paths[0]) if paths else None
+
+
+def below(folder: str, path: str) -> str:
+    """A file that a definition names below a folder. Raises `UsageError` where it lies elsewhere, also by a link."""
+    if not stays_below(path):
+        raise UsageError(f"{path!r} does not stay below {folder}", hint="nothing was written")
+    found = os.path.normpath(os.path.join(folder, *path.split("/")))
+    top, target = os.path.realpath(folder), os.path.realpath(found)
+    if os.path.commonpath([top, target]) != top:
+        raise UsageError(f"{found} leads out of {folder}, to {target}", hint="nothing was written")
+    return found
 
 
 def chosen(paths: Sequence[str], environ: Mapping[str, str]) -> str | None:
@@ -40,6 +54,9 @@ def expanded(path: str, environ: Mapping[str, str]) -> str | None:
     if any(not environ.get(name) for name in _VARIABLE.findall(path)):
         return None
     if path.startswith("~/"):
-        home = environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")
-        path = os.path.join(home, path[2:])
+        path = os.path.join(home(environ), path[2:])
     return os.path.normpath(_VARIABLE.sub(lambda match: environ[match[1]], path))
+
+
+def home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")

@@ -35,10 +35,10 @@ def hold_containers(definitions: Definitions) -> None:
             definitions[key] = definition
 
 
-def own_operations(definitions: Definitions) -> Iterator[Definition]:
+def own_definitions(definitions: Definitions, *kinds: str) -> Iterator[Definition]:
     """Those that are not, or not only, what comes with the program."""
     for definition in definitions.values():
-        if definition.kind == OPERATION and not all(file.shipped for file in definition.files):
+        if definition.kind in kinds and not all(file.shipped for file in definition.files):
             yield definition
 
 
@@ -47,7 +47,10 @@ def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
 
     A request with such a path is still what it was, whatever another definition calls it.
     """
-    touched = [*own_operations(definitions), *(each for each in definitions.removed.values() if each.kind == OPERATION)]
+    touched = [
+        *own_definitions(definitions, OPERATION),
+        *(each for each in definitions.removed.values() if each.kind == OPERATION),
+    ]
     shipped = [(each.id, table) for each in touched if (table := _as_shipped(each)) is not None]
     return [
         (here["http"], class_here(here), id)

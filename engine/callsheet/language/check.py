@@ -17,6 +17,7 @@ from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems
 from .checks.examples import CommandLines, example_findings
 from .checks.headers import header_findings
+from .checks.hosts import host_findings
 from .checks.links import link_findings
 from .checks.listener import event_findings, route_findings, source_findings
 from .checks.needs import need_findings
@@ -223,6 +224,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "tool": (tool_findings,),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations),),
+        "host": (host_findings,),
         "source": (source_findings, companion_findings),
         "event": (event_findings,),
         "route": (route_findings,),

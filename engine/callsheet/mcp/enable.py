@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
@@ -43,11 +44,12 @@ def enable(context: Context, values: ParameterValues) -> None:
     toolbox_of(context, {**values, "max-bytes": 16384})  # a wrong set is told here, not when an agent starts it
     definition = _host(context, values["host"])
     entry = _entry(context, definition, values)
-    path, keys = _path(context, definition, values), _keys(context, definition, values)
+    keys = _keys(context, definition, values)
     pasted = snippet(definition["servers"]["format"], keys, entry)
     if values["print"]:
         context.streams.out.write(pasted)
         return
+    path = _path(context, definition, values)
     try:
         place = HostEntry(values["host"], read(path), definition["servers"]["format"], keys)
         there = place.entry()
@@ -89,10 +91,9 @@ def list_hosts(context: Context, values: ParameterValues) -> None:
 
 def _files(context: Context, definition: HostDefinition, values: Mapping[str, Any]) -> dict[str, str]:
     servers = definition["servers"]
-    found = {
-        "user": user_file(servers, context.environ),
-        "project": project_file(servers, values["project"] or os.curdir, context.environ),
-    }
+    found = {"user": user_file(servers, context.environ)}
+    with suppress(UsageError):  # a link that leads out of the project
+        found["project"] = project_file(servers, values["project"] or os.curdir)
     return {scope: path for scope, path in found.items() if path is not None}
 
 
@@ -116,7 +117,7 @@ def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any
     servers = definition["servers"]
     folder = values["project"]
     if folder is not None:
-        path = project_file(servers, folder, context.environ)
+        path = project_file(servers, folder)
         if path is None:
             raise UsageError(f"{definition['title']} has no configuration file per project", hint="leave out --project")
         if not os.path.isdir(folder):
@@ -124,7 +125,8 @@ def _path(context: Context, definition: HostDefinition, values: Mapping[str, Any
         return path
     path = user_file(servers, context.environ)
     if path is None:
-        raise UsageError(f"the configuration file of {definition['title']} on this platform is not known")
+        hint = "--print shows what to put there, --project DIR names a project"
+        raise UsageError(f"the configuration file of {definition['title']} on this platform is not known", hint=hint)
     return path
 
 

@@ -116,6 +116,7 @@ def guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
     from ...agents.guard import hook_command, plan
     from ...agents.shell_syntax import shfmt
+    from ...hosts.places import home
     from ...installation import how_to_add
 
     name, all_writes = values["host"], bool(values.get("all-writes"))
@@ -123,6 +124,12 @@ def guard(context: Context, values: ParameterValues) -> None:
     hook_line = hook_command(context.program, name, _programs(context), all_writes=all_writes)
     scope = {"program": context.program, "host": name, "hook": hook_line}
     directory = os.path.abspath(values.get("dir") or ".")
+    at_home = os.path.realpath(directory) == os.path.realpath(home(context.environ))
+    if at_home and context.catalog.get("host", name).get("own"):
+        raise UsageError(
+            f"{name}: only a host that comes with the program has files in your home directory",
+            hint="--dir names a project",
+        )
     planned = list(plan(definition, scope, lambda: _ruled(context, all_writes=all_writes), directory))
     if values.get("check"):
         _check(context, [each.file.path for each in planned if not each.fits], name)

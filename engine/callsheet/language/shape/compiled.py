@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .commands import CommandDefinition
+from .hosts import HostDefinition
 from .rest import OperationDefinition
 
 
@@ -12,6 +13,12 @@ class CompiledCommand(CommandDefinition, total=False):
     pages: bool  # it prints a list, and has the options for that
     counts: bool  # one of them is that of the program to print only how many there are
     journal: str  # its words, where it changes each item of a list and has the options of a journal
+
+
+class CompiledHost(HostDefinition, total=False):
+    """A program that runs coding agents."""
+
+    own: bool  # a person's file made or changed it
 
 
 class CompiledOperation(OperationDefinition, total=False):

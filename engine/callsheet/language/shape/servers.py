@@ -31,7 +31,9 @@ class ServerList(Shape, total=False):
     """The file with a program's servers."""
 
     format: Required[Annotated[Literal["json", "toml"], Field(description="json: comments and trailing commas too.")]]
-    user: Platforms
+    user: Annotated[
+        Platforms, Field(description="The person's own file; only a host that comes with the program has one.")
+    ]
     project: Annotated[Paths, Field(description="Below the folder of a project.")]
     at: Required[Annotated[list[str], Field(min_length=1, description="The keys of the table that holds servers.")]]
     entry: Required[
