@@ -193,3 +193,26 @@ def test_a_wrong_fault_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         fault(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("Host", "evil.example", 421),
+        ("Host", "localhost:80.evil.example", 421),
+        ("Host", "127.0.0.1:1@evil.example", 421),
+        ("Host", "", 421),
+        ("Host", "LOCALHOST", 200),
+        ("Host", "[::1]:80", 200),
+        ("Origin", "https://evil.example", 403),
+        ("Origin", "http://localhost.evil.example", 403),
+        ("Origin", "null", 403),
+        ("Origin", "http://localhost:3000", 200),
+    ],
+)
+def test_it_answers_no_other_name_and_no_page_of_others(header: str, value: str, status: int) -> None:
+    """A page of anybody can make a browser ask this machine under a name that leads here."""
+    with serving() as url, httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+        answer = client.get("/rest/api/3/issue/DEMO-1", headers={header: value})
+        assert answer.status_code == status
+        assert ("DEMO-1" in answer.text) == (status == 200)

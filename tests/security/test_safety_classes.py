@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from callsheet.catalog.catalog import Catalog, open_catalog
@@ -113,6 +114,72 @@ def test_a_method_in_a_header_counts(catalog: Catalog, method: str, name: str) -
 def test_a_method_in_the_body_counts(catalog: Catalog, body: Body) -> None:
     builder = Builder(catalog, FakeSite(), "suite")
     assert builder.raw("POST", "/rest/api/3/search", body=body).safety == "destroy"
+
+
+OVERRIDING = [
+    *("?a=b;_method=DELETE", "?_method%00x=DELETE", "?_method.=DELETE", "?%5Fmethod%5B0=DELETE", "?%255Fmethod=DELETE"),
+    *("?a=b%26_method=DELETE", "?a=b%3B_method%3DDELETE", "?a=b%253B_method%253DD%2545LETE", "?.method=DELETE"),
+    *("?x.http.method.override=DELETE", "?+_method=DELETE", "?_method[]=DELETE", "?a[_method]=DELETE"),
+    *(
+        "?filter._method=DELETE",
+        "?_METHOD=delete",
+        "?_method=DEL%45TE",
+        "?_method=%2544ELETE",
+        "?%EF%BC%BFmethod=DELETE",
+    ),
+    *("?_method=%EF%BC%A4ELETE", "?x-http-method%20=DELETE", "?_method=GET&_method=DELETE", "?_method%0a=DELETE"),
+]
+
+
+@pytest.mark.parametrize("query", OVERRIDING)
+def test_a_method_in_the_query_counts_however_it_is_written(catalog: Catalog, query: str) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    form = Raw(query[1:].encode(), "application/x-www-form-urlencoded")
+    assert builder.raw("POST", "/rest/api/3/search", body=form).safety == "destroy"
+    assert builder.raw("GET", f"{ISSUE}{query}").safety == "destroy"
+    name, _, value = unquote(query[1:]).partition("=")
+    assert builder.raw("GET", ISSUE, [(name, value)]).safety == "destroy"
+
+
+@pytest.mark.parametrize(
+    "query", ["?payment_method=DELETE", "?method=DELETE", "?billing_http_method=DELETE", "?methods=DELETE"]
+)
+def test_the_names_of_other_methods_change_nothing(catalog: Catalog, query: str) -> None:
+    assert Builder(catalog, FakeSite(), "suite").raw("GET", f"{ISSUE}{query}").safety == "read"
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "_method",
+            "x-http-method",
+            "X_HTTP_METHOD_OVERRIDE",
+            "method",
+            "a",
+            "0",
+            "=",
+            "=",
+            "DELETE",
+            "delete",
+            "PUT",
+        ),
+        *("&", ";", "[", "]", ".", "+", "-", "_", " ", "\t", "%00", "%5F", "%5B", "%3D", "%26", "%3B", "%25", "\uff3f"),
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(PIECES, max_size=12).map("".join))
+@example("a=b;_method=DELETE")
+@example("%255Fmethod%253DDELETE")
+def test_a_query_is_judged_at_least_as_severely_as_the_same_form(catalog: Catalog, text: str) -> None:
+    builder = Builder(catalog, FakeSite(), "suite")
+    path = "/rest/api/3/search"
+    by_form = builder.raw("POST", path, body=Raw(text.encode(), "application/x-www-form-urlencoded")).safety
+    by_query = builder.raw("POST", f"{path}?{text}").safety
+    assert ORDER.index(by_query) >= ORDER.index(by_form)
+    in_pairs = builder.raw("POST", path, parse_qsl(text, keep_blank_values=True)).safety
+    assert ORDER.index(in_pairs) >= ORDER.index(by_form)
 
 
 def test_a_body_that_cannot_be_read_is_not_sent(catalog: Catalog) -> None:

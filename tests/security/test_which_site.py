@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
+from callsheet.client.gate import Gate
+from callsheet.client.request.build import Builder
 from callsheet.errors import CallsheetError, NotAllowed, UsageError
 from callsheet.sites.site import Site, current_site
 from callsheet.urls import origin
 from support.canary import TOKEN
 from support.cases import nobody
+from support.fakes import FakeSite
 
 PROFILES = """
 site = "ro"
@@ -140,6 +143,76 @@ def test_an_address_without_a_token_changes_no_stored_identity(tmp_path: Path, c
             site = current_site("suite", options, environ, catalog)
             assert sent(site) == {"https://ro.example.org:443": site.headers("jira")["Authorization"]}
             assert decoded(site.headers("jira")["Authorization"]) == "stored@example.org:ro-secret"
+
+
+RULED = """
+[sites.careful]
+base_url = "https://ro.example.org"
+policy = "destroy=deny"
+
+[sites.free]
+base_url = "https://free.example.org"
+
+[sites.parts]
+base_url = "https://parts.example.org"
+read_only = true
+services.confluence.base_url = "https://wiki.example.org"
+
+[sites.behind]
+base_url = "https://behind.example.org"
+cloud_id = "11223344-a1b2"
+policy = "destroy=deny"
+"""
+
+
+@pytest.mark.parametrize("token", ["", TOKEN])
+@pytest.mark.parametrize("by", ["SUITE_BASE_URL", "base-url"])
+@pytest.mark.parametrize(
+    ("address", "decision"),
+    [
+        ("https://ro.example.org", "deny"),
+        ("https://RO.example.org:443/jira", "deny"),
+        ("https://parts.example.org/x", "deny"),
+        ("https://wiki.example.org", "deny"),
+        ("https://api.atlassian.com/ex/jira/11223344-a1b2", "deny"),
+        ("https://api.atlassian.com/ex/jira/other", "allow"),
+        ("https://free.example.org", "allow"),
+        ("https://ro.example.org:8443", "allow"),
+    ],
+)
+def test_the_policy_of_a_site_holds_for_its_origin_wherever_the_address_comes_from(
+    address: str, decision: str, by: str, token: str, tmp_path: Path, catalog: Catalog
+) -> None:
+    (tmp_path / "profiles.toml").write_text(RULED)
+    variables = {"SUITE_BASE_URL": address} if by == "SUITE_BASE_URL" else {}
+    environ = {"CALLSHEET_HOME": str(tmp_path), "SUITE_TOKEN": token, "SUITE_EMAIL": "e@example.org", **variables}
+    site = current_site("suite", {} if variables else {"base-url": address}, environ, catalog)
+    gate = Gate(site.policy, catalog, site=site.name, known_as=site.known_as)
+    deleting = Builder(catalog, FakeSite(), "suite").build("deleteIssue", {"issueIdOrKey": "DEMO-1"})
+    assert gate.judge(deleting).decision == decision
+
+
+def test_a_rule_finds_a_site_by_its_name_wherever_the_address_comes_from(tmp_path: Path, catalog: Catalog) -> None:
+    (tmp_path / "profiles.toml").write_text(RULED)
+    rule = '[[rule]]\nsite = "free"\nclass = "destroy"\ndecision = "deny"\n'
+    deleting = Builder(catalog, FakeSite(), "suite").build("deleteIssue", {"issueIdOrKey": "DEMO-1"})
+    for address, decision in (("https://free.example.org/x", "deny"), ("https://other.example.org", "allow")):
+        environ = {
+            "CALLSHEET_HOME": str(tmp_path),
+            "SUITE_BASE_URL": address,
+            "SUITE_TOKEN": TOKEN,
+            "SUITE_POLICY": rule,
+        }
+        site = current_site("suite", {}, environ, catalog)
+        gate = Gate(site.policy, catalog, site=site.name, known_as=site.known_as)
+        assert gate.judge(deleting).decision == decision
+
+
+def test_a_site_that_is_named_is_ruled_by_itself_alone(tmp_path: Path, catalog: Catalog) -> None:
+    """Who has two sites at one address, one to read and one to change things, says which."""
+    (tmp_path / "profiles.toml").write_text(RULED + '[sites.admin]\nbase_url = "https://ro.example.org"\n')
+    site = current_site("suite", {"site": "admin"}, {"CALLSHEET_HOME": str(tmp_path)}, catalog)
+    assert not site.policy
 
 
 @pytest.mark.parametrize("name", ["site", "base-url"])

@@ -61,7 +61,7 @@ class FakeSite:
     rps: float | None = None
     timeout: float | None = 5.0
     name: str = "here"
-    addresses: frozenset[str] = frozenset()
+    known_as: frozenset[str] = frozenset()
     policy: Policy = field(default_factory=Policy)
 
     def base_url(self, service: str) -> str:

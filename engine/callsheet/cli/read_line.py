@@ -189,7 +189,7 @@ def _of_request(context: Context, values: Mapping[str, Any]) -> Effect:
         request = request_of(context, {**values, "data": shown}, site)
     except CallsheetError as error:
         raise Unclear(error.message) from None
-    gate = Gate(policy, context.catalog, site=site.name, addresses=site.addresses)
+    gate = Gate(policy, context.catalog, site=site.name, known_as=site.known_as)
     facts = gate.facts(request)
     return Effect("", facts.safety, operations=tuple(sorted(facts.operations or ())), verdict=policy.judge(facts))
 
@@ -212,7 +212,7 @@ class Nowhere:
     """Stands for a site where none is configured: no request could be sent, but its class can be told."""
 
     name = ""
-    addresses: frozenset[str] = frozenset()
+    known_as: frozenset[str] = frozenset()
 
     def __init__(self, deployment: str) -> None:
         self.deployment = deployment

@@ -39,7 +39,7 @@ def nobody(_question: ApprovalRequest) -> None:
 
 
 class Gate:
-    """`site` is the site's name, `addresses` where it is; `ask` is called where the policy wants a person to agree."""
+    """`site` is the site's name, `known_as` what else rules may call it; `ask` asks a person."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Gate:
         catalog: Catalog | None = None,
         *,
         site: str = "",
-        addresses: frozenset[str] = frozenset(),
+        known_as: frozenset[str] = frozenset(),
         ask: Ask = nobody,
     ) -> None:
         self.policy = policy
         self._templates = Templates(catalog) if catalog is not None else None
         self._containers = catalog.all("container") if catalog is not None and policy.names_things else {}
-        self._sites = frozenset([site, *addresses]) - {""}
+        self._sites = frozenset([site, *known_as]) - {""}
         self._ask = ask
         self._asking = threading.Lock()
         self._allowed: set[Any] = set()  # what a person has agreed to in this run

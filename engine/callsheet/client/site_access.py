@@ -25,14 +25,14 @@ class NetworkSettings(Protocol):
 class SenderSite(NetworkSettings, Protocol):
     """What sending asks; `secrets` is what must never be shown.
 
-    `addresses` are the site's own, also where requests go through a gateway. `headers` and `query` hold the credential
-    of a service, and `base_url` is where that may go: no other origin.
+    `known_as` are its own addresses, also where requests go through a gateway, and names of other sites that are there.
+    `headers` and `query` hold the credential of a service, and `base_url` is where that may go: no other origin.
     """
 
     @property
     def name(self) -> str: ...
     @property
-    def addresses(self) -> frozenset[str]: ...
+    def known_as(self) -> frozenset[str]: ...
     @property
     def rps(self) -> float | None: ...
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import httptools
 import msgspec
 
+from ..own_host import foreign_status
 from .actions import Answer
 from .faults import CUT, PAGE, SLOW, Faults
 from .refusal import RefusedError
@@ -99,7 +100,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self.url = b""
-        self.headers: dict[str, str] = {}
+        self.headers: list[tuple[bytes, bytes]] = []
         self.body: list[bytes] = []
         self.size = 0
 
@@ -107,7 +108,7 @@ class _Connection(asyncio.Protocol):
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        self.headers.append((name.lower(), value))
         if name.lower() == b"expect" and value.lower() == b"100-continue":
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -119,7 +120,11 @@ class _Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         method = self.parser.get_method().decode("latin-1")
         target = self.url.decode("latin-1")
-        request = SandboxRequest(method, target, self.headers, b"".join(self.body))
+        if (status := foreign_status(self.headers)) is not None:
+            self._write(Answer(status), keep=False)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.headers}
+        request = SandboxRequest(method, target, headers, b"".join(self.body))
         self.waiting.append((request, self.parser.should_keep_alive()))
         self._go_on()
 

@@ -33,6 +33,7 @@ class Site:
         "_credential_keys",
         "_credentials",
         "_environ",
+        "_names",
         "_secrets",
         "_services",
         "_settings",
@@ -53,8 +54,9 @@ class Site:
     ) -> None:
         """`restrictions` are rules of whoever runs this; `warn` is told of a policy that is ignored."""
         self.name = choice.name
-        here = (choice.name, choice.settings)
-        self.policy = policy_here(catalog, variables, environ, site=here, restrictions=restrictions, warn=warn)
+        self._names = frozenset(choice.ruled_by)
+        ruling = {**choice.ruled_by, choice.name: choice.settings}
+        self.policy = policy_here(catalog, variables, environ, sites=ruling, restrictions=restrictions, warn=warn)
         self._catalog = catalog
         self._environ = environ
         self._services: list[str] | None = None
@@ -220,6 +222,11 @@ class Site:
         """The origins of its services, as people know them."""
         found = [self.access(service).get("base_url") for service in self._catalog.ids("service")]
         return frozenset(origin(str(address)) for address in found if address)
+
+    @property
+    def known_as(self) -> frozenset[str]:
+        """What rules of a policy may call it: its addresses, and the names of other sites that are there."""
+        return self.addresses | self._names
 
     @property
     def identity(self) -> list[Any]:

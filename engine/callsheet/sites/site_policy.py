@@ -39,14 +39,14 @@ def policy_here(
     variables: Variables,
     environ: Mapping[str, str],
     *,
-    site: tuple[str, Mapping[str, Any]] | None = None,
+    sites: Mapping[str, Mapping[str, Any]] = {},
     restrictions: Iterable[PolicySource] = (),
     warn: Callable[[str], None] = lambda _: None,
 ) -> Policy:
-    """What machine, `site` (its name and settings), environment and `restrictions` of whoever runs this say together.
+    """What machine, `sites` (settings by name), environment and `restrictions` of whoever runs this say together.
 
     Raises `UsageError` or `NotAllowed` where it cannot be known what is forbidden.
     """
     names = CatalogNames(catalog)
-    own = [*(of_site(*site, names) if site is not None else []), *restrictions]
-    return load_policy(variables.name(VARIABLE), environ, names, own=own, warn=warn)
+    own = [source for name, settings in sites.items() for source in of_site(name, settings, names)]
+    return load_policy(variables.name(VARIABLE), environ, names, own=[*own, *restrictions], warn=warn)

@@ -72,7 +72,7 @@ class Client:
     ) -> None:
         self.site = site
         rules = Policy((*site.policy, *restrictions))
-        self.gate = Gate(rules, catalog, site=site.name, addresses=site.addresses, ask=ask)
+        self.gate = Gate(rules, catalog, site=site.name, known_as=site.known_as, ask=ask)
         self.redactor = Redactor(site.secrets())
         self._catalog = catalog
         self._products: dict[str, ProductDefinition] = {}

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from ...errors import UsageError
-from .model import Body, Form, Json, Multipart, Raw
+from .model import Body, Form, Json, Multipart, Raw, query_text
 
 Pairs = Iterator[tuple[str, Any]]
+
+_DECODINGS = 4
 
 _PART = re.compile(rb'\bname="?([^";\r\n]+)"?[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n(.*?)(?=\r?\n--|\Z)', re.DOTALL)
 
@@ -23,10 +25,26 @@ def pairs_in(body: Body | None) -> Pairs:
             yield from _inside(value)
         case Form(pairs):
             yield from pairs
+            yield from pairs_of_text(query_text(pairs))
         case Multipart(parts):
             yield from ((part.name, part.text) for part in parts if part.text is not None)
         case Raw(data, _):
             yield from _of_bytes(data)
+
+
+def pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
+    """The pairs of a query or a form, with either separator and however often it is encoded."""
+    for each in decoded(text):
+        for separator in ("&", ";"):
+            yield from ((name.strip(), value) for name, value in parse_qsl(each, separator=separator))
+
+
+def decoded(text: str) -> list[str]:
+    """The text, and what is read by those who take away its percent-encoding again and again."""
+    found = [text]
+    while len(found) <= _DECODINGS and (plain := unquote(found[-1])) != found[-1]:
+        found.append(plain)
+    return found
 
 
 def _of_bytes(data: bytes) -> Pairs:
@@ -43,9 +61,7 @@ def _of_bytes(data: bytes) -> Pairs:
         raise UsageError("the body is nested too deeply", hint="nothing was sent") from None
     except ValueError:
         plain = data.replace(b"\0", b"")  # of UTF-16 that is what names and methods are in
-        text = plain.decode("utf-8", "replace")
-        for separator in ("&", ";"):
-            found += ((name.strip(), value) for name, value in parse_qsl(text, separator=separator))
+        found += pairs_of_text(plain.decode("utf-8", "replace"))
         found += ((name.decode("utf-8", "replace"), text.decode("utf-8", "replace")) for name, text in _parts(plain))
     yield from found
 

@@ -19,7 +19,7 @@ class WithoutCredential:
     """A host without a credential; `hidden` are texts that must not be shown all the same."""
 
     name = ""
-    addresses: frozenset[str] = frozenset()
+    known_as: frozenset[str] = frozenset()
     deployment = ""
     rps = None
 

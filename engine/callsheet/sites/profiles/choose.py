@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from ...errors import UsageError, did_you_mean
 from ...urls import base_url, origin
@@ -38,11 +39,15 @@ class Variables:
 
 
 class ChosenSite(NamedTuple):
-    """A site's name and settings; `token` is true when its credential is the environment's."""
+    """A site's name and settings; `token` is true when its credential is the environment's.
+
+    `ruled_by` are the sites of the file whose policies hold besides its own, since they are at the same address.
+    """
 
     name: str
     settings: SiteProfile
     token: bool
+    ruled_by: Mapping[str, SiteProfile] = {}
 
 
 ReadProfiles = Callable[[], "Profiles"]
@@ -99,7 +104,8 @@ def _choose_address(
     """The environment's credential, or that of the site in use when it lives at this very address.
 
     A variable that names a site decides as the option does: the site's settings hold (`read_only` for one), and its
-    host is the only one. Without it the environment's address and token are enough, and the file is not read.
+    host is the only one. Without it the environment's address and token are enough. What sites of the file forbid there
+    still holds.
     """
     where = _OPTION if option else variables.name("BASE_URL")
     address = base_url(option or variables.get("BASE_URL"), where)
@@ -107,6 +113,7 @@ def _choose_address(
     named = variables.get("SITE")
     if here.token:
         refuse_other_host(address, where, variables)
+    here = here._replace(ruled_by=_sites_at(profiles(), here.settings))
     if not named and (public(here.settings.get("method", "")) or (here.token and variables.get("BASE_URL"))):
         return here
     active = named or profiles().get("site")
@@ -151,6 +158,21 @@ def _at_path(name: str, settings: SiteProfile, address: str, where: str = _OPTIO
             hint="a site's credential is only sent to its own host",
         )
     return {**settings, "base_url": base_url(address, where)}
+
+
+def _sites_at(profiles: Profiles, here: SiteProfile) -> dict[str, SiteProfile]:
+    """The sites with a service at this address, or behind the same gateway."""
+    address = here.get("base_url", "")
+    ids = {*urlsplit(address).path.split("/"), here.get("cloud_id")} - {"", None}
+    return {
+        name: settings
+        for name, settings in profiles.get("sites", {}).items()
+        for accesses in [[settings, *settings.get("services", {}).values()]]
+        if any(
+            origin(access.get("base_url", "")) == origin(address) or access.get("cloud_id") in ids
+            for access in accesses
+        )
+    }
 
 
 def _is_at(settings: SiteProfile, address: str) -> bool:
