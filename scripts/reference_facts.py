@@ -73,6 +73,14 @@ case $? in
 esac
 ```
 
+## Output that cannot be written
+
+| where to | what happens | code |
+|---|---|---|
+| standard output is closed (`>&-`), or nobody reads on | the rest is left out | as without it |
+| standard output is full (`> /dev/full`) | `error: cannot write the result: ...` | 1 |
+| standard error is closed (`2>&-`) or full (`2> /dev/full`) | notes and errors are left out | as without it |
+
 ## What an HTTP status means
 
 {table(("status", "what to do"), hints)}

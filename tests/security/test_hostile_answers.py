@@ -22,6 +22,7 @@ from callsheet.catalog.catalog import open_catalog
 from callsheet.cli.main import run
 from callsheet.client.http.client import Client
 from support.cases import datacenter, environment
+from support.draws import SEED
 from support.hostile_server import Behaviour, answer, hostile, raw, redirect
 from support.places import CASES
 from support.server import Received, Scripted, Server, load_exchanges, reply
@@ -39,7 +40,6 @@ for folder in ("commands", "http", "op", "output"):
         for case in tomllib.loads(path.read_text(encoding="utf-8")).get("case", []):
             if "argv" in case and case.get("exchange"):
                 CASES_OF_LEAF.setdefault(leaf_of(case["argv"]), []).append(case)
-SEED = os.environ.get("CALLSHEET_FUZZ_SEED", "0")
 INTERNALS = re.compile(r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute")
 UNFIT = "an answer of the site is not as expected"
 JSON = {"Content-Type": "application/json"}
@@ -127,6 +127,7 @@ def carried_out(case: dict[str, Any], server: Server, directory: Path, cache: Pa
     return code, err.getvalue()
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("leaf", CASES_OF_LEAF)
 def test_any_answer_in_the_place_of_any(leaf: str, places_to_run: Path, cache: Path) -> None:
     chance = random.Random(f"{leaf} {SEED}")

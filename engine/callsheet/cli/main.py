@@ -250,8 +250,7 @@ def _report(context: Context, error: CallsheetError) -> int:
         from ..jsontext import dump
 
         text = dump(error_object(error))
-    with suppress(OSError, ValueError):
-        context.say(text)
+    context.say(text)
     return error.exit_code
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,12 +12,14 @@ from ..durations import parsed
 from ..errors import UsageError, did_you_mean
 from ..language.identifier import identifier
 from ..language.parameters import is_required
+from ..patterns import pattern
 from ..registry import REGISTRIES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from ..language.shape.commands import Param
+    from ..language.shape.compiled import CompiledCommand
 
     WordType = click.ParamType[str]
     NumberType = click.ParamType[float]
@@ -26,6 +28,7 @@ else:
 
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
+_PLAIN = pattern(r"[\w .,=:/-]+\Z")  # what no filter of a list is made of
 SHARED = "global_"
 POSITIONAL = "positional_"  # the value of an option that may stand without its name
 
@@ -113,6 +116,16 @@ def global_params(params: Iterable[Param], context: Context, taken: set[str], *,
     """The options every command takes, but for names a command uses itself."""
     made = [_param({**param, "hidden": hidden or param.get("hidden", False)}, context, SHARED) for param in params]
     return [param for param in made if not taken.intersection(param.opts)]
+
+
+def refuse_former_names(command: CompiledCommand, options: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for a plain word given to an option of the program that was this command's own before."""
+    for former, name in command.get("renamed", {}).items():
+        value = options.get(former)
+        if isinstance(value, str) and _PLAIN.match(value):
+            param = next(each for each in command.get("params", ()) if each["name"] == name)
+            now = f"--{name} {value!r}" if param.get("kind", "option") == "option" else f"the argument {value!r}"
+            raise UsageError(f"--{former} expects an expression, not {value!r}", hint=f"did you mean {now}?")
 
 
 def values_of(params: Iterable[click.Parameter], values: ParameterValues) -> tuple[dict[str, Any], dict[str, Any]]:

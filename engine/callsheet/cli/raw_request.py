@@ -25,7 +25,7 @@ def request_of(context: Context, values: Mapping[str, Any], site: RequestSite) -
     return Builder(context.catalog, site, context.program).raw(
         method,
         _below(context, path, values.get("product"), site.deployment),
-        [_pair(text) for text in values.get("query") or []],
+        [_pair(text) for text in values.get("param") or []],
         [(name, text) for name, text in headers if name.lower() != TYPE],
         _body(context, values.get("data"), headers),
     )

@@ -12,7 +12,15 @@ from ..catalog.catalog import Child
 from ..commands.context import Context
 from ..errors import UsageError
 from ..language.safety import CHANGES
-from .options import argument_name, click_params, global_params, missing, take_positional, values_of
+from .options import (
+    argument_name,
+    click_params,
+    global_params,
+    missing,
+    refuse_former_names,
+    take_positional,
+    values_of,
+)
 from .parser import strict, take_shared
 
 if TYPE_CHECKING:
@@ -104,6 +112,7 @@ class DefinedCommand(WithHelp):
         if self.values is not None:
             own = self.values.marked(own)
         take_shared(self.context.options, shared)
+        refuse_former_names(self.definition, self.context.options)
         defined, can_ask = self.definition.get("params", []), self.context.may_ask() and self.context.prompts.possible
         own = take_positional(defined, own, can_ask=can_ask)
         if self.context.may_ask() and not can_ask and (lacking := missing(self.params, defined, own)):

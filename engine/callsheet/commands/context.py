@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +221,9 @@ class Context:
         return True
 
     def say(self, text: str) -> None:
-        print(text, file=self.streams.err, flush=True)
+        """For the person; that nobody can read it changes nothing of what was asked for."""
+        with suppress(OSError, ValueError):
+            print(text, file=self.streams.err, flush=True)
 
     def will_confirm(self, question: str) -> bool:
         """Whether a person has to be asked. Raises `UsageError` where that is so and nobody can be."""

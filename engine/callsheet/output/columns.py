@@ -100,7 +100,7 @@ class Columns:
     @property
     def need_sample(self) -> bool:
         """Whether the items must be seen before the columns are known."""
-        unknown = (name for name in self._asked if _WORD.match(name) and name.casefold() not in self._known)
+        unknown = (name for name in self._asked if _PATH.match(name) and name.casefold() not in self._known)
         return (self._keeps_standard and not self._standard) or any(unknown)
 
     def resolve(self, sample: Sequence[Item], limit: int) -> list[Column]:
@@ -121,6 +121,14 @@ class Columns:
         if _WORD.match(name):
             self._require_key(name, suggested, sample)
             return Column(name.upper(), lambda item: item.get(name) if isinstance(item, dict) else None)
+        if (
+            is_path(name)
+            and not self._settled
+            and sample
+            and not any(leads_somewhere(name.split("."), item) for item in sample)
+        ):
+            known = self._names() or ", ".join(column.name for column in suggested.values())
+            raise UsageError(f"no column {name!r}", hint=f"columns: {known}")
         return Column(name.upper() if _PATH.match(name) else name, _lenient(name))
 
     def _check(self, name: str) -> None:
@@ -147,6 +155,22 @@ class Columns:
 
     def _names(self) -> str:
         return ", ".join(column.name for column in self._known.values())
+
+
+def is_path(text: str) -> bool:
+    """Whether it is nothing but keys with dots between."""
+    return bool(_PATH.match(text))
+
+
+def leads_somewhere(keys: Sequence[str], value: Any) -> bool:
+    """Whether a value has all keys of a path, or null on the way: then it is only not known what is below."""
+    for key in keys:
+        if value is None:
+            return True
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
 
 
 def _key(name: str) -> str:

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import jsontext
-from ..errors import CallsheetError, UsageError
+from ..errors import CallsheetError, UsageError, did_you_mean
 from ..installation import how_to_add
-from ..language.template import TemplateError, compile_expression, compile_template, fill_text, to_text
+from ..language.template import TemplateError, compile_expression, compile_template, expressions, fill_text, to_text
+from .columns import is_path, leads_somewhere
 
 Filter = Callable[[Any], Iterator[Any]]
 
@@ -22,21 +23,35 @@ _ESCAPES = re.compile(r"\\(?:ud[89a-f][0-9a-f]{2}|.)", re.IGNORECASE)
 _WITHOUT_SURROUNDINGS = 'def env: {}; def modulemeta: error("there are no modules"); {} as $ENV |\n'
 
 
-def template_filter(template: str) -> Filter:
-    r"""The text for each value; `\n` and `\t` in it are a line break and a tab. Raises `UsageError`."""
+def template_filter(template: str) -> tuple[Filter, Callable[[], None]]:
+    r"""The text for each value; `\n` and `\t` in it are a line break and a tab. Raises `UsageError`.
+
+    And what raises `CallsheetError` afterwards, where no value had what a placeholder names.
+    """
     text = template.replace("\\n", "\n").replace("\\t", "\t")
     try:
         compile_template(text)
     except TemplateError as error:
         raise UsageError(f"--template: {error}") from None
 
+    missing = {piece: piece.split(".") for piece in expressions(text) if is_path(piece)}  # until a value has it
+    keys: dict[str, Any] = {}
+
     def results(value: Any) -> Iterator[Any]:
+        for piece in [piece for piece, path in missing.items() if leads_somewhere(path, value)]:
+            del missing[piece]
         try:
             yield to_text(fill_text(text, value))
         except TemplateError as error:
             raise CallsheetError(f"--template: {error}") from None
+        keys.update(value if isinstance(value, dict) else ())
 
-    return results
+    def check() -> None:
+        for piece in missing if keys else ():
+            hint = f"there is {', '.join(keys)}"
+            raise CallsheetError(f"--template: nothing has {piece!r}{did_you_mean(piece, keys)}", hint=hint)
+
+    return results, check
 
 
 def jmespath_filter(expression: str) -> Filter:

@@ -33,6 +33,7 @@ class Output:
 
     __slots__ = (
         "_bare_layout",
+        "_check_filled",
         "_filled",
         "_filter",
         "_headers",
@@ -72,7 +73,11 @@ class Output:
         self._stream = Stream(stream, color=color, width=width)
         self._raw = jq is not None
         self._filled = template is not None
-        self._filter = _filter(jq, query, template)
+        self._filter, self._check_filled = _filter(jq, query, template)
+        if columns and (template is not None or (jq is not None and self._renderer.for_readers)):
+            other = "--jq" if jq is not None else "--template"
+            hint = "with -o csv --columns chooses from what --jq finds" if jq is not None else None
+            raise UsageError(f"--columns and {other} cannot be used together", hint=hint)
         context = FormatContext(text, id, clock, rich, names, address, palette)
         self._plain_text = raw
         asked = split(columns) if isinstance(columns, str) else columns
@@ -139,6 +144,8 @@ class Output:
     def _write_results(self, results: Iterator[Any]) -> None:
         self._stream.write((self._result_text(result) + "\n" for result in results), flush=self._renderer.singly)
 
+        self._check_filled()
+
     def _result_text(self, result: Any) -> str:
         """A result as JSON; text out of jq stands without quotes."""
         if (self._raw or self._filled) and isinstance(result, str):
@@ -149,17 +156,18 @@ class Output:
         self._stream.write(chunks, flush=self._renderer.streams)
 
 
-def _filter(jq: str | None, query: str | None, template: str | None) -> Filter | None:
+def _filter(jq: str | None, query: str | None, template: str | None) -> tuple[Filter | None, Callable[[], None]]:
+    """The filter, and what raises afterwards where it found nothing that it names."""
     given = [name for name, text in (("--jq", jq), ("--query", query), ("--template", template)) if text is not None]
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} cannot be used together", hint="give one of them")
     if not given:
-        return None
+        return None, lambda: None
     from .filters import jmespath_filter, jq_filter, template_filter
 
     if template is not None:
         return template_filter(template)
-    return jq_filter(jq) if jq is not None else jmespath_filter(query or "@")
+    return jq_filter(jq) if jq is not None else jmespath_filter(query or "@"), lambda: None
 
 
 def _layout(

@@ -264,6 +264,13 @@ class CommandDefinition(CommandHere, total=False):
     ]
     examples: Annotated[list[str], Field(description="Command lines that work, without the program's name.")]
     hidden: bool
+    renamed: Annotated[
+        dict[str, str],
+        Field(
+            description="Option of the program → the parameter that had its name in this command before: a plain word "
+            "that is given to it is refused, and the parameter named."
+        ),
+    ]
     on: Annotated[dict[str, CommandHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
