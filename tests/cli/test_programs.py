@@ -194,7 +194,7 @@ def test_what_an_installed_program_could_run_is_shown_before(machine: Machine) -
     known = PROGRAM.replace("\\u001b[2J", "")
     directory = shared(machine, program=known, route=route, more='[group.webhook]\nhelp = "https://mine.example/x"\n')
     machine("install", directory)
-    assert 'warning: it runs, for events that it receives: route "r": ' in machine.err
+    assert 'warning: it runs: route "r": ' in machine.err
     assert "steal" in machine.err
     assert "\x1b" not in machine.err
     assert not (machine.home / "definitions").exists()

@@ -1,25 +1,22 @@
-"""Programs that others can install: a directory of definition files, and what they could do, in words to agree to."""
+"""Programs that others can install: a directory of definition files."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..files import open_regular
-from ..language.definition import PROGRAM, Definitions
+from ..language.definition import PROGRAM
 from ..language.layers import SUFFIX
 from .names import check_name, prefix_of
 
 README = "README.md"
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _MOST_FILES, _LARGEST, _LARGEST_OF_ALL = 5000, 8 << 20, 64 << 20  # files, bytes of one, bytes of all
-_HOSTS = re.compile(r"(?:https?|nats|tls)://[^/\s\"'{}?#]+", re.IGNORECASE)
-_LINKS_ONLY = frozenset({"docs", "page", "register", "documentation", "help", "about"})
 
 
 class Shared(NamedTuple):
@@ -84,63 +81,6 @@ def _text(path: str) -> str:
         raise UsageError(f"{path}: not UTF-8: byte {error.start}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-
-
-class Abilities(NamedTuple):
-    """What definitions can do beside calling the services they are for. All of it is others' text."""
-
-    hosts: list[str]
-    handlers: list[str]
-    changes: list[str]
-    destroys: list[str]
-
-
-def abilities_of(own: Mapping[str, Any], definitions: Definitions, below: Definitions) -> Abilities:
-    """`own` are the parsed files together; `below` are the definitions of the programs that it uses."""
-    hosts = sorted({host for kind in own.values() for host in _hosts(kind)})
-    handlers = [
-        f'route "{id}": {json.dumps(handler, ensure_ascii=False)}'
-        for id, route in _tables(own, "route")
-        for handler in _listed(route.get("do"))
-    ]
-    changes = [f'{kind} "{id}"' for kind in own for id, _ in _tables(own, kind) if (kind, id) in below]
-    destroys = [id for (kind, id), each in definitions.items() if kind == "command" and "confirm" in each.table]
-    return Abilities(hosts, handlers, changes, destroys)
-
-
-def _tables(own: Mapping[str, Any], kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    tables = own.get(kind)
-    for id, table in tables.items() if isinstance(tables, dict) else ():
-        if isinstance(table, dict):
-            yield id, table
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _hosts(value: Any, key: str = "") -> Iterator[str]:
-    """The hosts of addresses that something may be sent to: any text but links that only people follow."""
-    if isinstance(value, str):
-        yield from (found.lower() for found in _HOSTS.findall(value) if key not in _LINKS_ONLY)
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _hosts(inner, str(name))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _hosts(inner, key)
-
-
-def together(files: Mapping[str, str]) -> dict[str, Any]:
-    """All tables of several files by kind and id; where two have the same one, their keys together."""
-    found: dict[str, dict[str, Any]] = {}
-    for text in files.values():
-        for kind, tables in tomllib.loads(text).items():
-            for id, table in tables.items() if isinstance(tables, dict) else ():
-                if isinstance(table, dict):
-                    kept = found.setdefault(kind, {})
-                    kept[id] = {**kept.get(id, {}), **table}
-    return found
 
 
 def readme(program: str, title: str, commands: list[tuple[str, str]]) -> str:

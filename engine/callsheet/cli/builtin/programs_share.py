@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import tempfile
 
+from ...catalog.compile import qualified_names
 from ...commands.context import Context, ParameterValues
 from ...errors import DefinitionError, UsageError, counted
 from ...language.definition import Definitions
 from ...language.layers import Layer
 from ...language.load import load
 from ...programs.create import save
+from ...programs.difference import ProgramDifference, difference
 from ...programs.installed import own_directory, put, refuse_existing
 from ...programs.launcher import check_launcher, launcher_directory, write_launcher
-from ...programs.share import README, Abilities, Shared, abilities_of, read_shared, readme, together
+from ...programs.share import README, Shared, read_shared, readme
+from ...reach import Reach
 from ...terminal import escape_line
 from .programs import layers_below, say_launcher, sound
-
-_SHOWN = 12
 
 
 def share(context: Context, values: ParameterValues) -> None:
@@ -32,7 +33,7 @@ def share(context: Context, values: ParameterValues) -> None:
     definitions, below = _checked(context, shared)
     commands = _commands(definitions, below)
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
-    _show(context, abilities_of(together(shared.files), definitions, below))
+    _show(context, difference(definitions, below, qualified_names(definitions)))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
         return
@@ -51,7 +52,7 @@ def install(context: Context, values: ParameterValues) -> None:
     definitions, below = _checked(context, shared)
     title = escape_line(str(shared.table.get("title", "")))
     context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
-    _show(context, abilities_of(together(shared.files), definitions, below))
+    _show(context, difference(definitions, below, qualified_names(definitions)))
     context.confirm(f"Install {program}?")
     if context.only_tries(f"{program} would be installed"):
         return
@@ -62,7 +63,6 @@ def install(context: Context, values: ParameterValues) -> None:
 
 def _checked(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
     """All its definitions, and those of the programs that it uses; raises `DefinitionError`."""
-    from ...catalog.compile import qualified_names
     from ...language import check as checks
     from ...registry import names
 
@@ -85,19 +85,28 @@ def _commands(definitions: Definitions, below: Definitions) -> list[tuple[str, s
     return [(each.id, str(each.table["help"])) for each in own if not each.table.get("hidden")]
 
 
-def _show(context: Context, abilities: Abilities) -> None:
-    """What definitions could do, in lines that cannot pretend to be anything else."""
-    said = (
-        ("it sends requests to", abilities.hosts),
-        ("it runs, for events that it receives", abilities.handlers),
-        ("it changes what every program has", abilities.changes),
-        ("it removes things, when told to, with", abilities.destroys),
+_SAID: dict[Reach, str] = {
+    "runs": "it runs",
+    "reads": "it reads the file",
+    "writes": "it writes files",
+    "listens": "it listens",
+    "credentials": "it uses the credential",
+    "sets": "it sets",
+}
+
+
+def _show(context: Context, found: ProgramDifference) -> None:
+    """What definitions could do, in lines that cannot pretend to be anything else. None is left out for its length."""
+    for kind, what in _SAID.items():
+        for text in sorted(each.text for each in found.reached if each.kind == kind):
+            context.say(f"{'warning' if kind == 'runs' else 'note'}: {what}: {escape_line(text)}")
+    hosts = sorted(each.text for each in found.reached if each.kind == "connects")
+    lists = (
+        ("it sends requests to", hosts),
+        ("it changes what is there without it", found.changed),
+        ("it takes away", found.gone),
+        ("it removes things, when told to, with", found.destroys),
     )
-    for what, items in said:
-        shown = [escape_line(item) for item in items]
-        if what.startswith("it runs"):
-            for item in shown:
-                context.say(f"warning: {what}: {item}")
-        elif shown:
-            more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            context.say(f"note: {what}: {', '.join(shown[:_SHOWN])}{more}")
+    for what, items in lists:
+        if items:
+            context.say(f"note: {what}: {', '.join(map(escape_line, items))}")
