@@ -116,3 +116,23 @@ def test_without_the_package_only_plain_words_are_read(monkeypatch: pytest.Monke
     assert unclear.safety is None
     assert 'callsheet[guard]"' in unclear.note
     assert effects("make all | tee log", PROGRAMS, read) == []
+
+
+OF_OTHER_SHELLS = [
+    "suite issues list \\; suite issues delete PP-1",
+    'echo "a\\"; suite issues delete PP-1 #"',
+    "echo 'a''; suite issues delete PP-1 #'",
+    "suite --site @words issues list",
+    "suite --site %WORDS% issues list",
+    "suite issues list ^& suite issues delete PP-1",
+    "suite issues d`elete PP-1",
+]
+
+
+def test_on_windows_a_line_that_its_shells_read_otherwise_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch, reader: Under
+) -> None:
+    monkeypatch.setattr(shell_syntax, "has_other_shells", lambda: True)
+    read = reader("")
+    assert [line for line in OF_OTHER_SHELLS if decision(line, read) != "ask"] == []
+    assert decision("suite issues list -o csv | Select-Object -First 3; suite.exe issues view 'PP-1'", read) == "allow"

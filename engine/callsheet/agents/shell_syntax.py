@@ -16,6 +16,8 @@ from ..jsontext import JSONError, parse
 Node = dict[str, Any]
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)* *")  # nothing in it means anything to a shell
+# What PowerShell or cmd takes for something else than Bash does, so that a harmless line could hold another one there.
+_READ_OTHERWISE = re.compile(r"""\\(?:[\s;|&<>"'()#{}]|$)|[`^%]|\S(?:''|"")|(?:''|"")\S|(?<!\S)@""")
 _LONGEST = 200_000  # characters: hosts wait for an answer, and some go on without one
 _PATIENCE = 10.0  # seconds
 _PACKAGE = "shfmt-py"
@@ -31,6 +33,8 @@ def statements(line: str) -> list[Node]:
         raise Unclear(f"the line is longer than {_LONGEST} characters")
     if "\0" in line or "\r" in line:
         raise Unclear("it has characters that shells read differently")
+    if has_other_shells() and _READ_OTHERWISE.search(line):
+        raise Unclear("PowerShell and cmd read it otherwise")
     if _PLAIN.fullmatch(line):
         words = [{"Parts": [{"Type": "Lit", "Value": word}]} for word in line.split()]
         return [{"Cmd": {"Type": "CallExpr", "Args": words}}]
@@ -41,6 +45,11 @@ def statements(line: str) -> list[Node]:
         raise Unclear("shfmt gives no syntax tree")
     found: list[Node] = tree.get("Stmts", [])
     return found
+
+
+def has_other_shells() -> bool:
+    """Whether the line may be meant for PowerShell or cmd, which a guard is not told."""
+    return os.name == "nt"
 
 
 @lru_cache(maxsize=1)
