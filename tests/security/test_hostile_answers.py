@@ -40,7 +40,9 @@ for folder in ("commands", "http", "op", "output"):
         for case in tomllib.loads(path.read_text(encoding="utf-8")).get("case", []):
             if "argv" in case and case.get("exchange"):
                 CASES_OF_LEAF.setdefault(leaf_of(case["argv"]), []).append(case)
-INTERNALS = re.compile(r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute")
+INTERNALS = re.compile(
+    r"In function|NoneType|unhashable|takes two numbers|object is not|has no attribute|\w requires \""
+)
 UNFIT = "an answer of the site is not as expected"
 JSON = {"Content-Type": "application/json"}
 WHOLE = [
@@ -221,6 +223,15 @@ def test_a_200_that_is_no_list(lists: list[str], places_to_run: Path, cache: Pat
             wrong = reply(body=json.dumps(answered).encode(), headers=JSON)
             code, err = lied_to(case, 0, wrong, steadfast=True, places_to_run=places_to_run, cache=cache)
             assert code != 0, (leaf, answered, err)
+
+
+def test_what_an_answer_lacks_is_told_in_its_words(places_to_run: Path, cache: Path) -> None:
+    case = CASES_OF_LEAF["page-attachments download"][0]
+    wrong = without(case["exchange"][0]["response"]["json"], ("id",))
+    answer = reply(body=json.dumps(wrong).encode(), headers=JSON)
+    code, err = lied_to(case, 0, answer, steadfast=False, places_to_run=places_to_run, cache=cache)
+    assert code == 1
+    assert f"{UNFIT}: it does not tell " in err
 
 
 LINES: dict[str, Behaviour] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -49,12 +50,18 @@ def _typed(param: Param, given: Any) -> Iterator[str]:
                 yield word.strip().removeprefix(EXCEPT if param.get("excludes") else "")
 
 
+def _was_taken_as_it_is(context: Context, lookup: str, word: str) -> bool:
+    """Whether a word that looks like an id was not looked up; a number is near no other one."""
+    pattern = context.catalog.get("lookup", lookup).get("pattern")
+    return pattern is not None and re.fullmatch(pattern, word) is not None and not word.isdecimal()
+
+
 def _closest(
     context: Context, param: Param, params: Sequence[Param], values: Mapping[str, Any], word: str
 ) -> str | None:
     """None where the site has the word, has none that is near, or does not tell."""
     lookup = param.get("suggest", param.get("lookup"))
-    if lookup is None:
+    if lookup is None or ("suggest" not in param and not _was_taken_as_it_is(context, lookup, word)):
         return None
     from .completion.refresh import words_of
     from .completion.suggested import dependencies, suggested

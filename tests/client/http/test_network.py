@@ -34,7 +34,12 @@ def other_protocol() -> ssl.SSLError:
 SEEN = [
     (httpx.ConnectTimeout("x"), "no connection to shop.example within 7 s", "see --timeout", True),
     (httpx.ReadTimeout("x"), "no answer within 7 s", "see --timeout", False),
-    (httpx.ProxyError("407 no"), "the proxy refused: 407 no", "check the proxy's address and credentials", True),
+    (
+        httpx.ProxyError("407 no"),
+        "the proxy refused: 407 no",
+        "where it wants credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT",
+        True,
+    ),
     (
         caused(httpx.ConnectError("x"), OSError(111, "Connection refused")),
         "cannot connect to shop.example: connection refused",
@@ -100,7 +105,7 @@ def test_an_address_of_another_protocol_is_a_usage_error() -> None:
     [
         (httpx.ReadTimeout("x"), [1, 1, 1]),
         (httpx.ConnectTimeout("x"), [1, 1, 1]),
-        (httpx.ProxyError("x"), [4, 2, 2]),
+        (httpx.ProxyError("x"), [4, 2, 0]),
         (httpx.ConnectError("x"), [4, 2, 0]),
         (caused(httpx.ConnectError("x"), distrusted()), [0, 0, 0]),
         (httpx.LocalProtocolError("x"), [0, 0, 0]),

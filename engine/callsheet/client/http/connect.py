@@ -85,9 +85,11 @@ class Connections(httpx.BaseTransport):
         try:
             if proxy.lower().startswith("socks"):
                 import socksio  # noqa: F401 - what httpx needs for it
+            _check_host(proxy)
             return httpx.Proxy(proxy, ssl_context=self._context(show_certificate=False) if through_tls else None)
         except (ValueError, httpx.InvalidURL) as error:
-            raise UsageError(f"the proxy's address is not valid: {error}") from None
+            hint = "expected http://HOST:PORT, in the site's settings or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
+            raise UsageError(f"the proxy's address is not valid: {error}", hint=hint) from None
         except ImportError:
             message = "a SOCKS proxy needs the package socksio, which is not installed"
             raise UsageError(message, hint=how_to_add(extra="socks")) from None
@@ -100,6 +102,18 @@ class Connections(httpx.BaseTransport):
                 _add_client_certificate(context, self._site.client_cert)
             self._contexts[show_certificate] = context
         return self._contexts[show_certificate]
+
+
+def _check_host(address: str) -> None:
+    """Raises `ValueError` for what no connection can be made to."""
+    url = httpx.URL(address)
+    host = url.host
+    if not host:
+        raise ValueError("it names no host")
+    if not all(character.isalnum() or character in "-._:" for character in host):
+        raise ValueError("its host is neither a name nor an address")
+    if url.port is not None and not 0 < url.port < 1 << 16:
+        raise ValueError(f"there is no port {url.port}")
 
 
 def proxy_for(url: httpx.URL, site_proxy: str | None = None) -> str | None:

@@ -13,6 +13,7 @@ from .transport import PROXY
 _TIMEOUT_RETRIES = 1
 _CUT_OFF_RETRIES = 2
 _PROXY_HINT = "check the proxy's address and credentials"
+_CREDENTIALS_HINT = "where it wants credentials (407), put them into its address: http://USER:PASSWORD@HOST:PORT"
 _CHECK = "look whether it took effect before you send it again"
 
 
@@ -29,7 +30,7 @@ def allowed_retries(error: httpx.RequestError, max_retries: int, *, reached: boo
     if isinstance(error, httpx.TimeoutException):
         return min(_TIMEOUT_RETRIES, max_retries)
     hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls_error(error) is not None
-    if hopeless or (isinstance(error, httpx.ConnectError) and not reached):
+    if hopeless or (isinstance(error, httpx.ConnectError | httpx.ProxyError) and not reached):
         return 0
     return min(_CUT_OFF_RETRIES, max_retries) if begun or not reached else max_retries
 
@@ -62,7 +63,7 @@ def explain(error: httpx.RequestError, timeout: float) -> tuple[str, str | None]
         case httpx.TimeoutException():
             return f"no answer within {timeout:g} s", "see --timeout"
         case httpx.ProxyError():
-            return f"{target if proxy else 'the proxy'} refused: {_reason(error)}", _PROXY_HINT
+            return f"{target if proxy else 'the proxy'} refused: {_reason(error)}", _CREDENTIALS_HINT
         case httpx.ConnectError():
             hint = _PROXY_HINT if proxy else "check the address, the network and the proxy"
             return f"cannot connect to {target}: {_reason(error)}", hint

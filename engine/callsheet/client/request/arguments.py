@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,14 @@ def _check_text(call: Call, name: str, value: Any) -> None:
         raise UsageError(f"{call.id}: {name!r} is not valid UTF-8") from None
 
 
+class MissingArguments(UsageError):
+    """An operation lacks parameters; `names` are those of its definition."""
+
+    def __init__(self, operation: str, names: Sequence[str], hint: str | None) -> None:
+        super().__init__(f"{operation} requires " + ", ".join(f'"{name}"' for name in names), hint=hint)
+        self.names = names
+
+
 def _require(call: Call, params: list[OperationParam], given: Mapping[str, Any], hint: str, *, strict: bool) -> None:
     missing = [
         param["name"]
@@ -69,7 +77,7 @@ def _require(call: Call, params: list[OperationParam], given: Mapping[str, Any],
         if param["name"] not in given
     ]
     if missing:
-        raise UsageError(f"{call.id} requires " + ", ".join(f'"{name}"' for name in missing), hint=hint)
+        raise MissingArguments(call.id, missing, hint)
 
 
 def _refuse_unknown(

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...client.listed import listed
+from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 from . import numbers
 from .addresses import found_in_url, is_url
 from .dispatcher import StepDispatcher
+from .lacking import explained
 from .matching import Candidates, contains, expressions, matches, texts
 from .unknown import Unknown
 
@@ -113,7 +115,7 @@ class Lookups:
     ) -> Match:
         if "call" not in keyword:
             return Match(None, word)
-        answer = self._ask(keyword, {**scope, "word": word})
+        answer = self._ask(keyword, {**scope, "word": word}, lookup["title"])
         value = keyword.get("value", lookup.get("value", "@"))
         if answer is None:
             return Match(_unknown(value, lookup, word), word)
@@ -121,7 +123,7 @@ class Lookups:
 
     def _candidates(self, lookup: LookupDefinition, scope: Mapping[str, Any]) -> Candidates | None:
         """None in a dry run that does not ask."""
-        answer = self._ask(lookup, scope)
+        answer = self._ask(lookup, scope, lookup["title"])
         if answer is None:
             return None
         items = listed(evaluate(lookup["items"], answer) if "items" in lookup else answer, lookup.get("items"))
@@ -190,10 +192,14 @@ class Lookups:
     def _may_guess(self, lookup: LookupDefinition) -> bool:
         return not self.exact and bool(lookup.get("partial"))
 
-    def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any]) -> Any:
+    def _ask(self, table: LookupDefinition | KeywordDefinition, scope: Mapping[str, Any], title: str) -> Any:
         """Every page: before the last one nobody can say that nothing, or only one thing, has a name."""
         arguments = fill(table.get("args", {}), scope) or {}
-        request = self.dispatcher.build(table["call"], arguments)
+        try:
+            request = self.dispatcher.build(table["call"], arguments)
+        except MissingArguments as error:
+            what = f"finding a {title} by its name"
+            raise explained(error, table.get("args", {}), scope, what) from None
         if self.dispatcher.held_back(request, final=False):
             self.dispatcher.print(table["call"], request)
             return None

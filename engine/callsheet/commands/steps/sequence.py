@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate_part, fill, to_text
@@ -17,6 +18,7 @@ from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .fitting import amount, failure, items_of, paths
+from .lacking import explained
 from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
@@ -284,7 +286,10 @@ class StepRun:
             body = overlaid(body, self.fill(layer, scope))
         files = paths(self.fill(step.get("files"), scope))
         arguments = self.fill(step.get("args", {}), scope) or {}
-        return self.dispatcher.build(step["call"], arguments, body, files)
+        try:
+            return self.dispatcher.build(step["call"], arguments, body, files)
+        except MissingArguments as error:
+            raise explained(error, step.get("args", {}), scope, "this command") from None
 
 
 class ItemRun(StepRun):
