@@ -66,7 +66,7 @@ def desk(served: tuple[str, dict[str, str]], tmp_path: Path) -> Desk:
 
 def relabelled(desk: Desk, name: str = "j.jsonl") -> str:
     """Three issues with one more label, and the journal of it."""
-    done = desk.run("issues", "edit", *WAS, "--add-label", "urgent", "--journal", desk.path(name))
+    done = desk.run("issues", "edit", *WAS, "--label", "urgent", "--journal", desk.path(name))
     assert done.exit == 0, done.stderr
     assert desk.labels() == {key: [*labels, "urgent"] for key, labels in WAS.items()}
     return desk.path(name)

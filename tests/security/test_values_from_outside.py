@@ -30,6 +30,7 @@ def server() -> Iterator[Server]:
         exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}), repeat=None),
         exchange("POST", "/rest/api/3/issue/DEMO-1/comment", reply(201, json={"id": "1"}), repeat=None),
         exchange("GET", "/rest/api/3/user/search", reply(json=[]), repeat=None),
+        exchange("PUT", "/rest/api/3/issue/DEMO-1", reply(204), repeat=None),
     ]
     with serve(answers, trusted=True) as server:
         yield server
@@ -58,6 +59,18 @@ def call(tmp_path: Path, server: Server) -> Caller:
 def filled(text: str, tmp_path: Path, server: Server) -> str:
     (tmp_path / "secret").write_text(SECRET, encoding="utf-8")
     return text.format(file=tmp_path / "secret", host=server.url.partition("//")[2])
+
+
+@pytest.mark.parametrize("text", [*NASTY, "-urgent", "--odd", "\\\\-urgent", "a,-b"])
+@pytest.mark.parametrize("name", ["label", "component", "fix-version"])
+def test_a_text_is_added_and_takes_nothing_away(
+    text: str, name: str, call: Caller, tmp_path: Path, server: Server
+) -> None:
+    value = filled(text, tmp_path, server)
+    done = call("issues edit", {"issue": ["DEMO-1"], name: [value]})
+    assert done.exit == 0, done.stderr
+    (update,) = done.requests[0].json()["update"].values()
+    assert update == [{"add": value if name == "label" else {"name": value}}]
 
 
 @pytest.mark.parametrize("text", NASTY)

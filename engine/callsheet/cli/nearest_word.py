@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..commands.context import Context
 from ..errors import CallsheetError, closest
+from ..language.parameters import TAKEN_AWAY
 from ..language.queries import EXCEPT
 from ..language.template import TemplateError
 from ..patterns import pattern
@@ -47,7 +48,9 @@ def _typed(param: Param, given: Any) -> Iterator[str]:
     for text in given if isinstance(given, list | tuple) else [given]:
         if isinstance(text, str):
             for word in text.split(",") if param.get("split") else [text]:
-                yield word.strip().removeprefix(EXCEPT if param.get("excludes") else "")
+                yield word.strip().removeprefix(
+                    EXCEPT if param.get("excludes") else TAKEN_AWAY if param.get("removes") else ""
+                )
 
 
 def _was_taken_as_it_is(context: Context, lookup: str, word: str) -> bool:

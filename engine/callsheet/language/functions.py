@@ -112,6 +112,11 @@ class Functions(functions.Functions):
         named = [known.get(id, {}) if isinstance(id, str | int) else {} for id in ids]
         return [{**item, **more} for item, more in zip(items or [], named, strict=True)]
 
+    @functions.signature({"types": ["array"]}, {"types": ["array"]})
+    def _func_missing(self, items: list[Any], others: list[Any]) -> list[Any]:
+        """The items that others has not; an object stands for every one that has all its values."""
+        return [item for item in items if not any(_stands_for(other, item) for other in others)]
+
     @functions.signature(_ANY, _ANY)
     def _func_zip(self, names: Any, values: Any) -> list[Any]:
         """Pairs of what stands in the same place of two lists, as far as the shorter one goes."""
@@ -190,6 +195,12 @@ class Functions(functions.Functions):
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else dump(value)
+
+
+def _stands_for(other: Any, item: Any) -> bool:
+    if isinstance(other, dict) and isinstance(item, dict):
+        return other.items() <= item.items()
+    return bool(other == item)
 
 
 _OPTIONS = Options(custom_functions=Functions())

@@ -10,7 +10,20 @@ from ..errors import did_you_mean
 Table = dict[str, Any]  # of a definition as its files have it, before its shape is checked
 
 # The keys of one call. A table that names another `call`, or steps of its own, keeps nothing of the one below.
-ACTION = ("call", "args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict")
+ACTION = (
+    "call",
+    "args",
+    "body",
+    "over",
+    "files",
+    "save",
+    "hold",
+    "limit",
+    "value",
+    "batch",
+    "on_conflict",
+    "unless_same",
+)
 CALLS = (*ACTION, "step")
 # What stands in these are values for the service: a key called `call` in there is none of ours.
 _VALUES = frozenset({"args", "body", "over", "result"})

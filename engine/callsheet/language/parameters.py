@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .shape.commands import Param
 
+TAKEN_AWAY = "-"  # before a word of a parameter that `removes`
+
 
 def is_required(param: Param) -> bool:
     """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does."""

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...commands.context import Context
+from ...language.parameters import TAKEN_AWAY
 from ...language.queries import EXCEPT
 from ...registry import COMPLETERS, resolve
 from .local import files
@@ -78,7 +79,8 @@ def _take_options(context: Context, ctx: click.Context | None) -> None:
 def _begun(param: Param, incomplete: str) -> tuple[str, str]:
     """What stands before the word in a list, or says that it is left out; and the beginning of the word."""
     before, comma, last = incomplete.rpartition(",") if param.get("split") else ("", "", incomplete)
-    leaves_out = EXCEPT if param.get("excludes") and last.startswith(EXCEPT) else ""
+    sign = EXCEPT if param.get("excludes") else TAKEN_AWAY if param.get("removes") else ""
+    leaves_out = sign if last.startswith(sign) else ""
     return f"{before}{comma}{leaves_out}", last.removeprefix(leaves_out)
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...errors import UsageError
 from ...language.identifier import identifier
+from ...language.parameters import TAKEN_AWAY
 from ...language.queries import EXCEPT
 from ...language.template import Scope, fill_text, to_text
 from ...registry import SITE_SETTINGS
@@ -43,6 +45,9 @@ def scope_of(context: Context, params: list[Param], values: ParameterValues) -> 
         if "setting" in param and plain.get(identifier(param["name"])) is None:
             plain[identifier(param["name"])] = site.setting(param["setting"])
     shown = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in plain.items()}
+    for param in params:
+        if param.get("removes") and (words := plain.get(identifier(param["name"]))):
+            plain[identifier(param["name"])] = _additions_and_removals(context, words, param)
     return {**plain, "given": dict(plain), "named": shown, **of_the_run(context)}
 
 
@@ -70,6 +75,26 @@ def _pieces(context: Context, given: str | list[str] | None) -> list[str] | None
     else:
         texts = _SEPARATOR.split(given or "")
     return [text.strip().replace("\\,", ",") for text in texts if text.strip()] or None
+
+
+def _additions_and_removals(context: Context, words: list[str], param: Param) -> dict[str, list[str] | None]:
+    r"""What is to be added, and behind a hyphen what is to be taken away; `\-` is a hyphen of the name's own.
+
+    Raises `UsageError` for a hyphen alone, and for a name that stands on both sides.
+    """
+    add, remove = [], []
+    for word in words:
+        if context.is_literal(word) or not word.startswith((TAKEN_AWAY, f"\\{TAKEN_AWAY}")):
+            add.append(word)
+        elif word.startswith("\\"):
+            add.append(word[1:])
+        else:
+            remove.append(word[1:])
+    if "" in remove:
+        raise UsageError(f"{_shown(param)}: - needs the name of what is taken away behind it, as in -NAME")
+    if both := [name for name in add if name in remove]:
+        raise UsageError(f"{_shown(param)}: {both[0]!r} cannot be added and taken away at once")
+    return {"add": add or None, "remove": remove or None}
 
 
 def convert_values(context: Context, params: list[Param], scope: Scope) -> Mentions:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
-from ...language.template import Scope, evaluate_part, fill, to_text
+from ...language.template import Scope, evaluate, evaluate_part, fill, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -23,6 +23,7 @@ from .lookup import Lookups
 from .overlay import overlaid
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
+from .same import is_same
 from .settling import holds, settled
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class StepRun:
             self.scope[str(step["as"])] = self._found(step["find"])
         elif "note" in step:
             self._say(step["note"], self.scope)
+        elif "value" in step and "call" not in step:
+            self.scope.update(bound(step, evaluate(step["value"], self.scope), self.scope))
         elif "edit" in step:
             self._bind(step, edited(self.context, self.fill(step["edit"])))
         else:
@@ -243,6 +246,9 @@ class StepRun:
 
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `HELD` where it was printed instead of sent."""
+        if "unless_same" in step and is_same(step["unless_same"], self.body(step, scope), scope):
+            self._say(step["unless_same"]["note"], scope)
+            return scope[step["unless_same"]["step"]]
         request = self.request(step, scope)
         extent = self._extent(step, scope, final=final)
         if self.dispatcher.held_back(request, final=final or "hold" in step):
@@ -280,10 +286,14 @@ class StepRun:
                 raise
             return on_conflict(self, step, scope, error)
 
-    def request(self, step: ItemStep, scope: Scope) -> Request:
+    def body(self, step: ItemStep, scope: Scope) -> Any:
         body = self.fill(step.get("body"), scope)
         for layer in step.get("over", ()):
             body = overlaid(body, self.fill(layer, scope))
+        return body
+
+    def request(self, step: ItemStep, scope: Scope) -> Request:
+        body = self.body(step, scope)
         files = paths(self.fill(step.get("files"), scope))
         arguments = self.fill(step.get("args", {}), scope) or {}
         try:

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
         LookupHere,
         OnConflict,
         StepDefinition,
+        UnlessSame,
     )
 
 VERBS = ("builtin", "call", "step")
-ITEM_VERBS = ("call", "edit", "find", "confirm", "fail", "note")
+ITEM_VERBS = ("call", "edit", "find", "value", "confirm", "fail", "note")
 STEP_VERBS = (*ITEM_VERBS, "each")
 # The options of lists are parameters too, where a command has them.
 ALWAYS = RESERVED | {"limit", "max", "all", "page_token"}
@@ -198,7 +199,7 @@ class Checker(CallChecker):
     def _step(
         self, step: StepDefinition, names: Names, at: Path, bound: Mapping[str, int], verbs: tuple[str, ...]
     ) -> Problems:
-        does = [verb for verb in verbs if verb in step]
+        does = [verb for verb in verbs if verb in step and not (verb == "value" and "call" in step)]
         if len(does) != 1:
             several = f"has {'both ' if len(does) == 2 else ''}{' and '.join(does)}, expected one of them"
             given = several if does else f"needs one of: {', '.join(verbs)}"
@@ -208,6 +209,8 @@ class Checker(CallChecker):
             yield from value_faults(step.get(key), inner | _TOLD.get(key, set()), (*at, key))
         if "when" in step:
             yield from expression_faults(step["when"], names, (*at, "when"))
+        if does == ["value"]:
+            yield from expression_faults(step["value"], names, (*at, "value"))
         for where, part in _parts(step):
             yield from part_faults(part, inner, (*at, *where))
         if "batch" in step:
@@ -217,6 +220,8 @@ class Checker(CallChecker):
             yield from self._each(step["each"], names, (*at, "each"), bound)
         if "on_conflict" in step:
             yield from self._on_conflict(step["on_conflict"], names, (*at, "on_conflict"), bound)
+        if "unless_same" in step:
+            yield from self._unless_same(step["unless_same"], names, (*at, "unless_same"), bound)
         if "call" in step:
             yield from self.arguments(step, at)
             yield from self.amount(step, at)
@@ -260,17 +265,26 @@ class Checker(CallChecker):
             yield from keep_problems(keep, snapshot, names - {each.get("item", "item")}, (*at, "keep"))
         yield from self._steps(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
 
+    def _unless_same(self, rule: UnlessSame, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
+        yield from _earlier(rule["step"], at, bound)
+        for key in ("body", "note"):
+            yield from value_faults(rule[key], names, (*at, key))
+
     def _on_conflict(self, rule: OnConflict, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
-        if rule["step"] not in bound:
-            yield (*at, "step"), f"no earlier step is called {rule['step']!r}{did_you_mean(rule['step'], bound)}"
+        yield from _earlier(rule["step"], at, bound)
         yield from value_faults(rule["fail"], names | {"who"}, (*at, "fail"))
         if "call" in rule:
             yield from self.arguments(rule, at)
 
 
+def _earlier(name: str, at: Path, bound: Mapping[str, int]) -> Problems:
+    if name not in bound:
+        yield (*at, "step"), f"no earlier step is called {name!r}{did_you_mean(name, bound)}"
+
+
 def _parts(step: StepDefinition) -> Iterator[tuple[Path, str]]:
     """The expressions over the answer of a step."""
-    if "value" in step:
+    if "value" in step and "call" in step:
         yield ("value",), step["value"]
     named = step.get("as")
     if isinstance(named, dict):

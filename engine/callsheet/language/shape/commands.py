@@ -54,6 +54,13 @@ class InputDefinition(Shape, total=False):
     split: Annotated[bool, Field(description="The text is a list with commas between its items.")]
     lines: Annotated[bool, Field(description="The word - reads more values from standard input, one a line.")]
     excludes: Annotated[bool, Field(description="A word may start with `not:`, and keeps it for `among`.")]
+    removes: Annotated[
+        bool,
+        Field(
+            description="A word behind a hyphen is to be taken away: expressions see a table of the lists `add` and "
+            "`remove`. Words from tool calls and events are all to be added."
+        ),
+    ]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
     short: Annotated[str, Field(pattern="^[A-Za-z]$", description="One-letter form.")]
     aliases: Annotated[list[Name], Field(description="Further names of the option.")]
@@ -274,7 +281,7 @@ class CommandDefinition(CommandHere, total=False):
     on: Annotated[dict[str, CommandHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
-_CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict")
+_CALL_ONLY = ("args", "body", "over", "files", "save", "limit", "value", "batch", "on_conflict", "unless_same")
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
     *("lookup", "setting", "convert", "front", "assign", "complete", "excludes", "positional", "required"),
@@ -288,6 +295,7 @@ _OF_A_PARAM = (
     KeyRule("kind", ("argument",), without=("short", "aliases", "overrides", "positional")),
     KeyRule("positional", without=("default",)),
     KeyRule("lines", needs=("multiple",)),
+    KeyRule("removes", needs=("multiple", "split"), without=("excludes", "lookup", "default", "positional")),
     KeyRule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
     KeyRule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
     KeyRule("choices", without=("choices_of", "convert", "assign")),

@@ -180,6 +180,15 @@ class OnConflict(Shape, total=False):
     fail: Required[Template]
 
 
+class UnlessSame(Shape, total=False):
+    """Nothing is sent where the request would say what was read: its answer is then what was read."""
+
+    step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
+    body: Required[Annotated[dict[str, Value], Field(description="What the body is where nothing is to be changed.")]]
+    apart: Annotated[list[str], Field(description="Keys of the body that are not compared: its next version.")]
+    note: Required[Annotated[Words, Field(description="Said instead; where that is nothing, nothing is said.")]]
+
+
 class Batch(Shape, total=False):
     """One step for many things: it runs for each group of at most `size`, which is seen as `as`."""
 
@@ -211,9 +220,15 @@ class Action(Shape, total=False):
         Words, Field(description="Keep the answer's bytes for `files` of later steps, as a file of this name.")
     ]
     limit: Annotated[Value, Field(description="How many of its items are read. Default: one page.")]
-    value: Annotated[Expression, Field(description="Of the answer. Default: the answer itself, or its items.")]
+    value: Annotated[
+        Expression,
+        Field(
+            description="Of the answer. Default: the answer itself, or its items. Without `call`: what `as` stands for."
+        ),
+    ]
     batch: Batch
     on_conflict: OnConflict
+    unless_same: UnlessSame
 
 
 class Edit(Shape, total=False):
@@ -242,7 +257,7 @@ class Find(Shape, total=False):
 
 
 class ItemStep(Bound, Action, total=False):
-    """One thing that is done: a `call`, an `edit`, a `find`, a `confirm`, a `note`, a `fail`."""
+    """One thing that is done: a `call`, an `edit`, a `find`, a `value`, a `confirm`, a `note`, a `fail`."""
 
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Words, Field(description="A failure is only noted, with this text; sees error.")]
@@ -283,25 +298,29 @@ class StepDefinition(ItemStep, total=False):
     more: Annotated[Words, Field(description="Noted where there are more items than were read; sees total.")]
 
 
-_CALL_ONLY = ("args", "body", "over", "files", "save", "hold", "limit", "value", "batch", "on_conflict", "tolerate")
+_CALL_ONLY = (
+    *("args", "body", "over", "files", "save", "hold", "limit", "batch", "on_conflict", "unless_same", "tolerate"),
+)
 
 _OF_A_STEP = (
     *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
+    KeyRule("value", needs=("call", "as")),
     KeyRule("hint", needs=("fail",)),
     KeyRule("code", needs=("fail",)),
     KeyRule("save", without=("value", "limit", "on_conflict")),
     KeyRule("hold", needs=("call", "as"), without=("save", "value", "limit", "on_conflict")),
     KeyRule("on_conflict", without=("batch",)),
+    KeyRule("unless_same", needs=("body",), without=("batch",)),
 )
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
     "StepDefinition": (
         *_OF_A_STEP,
-        KeyRule("as", needs=("call", "edit", "find", "each")),
+        KeyRule("as", needs=("call", "edit", "find", "value", "each")),
         KeyRule("more", needs=("call", "as"), without=("batch",)),
     ),
-    "ItemStep": (*_OF_A_STEP, KeyRule("as", needs=("call", "edit", "find"))),
+    "ItemStep": (*_OF_A_STEP, KeyRule("as", needs=("call", "edit", "find", "value"))),
     "TextCase": (KeyRule("convert", without=("lookup", "value", "split")),),
     "KeywordDefinition": (KeyRule("args", needs=("call",)), KeyRule("value", needs=("call",))),
     "Each": (KeyRule("undo", needs=("keep",)),),
