@@ -183,6 +183,13 @@ def test_a_page_is_edited_as_markdown_and_keeps_what_markdown_cannot_say(make: M
     assert sent == tracker.page.replace("Sweep it.", "Sweep it <strong>now</strong>.")
 
 
+def test_an_agent_removes_a_label_with_a_hyphen_as_a_person_does(make: Make, tracker: Tracker) -> None:
+    toolbox = make()
+    toolbox.call("issues_edit", {"issue": "DEMO-1", "label": ["urgent", "-later"], "component": ["-Stage"]})
+    sent = json.loads(tracker.requests[-1].body)["update"]
+    assert sent == {"labels": [{"add": "urgent"}, {"remove": "later"}], "components": [{"remove": {"name": "Stage"}}]}
+
+
 def test_addresses_and_lists_are_taken_as_on_the_command_line(make: Make, tracker: Tracker) -> None:
     toolbox = make()
     assert not toolbox.call("issues_get", {"issue": f"{tracker.url}/browse/DEMO-7"}).is_error

@@ -84,7 +84,7 @@ def _additions_and_removals(context: Context, words: list[str], param: Param) ->
     """
     add, remove = [], []
     for word in words:
-        if context.is_literal(word) or not word.startswith((TAKEN_AWAY, f"\\{TAKEN_AWAY}")):
+        if context.is_foreign(word) or not word.startswith((TAKEN_AWAY, f"\\{TAKEN_AWAY}")):
             add.append(word)
         elif word.startswith("\\"):
             add.append(word[1:])

@@ -58,7 +58,7 @@ class InputDefinition(Shape, total=False):
         bool,
         Field(
             description="A word behind a hyphen is to be taken away: expressions see a table of the lists `add` and "
-            "`remove`. Words from tool calls and events are all to be added."
+            "`remove`. Words out of an event are all to be added."
         ),
     ]
     positional: Annotated[bool, Field(description="The option's value may also stand without its name, at the end.")]
