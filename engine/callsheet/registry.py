@@ -80,7 +80,9 @@ BUILTINS: dict[str, str] = {
 }
 
 # Those that agents may run as tools: nothing else of a program's own is offered to them, whatever definitions say.
-FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search"})
+FOR_AGENTS: frozenset[str] = frozenset({"op call", "op describe", "op search", "undo"})
+# Those of them that are as harmless, or not, as the operation that they are called with.
+OF_ANY_OPERATION: frozenset[str] = frozenset({"op call"})
 
 # Those that read their files again at SIGHUP, by which any other command ends.
 SERVING: frozenset[str] = frozenset({"listen", "work"})
@@ -131,6 +133,7 @@ COLUMN_FORMATS: dict[str, str] = {
 COMPLETERS: dict[str, str] = {
     "alias": ".cli.completion.local:aliases",
     "definition": ".cli.completion.local:ids",
+    "journal": ".cli.completion.local:journals",
     "kind": ".cli.completion.local:kinds",
     "http-method": ".cli.completion.local:methods",
     "parameter-of-operation": ".cli.completion.local:parameters",

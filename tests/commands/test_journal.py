@@ -313,3 +313,73 @@ def test_on_a_data_center_each_issue_is_read_alone(tmp_path: Path, tmp_path_fact
             assert undone.exit == 0, undone.stderr
             assert states(url, keys) == before
             Path(desk.path("j")).unlink()
+
+
+def kept(desk: Desk) -> list[str]:
+    return [row["file"] for row in json.loads(desk.run("journals", "list", "-o", "json").stdout)]
+
+
+@pytest.fixture
+def settled(desk: Desk) -> Desk:
+    """With a profile, which says what is kept."""
+    home = desk.folder / "home"
+    home.mkdir(mode=0o700)
+    names = ("SUITE_BASE_URL", "SUITE_EMAIL", "SUITE_TOKEN")
+    desk.environ = {key: value for key, value in desk.environ.items() if key not in names}
+    desk.environ |= {"CALLSHEET_HOME": str(home), "SITE_TOKEN": "only here"}
+    text = f'site = "here"\n[sites.here]\nbase_url = "{desk.url}"\nmethod = "basic"\nemail = "r@example.org"\n'
+    (home / "profiles.toml").write_text(f'{text}token_env = "SITE_TOKEN"\n', encoding="utf-8")
+    (home / "profiles.toml").chmod(0o600)
+    return desk
+
+
+ONE_CHANGE = [
+    ("issues", "edit", "DEMO-3", "--label", "urgent,-checkout", "--summary", "New"),
+    ("issues", "edit", "DEMO-3", "--set", "labels=a,b"),
+    ("issues", "label", "DEMO-3", "--add", "urgent"),
+    ("issues", "assign", "DEMO-3", "none"),
+    ("issues", "transition", "DEMO-5", "In Progress"),
+    ("sprints", "move", "3", "DEMO-3"),
+]
+
+
+@pytest.mark.parametrize("words", ONE_CHANGE, ids=" ".join)
+def test_every_change_is_undone_where_a_person_wants_a_journal_of_every_one(
+    settled: Desk, words: tuple[str, ...]
+) -> None:
+    fields = ("labels", "summary", "assignee", "status", "customfield_10020")
+    key = next(word for word in words if word.startswith("DEMO-"))
+    before = settled.fields(key, *fields)
+    assert settled.run("config", "set", "journal", "always").exit == 0
+    done = settled.run(*words)
+    assert done.exit == 0, done.stderr
+    assert settled.fields(key, *fields) != before
+    undone = settled.run("undo", "last", "--yes", "-o", "json")
+    assert undone.exit == 0, undone.stderr
+    assert json.loads(undone.stdout) == [{"id": key, "done": "put back"}]
+    assert settled.fields(key, *fields) == before
+    (_, name) = (os.path.basename(path) for path in kept(settled))
+    again = settled.run("undo", name, "--yes", "-o", "json")
+    assert json.loads(again.stdout) == [{"id": key, "done": "was back already"}]
+
+
+@pytest.mark.parametrize(("setting", "few", "many"), [("always", 1, 1), ("many", 0, 1), ("never", 0, 0)])
+def test_a_person_says_which_changes_are_kept(
+    settled: Desk, monkeypatch: pytest.MonkeyPatch, setting: str, few: int, many: int
+) -> None:
+    monkeypatch.setattr("callsheet.commands.journal.keeping._MANY", 2)
+    assert settled.run("config", "set", "journal", setting).exit == 0
+    assert settled.run("issues", "label", "DEMO-1", "DEMO-2", "x").exit == 0
+    assert len(kept(settled)) == few
+    assert settled.run("issues", "label", *WAS, "y").exit == 0
+    assert len(kept(settled)) == few + many
+    assert settled.run("issues", "label", "DEMO-1", "z", "--journal", settled.path("own.jsonl")).exit == 0
+    assert Path(settled.path("own.jsonl")).exists()
+
+
+def test_where_no_journal_was_kept_it_is_said_how_to_keep_one(settled: Desk) -> None:
+    assert settled.run("issues", "label", "DEMO-1", "x").exit == 0
+    done = settled.run("undo", "last", "--yes")
+    assert done.exit == 2
+    assert "suite config set journal always" in done.stderr
+    assert settled.run("config", "set", "journal", "sometimes").exit == 2

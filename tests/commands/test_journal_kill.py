@@ -262,11 +262,11 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_lines(tmp_path: Path, monkeyp
 
 
 def test_old_journals_make_room_and_nothing_else_is_removed(tmp_path: Path) -> None:
-    """Ninety days, and the latest five hundred; what a person put there has another name."""
+    """Ninety days, and the latest two thousand; what a person put there has another name."""
     environ = {"CALLSHEET_HOME": str(tmp_path)}
     folder = Path(journal_folder(environ, "suite"))
     folder.mkdir(parents=True)
-    new = [Path(fresh_path(environ, "suite", f"issues edit {number}")) for number in range(502)]
+    new = [Path(fresh_path(environ, "suite", f"issues edit {number}")) for number in range(2002)]
     others = [folder / name for name in ("mine.jsonl", "20010101-000000-notes.txt", "20010101-mine.jsonl")]
     old = folder / "20010101-000000-issues-edit-ab12.jsonl"
     for path in (*new, *others, old):
@@ -275,7 +275,7 @@ def test_old_journals_make_room_and_nothing_else_is_removed(tmp_path: Path) -> N
     assert not old.exists()
     assert all(path.exists() for path in others)
     assert {str(path) for path in new if path.exists()} == set(sorted(map(str, new))[2:])
-    assert sum(path.endswith(".jsonl") for path in kept_journals(environ, "suite")) == 502
+    assert sum(path.endswith(".jsonl") for path in kept_journals(environ, "suite")) == 2002
 
 
 def test_the_last_journal_where_none_was_kept(tmp_path: Path) -> None:

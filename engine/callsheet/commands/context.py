@@ -12,6 +12,7 @@ from ..catalog.catalog import Catalog, open_catalog
 from ..errors import DefinitionError, UsageError
 from ..language.layers import Layer
 from ..terminal import escape_line, wants_color
+from .journal.keeping import Journaling
 from .streams import Streams, is_attended, lines, read_all, read_file
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Context:
         """
         self.program = program
         self.literal = literal
+        self.journaling = Journaling(self)
         self.restrictions = restrictions
         self._ask_person = ask_person or (lambda request: self.ask_person(request.text))
         self._has_agreed = False  # whether a person answered this run's own question with yes

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 from ..commands.context import Context
+from ..commands.journal.keeping import Journaling
 from ..commands.streams import Streams
 from ..errors import CallsheetError
 from ..language.safety import CHANGES
@@ -59,6 +61,26 @@ class Watch:
         self.steps, self.doing = self.steps + 1, what
 
 
+class AgentJournaling(Journaling):
+    """Of every change: nobody sees what an agent does while it does it. `tool` takes one back, where it is offered."""
+
+    def __init__(self, context: Context, tool: str | None) -> None:
+        super().__init__(context)
+        self._tool = tool
+
+    @property
+    def setting(self) -> str:
+        return "never" if super().setting == "never" else "always"
+
+    def note(self, path: str, *, has_undo: bool) -> str:
+        return super().note(os.path.basename(path), has_undo=has_undo)
+
+    def _to_undo(self, path: str) -> str:
+        if self._tool is None:
+            return f"a person can take the change back with `{self._context.program} undo {path}`"
+        return f"{self._tool} with this name takes the change back"
+
+
 class ToolContext(Context):
     """A run for an agent: values are literal, nobody is at a terminal, and `agreed` is what a person consented to.
 
@@ -71,7 +93,9 @@ class ToolContext(Context):
         watch: Watch,
         agreed: frozenset[str] = frozenset(),
         restrictions: Sequence[PolicySource] = (),
+        undo: str | None = None,
     ) -> None:
+        """`undo` is the tool that takes a change back."""
         self._written = io.StringIO()
         streams = Streams(io.StringIO(), self._written, io.StringIO())
         super().__init__(
@@ -89,6 +113,7 @@ class ToolContext(Context):
         self._catalog = base.catalog
         self._changes = 0  # requests so far that may have changed something
         self._printed: Collected | None = None
+        self.journaling = AgentJournaling(self, undo)
         self.notes: list[str] = []
         self.next: str | None = None
         self.total: int | None = None

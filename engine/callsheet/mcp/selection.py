@@ -8,6 +8,7 @@ from ..errors import UsageError, did_you_mean
 from ..language.deployment import on_deployment
 from ..language.safety import CHANGES
 from ..policy.rule import CLASSES
+from ..registry import OF_ANY_OPERATION
 from .tools import Tool, Tools, can_be_offered, read_more
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class ToolSelection:
         self._catalog = catalog
         self.tools = Tools(catalog)
         commands = catalog.all("command")
-        self._builtins = {id for id, definition in commands.items() if "builtin" in definition}
+        self._builtins = {id: definition["builtin"] for id, definition in commands.items() if "builtin" in definition}
         self.commands = {
             id: definition["safety"]
             for id, definition in commands.items()
@@ -77,7 +78,7 @@ class ToolSelection:
 
     def _may(self, command: str, read_only: bool, write: str | None, allowed: list[str]) -> bool:
         """What calls any operation is judged by the operation, when it is called."""
-        if command in self._builtins:
+        if self._builtins.get(command) in OF_ANY_OPERATION:
             return True
         return not read_only and (write is None or command in allowed)
 

@@ -70,6 +70,7 @@ class Toolbox:
         self.tools = {tool.name: tool for tool in tools}
         self.rests = Rests(budget)
         self._budget = budget
+        self._undo = next((tool.name for tool in tools if tool.command == "undo"), None)
         for name in _NEVER:
             base.options.pop(name, None)
 
@@ -101,7 +102,7 @@ class Toolbox:
             return self._failure(tool, error, watch)
 
     def _run(self, tool: Tool, arguments: ToolArguments, watch: Watch, agreed: frozenset[str]) -> ToolAnswer:
-        context = ToolContext(self.base, watch, agreed, bounds(tool))
+        context = ToolContext(self.base, watch, agreed, bounds(tool), self._undo)
         if arguments.fields:
             context.options["columns"] = ",".join(self._columns(tool, arguments.fields))
         if arguments.dry_run:

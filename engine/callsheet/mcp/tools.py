@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.deployment import variants
-from ..language.safety import CHANGES, Safety
-from ..registry import FOR_AGENTS
+from ..language.safety import Safety
+from ..registry import FOR_AGENTS, OF_ANY_OPERATION
 from .schemas import Schema, input_schema, offered
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Tools:
     def tool(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""
         definition = self._catalog.get("command", command)
-        any_operation = "builtin" in definition and definition["safety"] in CHANGES
+        any_operation = definition.get("builtin") in OF_ANY_OPERATION
         if any_operation and reads:
             definition["safety"] = "read"
         _, described = self._described.get(command, ("", None))

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...commands.context import Context, ParameterValues
-from ...commands.journal.folder import found_journal, kept_journals
+from ...commands.journal.folder import found_journal, is_kept_name, kept_journals
 from ...commands.journal.recorded import DONE, FAILED, LEFT, UNDER_WAY, Recorded, read_journal
-from ...errors import CallsheetError
+from ...errors import CallsheetError, UsageError
 
 
 def undo_journal(context: Context, values: ParameterValues) -> None:
     """Rows of what was put back; what could not be is told at the end."""
     from ...commands.steps.undo import undo
 
+    if context.is_literal(values["file"]) and not is_kept_name(values["file"]):
+        raise UsageError(
+            f"{values['file']!r} is not the name of a journal", hint="take the one that the answer to the change told"
+        )
     output = context.output(context.catalog.get("view", "undone"), settled=True)
     with read_journal(found_journal(context.environ, context.program, values["file"])) as found:
-        rows, failure = undo(context, found, force=bool(values["force"]), path=values["journal"])
+        rows, failure = undo(context, found, force=bool(values.get("force")), path=values.get("journal"))
     if rows and not context.option("dry-run"):
         output.items(rows)
     if failure is not None:

@@ -36,6 +36,14 @@ def sites(context: Context, given: Mapping[str, Any], incomplete: str) -> list[s
     return site_names(context.catalog, context.environ)
 
 
+def journals(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
+    from ...commands.journal.folder import kept_journals
+
+    del given
+    paths = [path.removeprefix("@") for path in files(incomplete)]
+    return ["last", *map(os.path.basename, kept_journals(context.environ, context.program)), *paths]
+
+
 def programs(context: Context, given: Mapping[str, Any], incomplete: str) -> list[str]:
     from ...programs.installed import installed
 

@@ -13,8 +13,8 @@ from ...paths import state_directory
 
 ENDING = ".jsonl"
 _KEPT = timedelta(days=90)
-_MOST = 500
-_TIME = "%Y%m%d-%H%M%S"
+_MOST = 2000
+_TIME = "%Y%m%d-%H%M%S-%f"  # the name of a later one sorts behind that of an earlier one
 _OURS = re.compile(r"\d{8}-\d{6}-[a-z0-9-]*\.jsonl")
 
 
@@ -40,6 +40,11 @@ def remove_old(environ: Mapping[str, str], program: str) -> None:
                 os.remove(path)
 
 
+def is_kept_name(word: str) -> bool:
+    """Whether a word can be the name, without its folder, of a journal that nobody gave a place."""
+    return _OURS.fullmatch(word) is not None
+
+
 def kept_journals(environ: Mapping[str, str], program: str) -> Iterator[str]:
     """The paths of those that are there, the latest first."""
     folder = journal_folder(environ, program)
@@ -51,11 +56,14 @@ def kept_journals(environ: Mapping[str, str], program: str) -> Iterator[str]:
 
 
 def found_journal(environ: Mapping[str, str], program: str, word: str) -> str:
-    """A path, or `last` for the latest one; raises `UsageError` where none was kept."""
-    if word != "last" or os.path.exists(word):
+    """The name of a kept one, a path, or `last` for the latest; raises `UsageError` where none was kept."""
+    if os.path.exists(word):
         return word
+    if word != "last":
+        kept = os.path.join(journal_folder(environ, program), word)
+        return kept if is_kept_name(word) and os.path.exists(kept) else word
     latest = next(kept_journals(environ, program), None)
     if latest is None:
-        hint = "a change to many items keeps one; for a change to a few, pass --journal FILE"
+        hint = f"{program} config set journal always keeps one of every change; --journal FILE keeps one of this change"
         raise UsageError("no journal was kept yet", hint=hint)
     return latest

@@ -10,7 +10,8 @@ from .parts import bound
 
 if TYPE_CHECKING:
     from ...client.request.model import Request
-    from ...language.shape.steps import ItemStep, OnConflict, StepDefinition
+    from ...language.shape.steps import ItemStep, StepDefinition
+    from ...language.shape.versions import OnConflict
     from .dispatcher import StepDispatcher
 
 

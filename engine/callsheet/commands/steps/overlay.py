@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
-from ...language.template import to_text
+from ...language.template import Scope, fill, to_text
 from .unknown import Unknown
+
+if TYPE_CHECKING:
+    from ...language.shape.steps import ItemStep
+
+
+def body_of(step: ItemStep, scope: Scope) -> Any:
+    """What a step sends."""
+    body = fill(step.get("body"), scope)
+    for layer in step.get("over", ()):
+        body = overlaid(body, fill(layer, scope))
+    return body
 
 
 def overlaid(under: Any, over: Any) -> Any:

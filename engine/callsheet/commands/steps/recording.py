@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .dispatcher import StepDispatcher
 
 JOURNAL, RESUME = "journal", "resume"
-_MANY = 20  # of more items than these a journal is kept, whether or not a person asked for one
 _OF_THE_RUN = frozenset({"site", "output", JOURNAL, RESUME})  # what another run has of its own
 
 
@@ -37,13 +36,13 @@ class Recording(Protocol):
 @contextmanager
 def recording(run: Recording, step: StepDefinition, items: list[Any]) -> Iterator[JournalRecord | None]:
     """Where what becomes of the items is written down; None where no journal is kept."""
-    path = _path(run, items)
+    path = _path(run, step, items)
     if path is None:
         yield None
         return
     with new_journal(path) as journal:
         journal.head(head_of(run, step), items)
-        tell(run.context, path, has_undo="undo" in step["each"])
+        run.context.note(run.context.journaling.note(path, has_undo="undo" in step["each"]))
         with followed(run, journal, step["each"], how_to_go_on(run, path)) as record:
             yield record
 
@@ -75,12 +74,13 @@ def followed(
         journal.ended(done=record.done, failed=record.failed)
 
 
-def _path(run: Recording, items: list[Any]) -> str | None:
+def _path(run: Recording, step: StepDefinition, items: list[Any]) -> str | None:
     if run.dispatcher.dry or "journal" not in run.command:
         return None
     if run.scope.get(JOURNAL):
         return str(run.scope[JOURNAL])
-    return new_path(run.context, run.command["journal"]) if len(items) > _MANY else None
+    keeps = run.context.journaling.keeps(len(items), has_undo="undo" in step["each"])
+    return new_path(run.context, run.command["journal"]) if keeps else None
 
 
 def new_path(context: Context, command: str) -> str:
@@ -111,11 +111,6 @@ def address_of(run: Recording, step: StepDefinition) -> str:
     """Where the requests for an item go: a journal belongs to one site."""
     call: ItemStep = next(part for part in step["each"]["step"] if "call" in part)
     return run.context.site().base_url(run.dispatcher.builder.call(call["call"]).service)
-
-
-def tell(context: Context, path: str, *, has_undo: bool) -> None:
-    undo = f"`{context.program} undo {shown_path(path)}` takes the change back" if has_undo else "this cannot be undone"
-    context.note(f"journal: {path}; {undo}")
 
 
 def how_to_go_on(run: Recording, path: str) -> str:

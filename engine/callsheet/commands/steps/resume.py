@@ -10,6 +10,7 @@ from ...errors import CallsheetError, UsageError
 from ..journal.folder import found_journal
 from ..journal.recorded import DONE, UNDER_WAY, Recorded, read_journal
 from .each import ItemRecord, Numbered, StepsOfItem
+from .parts import HELD, bound, item_name
 from .recording import RESUME, address_of, resuming
 from .run import Run
 
@@ -105,7 +106,16 @@ class ResumedRun(Run):
 
     def _is_doubtful(self, step: StepDefinition, item: Numbered) -> bool:
         was_begun = self.found.entries[item.number].state in UNDER_WAY
-        return was_begun and not self.may_repeat_for(step, item.item)
+        return was_begun and not self._may_repeat_for(step, item.item)
+
+    def _may_repeat_for(self, step: StepDefinition, item: Any) -> bool:
+        """The same, where only those calls count that are made for this item, as far as that can be known."""
+        scope = {**self.scope, item_name(step["each"]): item}
+        for part in step["each"]["step"]:
+            if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
+                return False
+            scope.update(bound(part, HELD if self.wanted(part, scope) else None, scope))
+        return True
 
 
 class _Doubtful:

@@ -55,7 +55,7 @@ def of_the_run(context: Context) -> dict[str, Any]:
     """What expressions see of the run itself: the site, and the output's format."""
     site = context.site()
     settings = {name: site.setting(name) for name in SITE_SETTINGS}
-    about = {"name": site.name, "deployment": site.deployment, **settings}
+    about = {"name": site.name, "deployment": site.deployment, "journal": context.journaling.setting, **settings}
     return {"site": about, "output": context.output_format}
 
 

@@ -20,7 +20,7 @@ from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .fitting import amount, failure, items_of, paths
 from .lacking import explained
 from .lookup import Lookups
-from .overlay import overlaid
+from .overlay import body_of
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
 from .rich_text import edited
 from .same import is_same
@@ -209,15 +209,6 @@ class StepRun:
     def may_repeat(self, step: StepDefinition) -> bool:
         return all(map(self.dispatcher.may_repeat, calls_of(step)))
 
-    def may_repeat_for(self, step: StepDefinition, item: Any) -> bool:
-        """The same, where only those calls count that are made for this item, as far as that can be known."""
-        scope = {**self.scope, item_name(step["each"]): item}
-        for part in step["each"]["step"]:
-            if "call" in part and self.wanted(part, scope) and not self.dispatcher.may_repeat(part["call"]):
-                return False
-            scope.update(bound(part, HELD if self.wanted(part, scope) else None, scope))
-        return True
-
     def numbered(self, items: list[Any]) -> list[Numbered]:
         """Those of a list that are to be done."""
         return [Numbered(*each) for each in enumerate(items)]
@@ -246,7 +237,7 @@ class StepRun:
 
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `HELD` where it was printed instead of sent."""
-        if "unless_same" in step and is_same(step["unless_same"], self.body(step, scope), scope):
+        if "unless_same" in step and is_same(step["unless_same"], body_of(step, scope), scope):
             self._say(step["unless_same"]["note"], scope)
             return scope[step["unless_same"]["step"]]
         request = self.request(step, scope)
@@ -286,14 +277,8 @@ class StepRun:
                 raise
             return on_conflict(self, step, scope, error)
 
-    def body(self, step: ItemStep, scope: Scope) -> Any:
-        body = self.fill(step.get("body"), scope)
-        for layer in step.get("over", ()):
-            body = overlaid(body, self.fill(layer, scope))
-        return body
-
     def request(self, step: ItemStep, scope: Scope) -> Request:
-        body = self.body(step, scope)
+        body = body_of(step, scope)
         files = paths(self.fill(step.get("files"), scope))
         arguments = self.fill(step.get("args", {}), scope) or {}
         try:

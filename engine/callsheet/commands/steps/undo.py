@@ -16,7 +16,7 @@ from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
 from .lookup import Lookups
 from .parts import calls_of, item_name
 from .record import JournalRecord
-from .recording import followed, head_of, shown_path, tell
+from .recording import followed, head_of, shown_path
 from .resume import step_of
 from .scope import of_the_run
 from .sequence import ItemRun, StepRun
@@ -70,14 +70,15 @@ class UndoRun(StepRun):
         self._guard()
         total = len(items)
         what = "1 item" if total == 1 else f"{total} items"
-        self.context.confirm(f"Put back {what} as before `{self.found.words}` of {self.found.head['started']}?")
+        if not self.context.literal:  # who names the journal of one change by its whole name means that one
+            self.context.confirm(f"Put back {what} as before `{self.found.words}` of {self.found.head['started']}?")
         self._check_requests(items)
         if self.dispatcher.dry:
             return [], self._restore(items, None)[1]
         with new_journal(self.path) as journal:
             head = {**head_of(self, self.step), "undo": True, "of": self.found.path}
             journal.head(head, self.found.items)
-            tell(self.context, self.path, has_undo=True)
+            self.context.note(self.context.journaling.note(self.path, has_undo=True))
             again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
             with followed(self, journal, self.step["each"], again) as record:
                 return self._restore(items, record)

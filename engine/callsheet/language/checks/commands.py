@@ -30,10 +30,9 @@ if TYPE_CHECKING:
         KeywordDefinition,
         LookupDefinition,
         LookupHere,
-        OnConflict,
         StepDefinition,
-        UnlessSame,
     )
+    from ..shape.versions import OnConflict, UnlessSame
 
 VERBS = ("builtin", "call", "step")
 ITEM_VERBS = ("call", "edit", "find", "value", "confirm", "fail", "note")

@@ -103,6 +103,10 @@ class SiteProfile(Access, total=False):
     proxy: Annotated[Proxy, Field(description="Proxy of this site alone.")]
     read_only: Annotated[bool, Field(description="Refuse everything that would change something.")]
     completion: Annotated[bool, Field(description="Complete names and keys of this site when Tab is pressed.")]
+    journal: Annotated[
+        Literal["always", "many", "never"],
+        Field(description="Which changes are kept in a journal, for `undo`: all, those of more than 20 items, none."),
+    ]
     policy: Annotated[
         str | dict[str, Any],
         BeforeValidator(_check_policy),

@@ -1,0 +1,133 @@
+"""What agents change is kept in a journal, and taken back by a tool, on a simulated site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from callsheet.commands.context import Context
+from callsheet.commands.journal.folder import kept_journals
+from callsheet.mcp.run import ToolContext, Watch
+from callsheet.mcp.selection import ToolSelection
+from callsheet.mcp.toolbox import ToolAnswer, Toolbox
+from support.cases import nobody
+from support.simulated import TOKEN, serving
+
+Make = Callable[..., Toolbox]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    with serving() as url:
+        yield url, nobody(tmp_path_factory)
+
+
+@pytest.fixture
+def site(served: tuple[str, dict[str, str]]) -> str:
+    httpx.post(f"{served[0]}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    return served[0]
+
+
+@pytest.fixture
+def environ(site: str, served: tuple[str, dict[str, str]], tmp_path: Path) -> dict[str, str]:
+    home = {**served[1], "CALLSHEET_HOME": str(tmp_path / "home")}
+    return {**home, "SUITE_BASE_URL": site, "SUITE_EMAIL": "robin@example.org", "SUITE_TOKEN": "only here"}
+
+
+@pytest.fixture
+def make(environ: dict[str, str]) -> Iterator[Make]:
+    made: list[Context] = []
+
+    def make(tools: str | None = None, *, read_only: bool = False, **variables: str) -> Toolbox:
+        context = Context("suite", {**environ, **variables})
+        made.append(context)
+        return Toolbox(context, ToolSelection(context.catalog).chosen(tools, read_only=read_only))
+
+    yield make
+    for context in made:
+        context.close()
+
+
+def labels(site: str) -> Any:
+    found = httpx.get(f"{site}/rest/api/3/issue/DEMO-3", params={"fields": "labels"}, trust_env=False)
+    return found.json()["fields"]["labels"]
+
+
+def journal_of(answer: ToolAnswer) -> str:
+    assert not answer.is_error, answer.text
+    found = re.search(r"journal: (\S+\.jsonl); undo with this name takes the change back", answer.text)
+    assert found is not None, answer.text
+    return found[1]
+
+
+def test_one_change_is_taken_back_by_the_name_that_its_answer_told(make: Make, site: str) -> None:
+    toolbox, before = make(), labels(site)
+    changed = toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent", "-checkout"]})
+    assert labels(site) != before
+    later = toolbox.call("issues_edit", {"issue": "DEMO-4", "label": ["urgent"]})
+    name = journal_of(changed)
+    assert name != journal_of(later)
+    back = toolbox.call("undo", {"file": name})
+    assert "put back" in back.text, back.text
+    assert labels(site) == before
+    assert toolbox.call("undo", {"file": journal_of(back)}).is_error is False
+    assert sorted(labels(site)) == sorted([*(each for each in before if each != "checkout"), "urgent"])
+
+
+def test_what_somebody_changed_since_stays(make: Make, site: str) -> None:
+    toolbox = make()
+    name = journal_of(toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    theirs = {"fields": {"labels": ["theirs"]}}
+    httpx.put(f"{site}/rest/api/3/issue/DEMO-3", json=theirs, trust_env=False).raise_for_status()
+    answer = toolbox.call("undo", {"file": name})
+    assert answer.is_error
+    assert "changed since" in answer.text
+    assert labels(site) == ["theirs"]
+    assert toolbox.call("undo", {"file": name, "force": True}).is_error  # it is a person's to discard that
+    assert labels(site) == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    "word", ["last", "{path}", "../suite/{name}", "./{name}", "", "20260101-000000-x-0000.jsonl", "/etc/passwd"]
+)
+def test_only_a_journal_that_is_named_is_taken(make: Make, site: str, environ: dict[str, str], word: str) -> None:
+    toolbox = make()
+    name = journal_of(toolbox.call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    (path,) = kept_journals(environ, "suite")
+    after = labels(site)
+    answer = toolbox.call("undo", {"file": word.format(path=path, name=name)})
+    assert answer.is_error
+    assert labels(site) == after
+
+
+def test_what_only_reads_has_no_undo_and_a_policy_forbids_it(make: Make, site: str) -> None:
+    assert "undo" not in make(read_only=True).tools
+    name = journal_of(make().call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]}))
+    after = labels(site)
+    answer = make(SUITE_POLICY="read-only").call("undo", {"file": name})
+    assert answer.is_error
+    assert labels(site) == after
+
+
+def test_an_answer_names_no_tool_that_is_not_offered(make: Make) -> None:
+    answer = make("issues.edit").call("issues_edit", {"issue": "DEMO-3", "label": ["urgent"]})
+    assert "a person can take the change back with `suite undo 2" in answer.text
+    assert "with this name" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"), [("always", "always"), ("many", "always"), ("never", "never"), (None, "always")]
+)
+def test_every_change_of_an_agent_is_kept_unless_a_person_forbade_it(
+    environ: dict[str, str], setting: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = Context("suite", environ)
+    monkeypatch.setitem(base.site()._settings, "journal", setting)
+    assert ToolContext(base, Watch()).journaling.setting == kept
+    assert base.journaling.setting == (setting or "many")
+    base.close()
