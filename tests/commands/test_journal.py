@@ -383,3 +383,80 @@ def test_where_no_journal_was_kept_it_is_said_how_to_keep_one(settled: Desk) -> 
     assert done.exit == 2
     assert "suite config set journal always" in done.stderr
     assert settled.run("config", "set", "journal", "sometimes").exit == 2
+
+
+THINGS = [
+    (("pages", "edit", "98401", "--title", "New", "--body", "Other", "--label", "x,-checkout"), "98401"),
+    (("pages", "edit", "98401", "--set", "labels="), "98401"),
+    (("pages", "update", "98401", "-d", '{"title": "New"}'), "98401"),
+    (("pages", "move", "98403", "--to", "98402"), "98403"),
+    (("pages", "labels", "add", "98401", "x"), "98401"),
+    (("pages", "labels", "remove", "98401", "checkout"), "98401"),
+]
+
+
+def page(desk: Desk, id: str) -> dict[str, Any]:
+    """All of it that a change may change."""
+    params = {"body-format": "storage", "include-labels": "true"}
+    found = httpx.get(f"{desk.url}/wiki/api/v2/pages/{id}", params=params, trust_env=False).json()
+    labels = sorted(each["name"] for each in found["labels"]["results"])
+    return {**{key: found[key] for key in ("title", "status", "parentId", "body")}, "labels": labels}
+
+
+@pytest.mark.parametrize(("words", "id"), THINGS, ids=lambda each: " ".join(each) if isinstance(each, tuple) else each)
+def test_what_was_done_to_a_page_is_undone(desk: Desk, words: tuple[str, ...], id: str) -> None:
+    before = page(desk, id)
+    done = desk.run(*words, "--journal", desk.path("j.jsonl"))
+    assert done.exit == 0, done.stderr
+    after = page(desk, id)
+    assert after != before
+    undone = desk.run("undo", desk.path("j.jsonl"), "--yes", "--journal", desk.path("back.jsonl"), "-o", "json")
+    assert undone.exit == 0, undone.stderr
+    assert json.loads(undone.stdout) == [{"id": id, "done": "put back"}]
+    assert page(desk, id) == before
+    assert desk.run("undo", desk.path("back.jsonl"), "--yes").exit == 0
+    assert page(desk, id) == after
+
+
+def test_a_page_that_somebody_changed_since_stays(desk: Desk) -> None:
+    assert desk.run("pages", "edit", "98401", "--title", "New", "--journal", desk.path("j.jsonl")).exit == 0
+    assert desk.run("pages", "edit", "98401", "--body", "theirs").exit == 0
+    done = desk.run("undo", desk.path("j.jsonl"), "--yes")
+    assert done.exit == 5, done.stderr
+    assert "changed since: body" in done.stderr
+    assert "--force discards what was changed since" in done.stderr
+    assert page(desk, "98401")["title"] == "New"
+
+
+@pytest.mark.parametrize(
+    ("words", "read", "names"),
+    [
+        (
+            ("versions", "update", "10031", "-d", '{"name": "9.9", "description": "x", "released": true}'),
+            "/rest/api/3/version/10031",
+            ("name", "released"),
+        ),
+        (
+            ("sprints", "update", "3", "-d", '{"name": "Other", "goal": "x"}'),
+            "/rest/agile/1.0/sprint/3",
+            ("name", "goal"),
+        ),
+        (
+            ("issues", "update", "DEMO-3", "-d", '{"fields": {"summary": "x"}}'),
+            "/rest/api/3/issue/DEMO-3?fields=summary",
+            ("fields",),
+        ),
+    ],
+)
+def test_a_change_from_json_is_undone(desk: Desk, words: tuple[str, ...], read: str, names: tuple[str, ...]) -> None:
+    def now() -> dict[str, Any]:
+        found = httpx.get(desk.url + read, trust_env=False).json()
+        return {name: found.get(name) or "" for name in names}
+
+    before = now()
+    done = desk.run(*words, "--journal", desk.path("j.jsonl"))
+    assert done.exit == 0, done.stderr
+    assert now() != before
+    undone = desk.run("undo", desk.path("j.jsonl"), "--yes")
+    assert undone.exit == 0, undone.stderr
+    assert now() == before

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         ViewDefinition,
     )
     from ..language.shape.compiled import CompiledCommand, CompiledHost, CompiledOperation
-    from ..language.shape.items import SnapshotDefinition
     from ..language.shape.listener import (
         EventDefinition,
         ListenerDefinition,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         Assignment,
         LookupDefinition,
         NamingDefinition,
+        SnapshotDefinition,
     )
     from ..language.shape.tools import ResourceDefinition, ToolDefinition, ToolsetDefinition
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ..errors import DefinitionError, closest, counted, did_you_mean
 from ..registry import NODES
 from .checks.addresses import address_problems
-from .checks.commands import command_problems, lookup_problems
+from .checks.commands import command_problems, lookup_problems, snapshot_problems
 from .checks.examples import CommandLines, example_findings
 from .checks.headers import header_findings
 from .checks.hosts import host_findings
@@ -220,7 +220,8 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "service": (address_problems, companion_findings, signin_findings),
         "schema": (partial(schema_problems, known=schemas, endless=endless_schemas(definitions)),),
         "assignment": (case_findings,),
-        **dict.fromkeys(("naming", "snapshot"), (reading,)),
+        "naming": (reading,),
+        "snapshot": (reading, partial(snapshot_problems, operations=operations)),
         "tool": (tool_findings,),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations),),

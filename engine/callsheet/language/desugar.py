@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from .definition import Definition, Definitions
 from .deployment import on_deployment, variants
+from .identifier import identifier
 from .merge import ACTION, CALLS, Table
 from .safety import CHANGES, class_of_operation
+
+_KEPT = ("keep", "undo")
+_ONE = "kept"  # what the answer for the one thing is called
 
 
 def complete_commands(definitions: Definitions) -> None:
@@ -70,15 +74,15 @@ def _different(table: Table, deployment: str) -> Table:
     """What differs on a deployment, its call as steps; a change of arguments alone keeps the command's own call."""
     different: Table = table["on"][deployment]
     here = on_deployment(table, deployment)
-    if not different.keys() & CALLS and _rules(here) == _rules(table):
+    if not different.keys() & {*CALLS, *_KEPT} and _rules(here) == _rules(table):
         return different
-    rest = {key: value for key, value in different.items() if key not in ACTION}
+    rest = {key: value for key, value in different.items() if key not in {*ACTION, *_KEPT}}
     return {**rest, **_steps_of(here)}
 
 
 def _stepped(table: Table) -> Table:
     stepped = _steps_of(table)
-    for key in ACTION:
+    for key in (*ACTION, *_KEPT):
         table.pop(key, None)
     return stepped
 
@@ -86,7 +90,20 @@ def _stepped(table: Table) -> Table:
 def _steps_of(table: Table) -> Table:
     """The rules and steps of its parameters are its first steps."""
     steps = table.get("step") or [{key: table[key] for key in ACTION if key in table}]
-    return {"step": [*_rules(table), *_of_params(table, "step"), *steps]}
+    before = [*_rules(table), *_of_params(table, "step")]
+    if "keep" not in table:
+        return {"step": [*before, *steps]}
+    return {"step": [*before, *_as_for_items(table, steps)], "result": f"{{{_ONE}[0]}}"}
+
+
+def _as_for_items(table: Table, steps: list[Table]) -> list[Table]:
+    """The steps of a command that changes one thing, as those for one item of a list; what is refused first stays."""
+    first = next(place for place, step in enumerate(steps) if "fail" not in step)
+    keep = dict(table["keep"])
+    item = identifier(keep.pop("of"))
+    each = {"items": f"[{item}]", "item": item, "name": "@", "step": steps[first:], "done": "changed {done} of {total}"}
+    more = {key: table[key] for key in ("result", "undo") if key in table}
+    return [*steps[:first], {"as": _ONE, "each": {**each, **more, "keep": keep}}]
 
 
 def _rules(table: Table) -> list[Table]:

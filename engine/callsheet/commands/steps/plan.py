@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...language.template import Scope, evaluate, fill_text, to_text
 from ...terminal import escape_line
 from .each import WORKERS
+from .snapshot import undo_steps
 
 if TYPE_CHECKING:
     from ...language.shape.commands import Param
@@ -54,7 +55,7 @@ def _lines(run: Planned, each: Each, rows: Sequence[list[Any]], total: int, bulk
     if total > 1:
         alone = f"one request each, up to {WORKERS} at a time"
         yield f"sent as: {f'the bulk operation of the service, up to {bulk} in a request' if bulk else alone}"
-    if "undo" not in each:
+    if not undo_steps(run.context, each):
         yield "This cannot be undone."
 
 

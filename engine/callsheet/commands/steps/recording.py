@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..journal.folder import fresh_path, remove_old
 from ..journal.writer import Journal, continued, moment, new_journal
 from .record import JournalRecord
-from .snapshot import Snapshots
+from .snapshot import Snapshots, undo_steps
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
@@ -42,7 +42,7 @@ def recording(run: Recording, step: StepDefinition, items: list[Any]) -> Iterato
         return
     with new_journal(path) as journal:
         journal.head(head_of(run, step), items)
-        run.context.note(run.context.journaling.note(path, has_undo="undo" in step["each"]))
+        run.context.note(run.context.journaling.note(path, has_undo=bool(undo_steps(run.context, step["each"]))))
         with followed(run, journal, step["each"], how_to_go_on(run, path)) as record:
             yield record
 
@@ -64,7 +64,7 @@ def followed(
 ) -> Iterator[JournalRecord]:
     """A record in the journal. On Ctrl-C the `advice` is given: how to go on."""
     snapshots = Snapshots(run.context, run.dispatcher, each["keep"], run.scope) if "keep" in each else None
-    record = JournalRecord(run.context, journal, snapshots, found, again="undo" in each)
+    record = JournalRecord(run.context, journal, snapshots, found, again=bool(undo_steps(run.context, each)))
     try:
         yield record
     except KeyboardInterrupt:
@@ -79,7 +79,7 @@ def _path(run: Recording, step: StepDefinition, items: list[Any]) -> str | None:
         return None
     if run.scope.get(JOURNAL):
         return str(run.scope[JOURNAL])
-    keeps = run.context.journaling.keeps(len(items), has_undo="undo" in step["each"])
+    keeps = run.context.journaling.keeps(len(items), has_undo=bool(undo_steps(run.context, step["each"])))
     return new_path(run.context, run.command["journal"]) if keeps else None
 
 

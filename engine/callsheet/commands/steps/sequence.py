@@ -149,7 +149,10 @@ class StepRun:
         elif "call" in step and "tolerate" not in step and self.wanted(step, scope):
             for part_scope in self._parts(step, scope):
                 self.dispatcher.check(self.request(step, part_scope))
-        scope.update(bound(step, HELD, scope))
+        if "value" in step and "call" not in step:
+            scope.update(bound(step, evaluate(step["value"], scope), scope))
+        else:
+            scope.update(bound(step, HELD if self.wanted(step, scope) else None, scope))
 
     def _parts(self, step: ItemStep, scope: Scope) -> list[Scope]:
         if "batch" not in step:
@@ -238,7 +241,7 @@ class StepRun:
     def act(self, step: ItemStep, scope: Scope, *, final: bool) -> Any:
         """The answer of one call, `HELD` where it was printed instead of sent."""
         if "unless_same" in step and is_same(step["unless_same"], body_of(step, scope), scope):
-            self._say(step["unless_same"]["note"], scope)
+            self._say(step["unless_same"].get("note", ""), scope)
             return scope[step["unless_same"]["step"]]
         request = self.request(step, scope)
         extent = self._extent(step, scope, final=final)

@@ -11,12 +11,22 @@ from ...language.deployment import on_deployment
 from ...language.template import evaluate, fill, to_text
 
 if TYPE_CHECKING:
-    from ...language.shape.items import Keep, SnapshotDefinition
+    from ...language.shape.items import Keep
+    from ...language.shape.steps import Each, ItemStep, SnapshotDefinition
     from ..context import Context
     from .dispatcher import StepDispatcher
 
 _WORKERS = 10
 MISSING = object()  # the service does not tell of such a thing
+
+
+def undo_steps(context: Context, each: Each) -> list[ItemStep]:
+    """What puts an item back, by the command or else by the snapshot of its kind; none where nothing can."""
+    if "undo" in each or "keep" not in each:
+        return each.get("undo", [])
+    table = context.catalog.get("snapshot", each["keep"]["snapshot"])
+    here: SnapshotDefinition = on_deployment(table, context.site().deployment)
+    return here.get("undo", [])
 
 
 class Snapshots:

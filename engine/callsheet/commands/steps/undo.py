@@ -21,6 +21,7 @@ from .resume import step_of
 from .scope import of_the_run
 from .sequence import ItemRun, StepRun
 from .settling import settled
+from .snapshot import undo_steps
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
@@ -60,9 +61,10 @@ class UndoRun(StepRun):
         super().__init__(context, StepDispatcher(context), command["step"], scope)
         self.lookups = Lookups(context, self.dispatcher, exact=True)
         self.step = step_of(self, found)
-        if "undo" not in self.step["each"]:
+        steps = undo_steps(context, self.step["each"])
+        if not steps:
             raise UsageError(f"`{found.words}` cannot be undone")
-        self.back: Each = {**self.step["each"], "step": self.step["each"]["undo"], "done": "restored {done} of {total}"}
+        self.back: Each = {**self.step["each"], "step": steps, "done": "restored {done} of {total}"}
         self.path = path or fresh_path(context.environ, context.program, f"undo {found.head['command']}")
 
     def run(self) -> tuple[Rows, CallsheetError | None]:
@@ -104,7 +106,7 @@ class UndoRun(StepRun):
 
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
-        steps = settled(self.back, self.scope, len(items), item_name(self.back), "was")["step"]
+        steps = settled(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
         for each in items:
             scope = self._scope_of(each)
             for step in steps:
@@ -112,13 +114,14 @@ class UndoRun(StepRun):
 
     def _scope_of(self, item: Numbered) -> dict[str, Any]:
         name = self.back.get("item", "item")
-        return {**self.scope, name: item.item, "was": self.found.was(item.number)}
+        return {**self.scope, name: item.item, "thing": item.item, "was": self.found.was(item.number)}
 
     def _restore(self, items: list[Numbered], record: JournalRecord | None) -> tuple[Rows, CallsheetError | None]:
-        back = settled(self.back, self.scope, len(items), item_name(self.back), "was")
+        back = settled(self.back, self.scope, len(items), item_name(self.back), "was", "thing")
 
         def make(item: Numbered) -> StepsOfItem:
-            steps = ItemRun(self, back, item.item, final=True, seen={"was": self.found.was(item.number)})
+            seen = {"thing": item.item, "was": self.found.was(item.number)}
+            steps = ItemRun(self, back, item.item, final=True, seen=seen)
             return _Restoring(self, item, steps, record)
 
         workers = 1 if self.dispatcher.dry else WORKERS

@@ -21,7 +21,6 @@ from .names import RESERVED, expression_faults, part_faults, unusable, value_fau
 
 if TYPE_CHECKING:
     from ..shape.commands import CommandDefinition, Param
-    from ..shape.items import SnapshotDefinition
     from ..shape.rest import OperationDefinition
     from ..shape.steps import (
         Assignment,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         KeywordDefinition,
         LookupDefinition,
         LookupHere,
+        SnapshotDefinition,
         StepDefinition,
     )
     from ..shape.versions import OnConflict, UnlessSame
@@ -77,6 +77,15 @@ def lookup_problems(definitions: Definitions, definition: Definition, operations
             yield from checker.suggest(here, (*at, "suggest"))
 
 
+def snapshot_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:
+    """What puts a thing back sees nothing of the command that changed it."""
+    table: SnapshotDefinition = definition.table
+    there = variants(table)
+    yield from Checker(definitions, operations, lambda word: word not in there).undo(table.get("undo", ()), ())
+    for deployment, here in there.items():
+        yield from Checker(definitions, operations, deployment.__eq__).undo(here.get("undo", ()), (ON, deployment))
+
+
 def _calls_of_lookup(table: LookupHere) -> Iterator[tuple[Path, LookupHere | KeywordDefinition]]:
     if "call" in table:
         yield (), table
@@ -113,6 +122,14 @@ class Checker(CallChecker):
             names = yield from self._steps(param.get("step", ()), names, (*at, "params", place, "step"), bound)
         names = yield from self._steps(table.get("step", ()), names, (*at, "step"), bound)
         yield from value_faults(table.get("result"), names, (*at, "result"))
+        if "keep" in table:
+            own = {identifier(param["name"]) for param in params}
+            if identifier(table["keep"]["of"]) not in own:
+                yield (
+                    (*at, "keep", "of"),
+                    f"no parameter {table['keep']['of']!r}{did_you_mean(table['keep']['of'], own)}",
+                )
+            yield from self._undo(table, names - added_by(table.get("step", ())), at)
         if "items" in table:
             yield from part_faults(table["items"], names, (*at, "items"))
         yield from self._convert(table, names, (*at, "convert"))
@@ -257,17 +274,20 @@ class Checker(CallChecker):
         yield from self._undo(each, inner - added_by(each["step"]), at)
         self.single, self.choices, self.lists = single, choices, lists
 
-    def _undo(self, each: Each, names: Names, at: Path) -> Problems:
+    def _undo(self, each: Each | CommandDefinition, names: Names, at: Path) -> Problems:
         """What puts an item back sees what the command named before the item's own steps, and what it was."""
         if keep := each.get("keep"):
             snapshot: SnapshotDefinition | None = self.table_of("snapshot", keep["snapshot"])
-            yield from keep_problems(keep, snapshot, names - {each.get("item", "item")}, (*at, "keep"))
+            yield from keep_problems(keep, snapshot, names - {str(each.get("item", "item"))}, (*at, "keep"))
         yield from self._steps(each.get("undo", ()), names | {"was"}, (*at, "undo"), {}, ITEM_VERBS)
 
     def _unless_same(self, rule: UnlessSame, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         yield from _earlier(rule["step"], at, bound)
         for key in ("body", "note"):
-            yield from value_faults(rule[key], names, (*at, key))
+            yield from value_faults(rule.get(key), names, (*at, key))
+
+    def undo(self, steps: Any, at: Path) -> Problems:
+        yield from self._steps(steps, {*RESERVED, "thing", "was"}, (*at, "undo"), {}, ITEM_VERBS)
 
     def _on_conflict(self, rule: OnConflict, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         yield from _earlier(rule["step"], at, bound)

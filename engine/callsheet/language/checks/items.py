@@ -11,8 +11,8 @@ from ..scopes import names_in, roots
 from .names import expression_faults, value_faults
 
 if TYPE_CHECKING:
-    from ..shape.items import Bulk, Keep, Plan, SnapshotDefinition
-    from ..shape.steps import ItemStep
+    from ..shape.items import Bulk, Keep, Plan
+    from ..shape.steps import ItemStep, SnapshotDefinition
 
 Problems = Iterator[tuple[Any, ...]]  # as in a `Finding`
 Names = set[str]

@@ -117,6 +117,6 @@ def reading_findings(definitions: Definitions, definition: Definition, operation
     for path, kind, id in _references(definition):
         for called in _operations(definitions, kind, id, operations, frozenset()):
             operation = definitions.get(("operation", called))
-            if operation is not None and class_of_operation(operation.table) != "read":
+            if operation is not None and class_of_operation(operation.table) != "read" and "undo" not in path:
                 text = f"{_ASKED_BESIDE[definition.kind]} only reads: {called} does not"
                 yield Finding(path, text, (("operation", called),))

@@ -20,9 +20,10 @@ from .base import (
     seeing,
 )
 from .inputs import OF_A_PARAM, InputDefinition, Param
+from .items import KeepOne
 from .rest import Safety
 from .rules import KeyRule, Rules
-from .steps import Action, StepDefinition
+from .steps import Action, ItemStep, StepDefinition
 
 HelpText = Annotated[str, StringConstraints(pattern=SOME_WORDS)]
 CommandLines = Annotated[list[HelpText], Field(min_length=1)]
@@ -148,6 +149,11 @@ class CommandHere(Action, total=False):
 
     params: list[Param]
     step: Annotated[list[StepDefinition], Field(min_length=1, description="What it does, in order.")]
+    keep: Annotated[KeepOne, Field(description="What the thing was that it changes is kept, and seen by `undo`.")]
+    undo: Annotated[
+        list[ItemStep],
+        Field(min_length=1, description="What puts it back; sees what it was as `was`. Default: the snapshot's."),
+    ]
     columns: FieldColumns
     items: Expression
     result: Value
@@ -201,7 +207,10 @@ RULES: Rules = {
     "InputDefinition": OF_A_PARAM,
     "ColumnDefinition": _OF_A_COLUMN,
     "CommandDefinition": (
-        KeyRule("builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on")),
+        KeyRule(
+            "builtin", needs=("safety",), without=("items", "result", "convert", "columns", "confirm", "on", "keep")
+        ),
+        KeyRule("undo", needs=("keep",), without=("items",)),
         *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
         KeyRule("convert", needs=("result",)),
         KeyRule("columns", needs=("view",)),

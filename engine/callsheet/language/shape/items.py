@@ -6,9 +6,7 @@ from typing import Annotated, Required
 
 from pydantic import Field
 
-from .base import Args, Expression, OperationId, Shape, Value, Words, keyed_by, reference
-
-_State = Annotated[Expression, Field(description="What is kept of a thing, seen as `found`.")]
+from .base import Args, Expression, Name, OperationId, Shape, Value, Words, reference
 
 
 class SnapshotRequest(Shape, total=False):
@@ -21,30 +19,17 @@ class SnapshotRequest(Shape, total=False):
     names: Annotated[Expression, Field(description="Of one of several things: the names that it may be given by.")]
 
 
-class SnapshotHere(SnapshotRequest, total=False):
-    """What a snapshot's table may say differently for one deployment."""
-
-    call: OperationId
-    state: _State
-
-
-class SnapshotDefinition(SnapshotRequest, total=False):
-    """What things are before they are changed, as a later change can send it back.
-
-    `args` and `body` see the things that are asked for as `ids`, and what the command hands over in `args` of `keep`;
-    `state` sees the latter and one thing of the answer as `found`.
-    """
-
-    call: Required[OperationId]
-    state: Required[_State]
-    on: Annotated[dict[str, SnapshotHere], keyed_by("deployment", description="Deployment → what differs there.")]
-
-
 class Keep(Shape, total=False):
     """What is read of an item before it is changed, and once more afterwards. It is kept in the journal."""
 
     snapshot: Required[Annotated[str, reference("snapshot", description="How it is read.")]]
     args: Annotated[dict[str, Value], Field(description="What the snapshot's expressions see by these names.")]
+
+
+class KeepOne(Keep, total=False):
+    """The same of a command that changes one thing: its steps are then taken as those for one item of a list."""
+
+    of: Required[Annotated[Name, Field(description="The parameter that names the thing.")]]
 
 
 class Task(Shape, total=False):

@@ -22,7 +22,7 @@ from .base import (
     reference,
     seeing,
 )
-from .items import Bulk, Keep, Plan, SnapshotDefinition
+from .items import Bulk, Keep, Plan, SnapshotRequest
 from .rules import KeyRule, Rules
 from .versions import OnConflict, UnlessSame
 
@@ -264,8 +264,43 @@ class Each(Shape, total=False):
     keep: Annotated[Keep, Field(description="What an item was is kept, and seen by `undo`.")]
     undo: Annotated[
         list[ItemStep],
-        Field(min_length=1, description="What puts an item back; sees what it was as `was`. Without it nothing can."),
+        Field(min_length=1, description="What puts an item back; sees what it was as `was`. Default: the snapshot's."),
     ]
+
+
+class Undoing(Shape, total=False):
+    """What puts a thing back."""
+
+    undo: Annotated[
+        list[ItemStep],
+        Field(
+            min_length=1,
+            description="What puts a thing back, unless the command says it: sees its id as `thing`, and what it was "
+            "as `was`.",
+        ),
+    ]
+
+
+_State = Annotated[Expression, Field(description="What is kept of a thing, seen as `found`.")]
+
+
+class SnapshotHere(SnapshotRequest, Undoing, total=False):
+    """What a snapshot's table may say differently for one deployment."""
+
+    call: OperationId
+    state: _State
+
+
+class SnapshotDefinition(SnapshotRequest, Undoing, total=False):
+    """What things are before they are changed, as a later change can send it back.
+
+    `args` and `body` see the things that are asked for as `ids`, and what the command hands over in `args` of `keep`;
+    `state` sees the latter and one thing of the answer as `found`.
+    """
+
+    call: Required[OperationId]
+    state: Required[_State]
+    on: Annotated[dict[str, SnapshotHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
 class StepDefinition(ItemStep, total=False):

@@ -30,4 +30,4 @@ class UnlessSame(Shape, total=False):
     step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
     body: Required[Annotated[dict[str, Value], Field(description="What the body is where nothing is to be changed.")]]
     apart: Annotated[list[str], Field(description="Keys of the body that are not compared: its next version.")]
-    note: Required[Annotated[Words, Field(description="Said instead; where that is nothing, nothing is said.")]]
+    note: Annotated[Words, Field(description="Said instead; where that is nothing, nothing is said.")]
