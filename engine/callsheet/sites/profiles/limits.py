@@ -29,5 +29,6 @@ SETTINGS: dict[str, str] = {
     "proxy": "",
     "read_only": "boolean",
     "completion": "boolean",
+    "journal": "",
     "policy": "",
 }
