@@ -261,11 +261,9 @@ def test_a_node_of_rich_text(shop: Program) -> None:
         group = "block"
         empty = "paragraph"
         alerts = { STAGE = { side = "left" }, BACKSTAGE = { side = "behind" } }
-        adf = { type = "stage", holds = ["paragraph"], attrs = { side = "string" } }
+        adf = { type = "stage", holds = ["paragraph"], within = ["doc"], attrs = { side = "string" } }
         storage = [{ macro = "stage", body = "rich", params = { side = "side" } }]
         wiki = [{ macro = "stage", params = { side = "side" } }]
-        [extend.node.doc.adf]
-        holds = ["paragraph", "stage"]
     """
 
     place = shop.directory / "home" / "definitions" / "shop"

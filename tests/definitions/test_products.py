@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callsheet.catalog.catalog import Catalog, open_catalog
-from callsheet.client.http.failure import listed
+from callsheet.client.http.failure import texts_in
 from callsheet.client.request.build import Builder
 from callsheet.errors import UsageError
 from callsheet.language.template import evaluate
@@ -95,7 +95,7 @@ BODIES: list[tuple[str, Any, list[str]]] = [
 
 @pytest.mark.parametrize(("product", "body", "texts"), BODIES)
 def test_every_error_body_becomes_its_messages(catalog: Catalog, product: str, body: Any, texts: list[str]) -> None:
-    assert listed(evaluate(catalog.get("product", product)["errors"], body)) == texts
+    assert texts_in(evaluate(catalog.get("product", product)["errors"], body)) == texts
 
 
 SOFTWARE = "/rest/agile/1.0"

@@ -30,7 +30,7 @@ def hold_containers(definitions: Definitions) -> None:
     """Which requests are about a project, say: a rule would miss those that a person's file takes out."""
     known = [*definitions.items(), *definitions.removed.items()]
     for key, definition in known:
-        if definition.kind == CONTAINER and (shipped := _shipped_table(definition)) is not None:
+        if definition.kind == CONTAINER and (shipped := shipped_table(definition)) is not None:
             definition.table = shipped
             definitions[key] = definition
 
@@ -62,11 +62,11 @@ def shipped_paths(definitions: Definitions) -> list[tuple[str, Safety, str]]:
 
 def _as_shipped(definition: Definition) -> OperationDefinition | None:
     """The operation as it comes with the program; None where it does, or where none of it does."""
-    table = _shipped_table(definition)
+    table = shipped_table(definition)
     return table if table is not None and isinstance(table.get("http"), str) else None
 
 
-def _shipped_table(definition: Definition) -> Any:
+def shipped_table(definition: Definition) -> Any:
     own = [not file.shipped for file in definition.files]
     if not any(own) or all(own):
         return None

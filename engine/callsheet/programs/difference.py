@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..language.checks.reach import class_of_command
 from ..language.definition import PROGRAM, Definition, Definitions
+from ..language.deployment import variants
 from ..reach import ITSELF, KEYS, OPTIONS, REACH, Reach
 
 _HOSTS = re.compile(r"(?:https?|wss?|nats|tls)://[^/\s\"'?#]+", re.IGNORECASE)
@@ -92,7 +93,7 @@ def _of_command(table: dict[str, Any], where: str) -> Iterator[ReachedThing]:
     declared = _declared("builtin", builtin) if builtin else {}
     if ITSELF in declared:
         yield ReachedThing(declared[ITSELF], f"{where}: {builtin}")
-    for here in (table, *table.get("on", {}).values()):
+    for here in (table, *variants(table).values()):
         yield from _of_params(here.get("params", ()), declared, where, tells_all=bool(builtin))
 
 

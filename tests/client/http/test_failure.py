@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from callsheet.client.http import incoming
-from callsheet.client.http.failure import listed
+from callsheet.client.http.failure import texts_in
 from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound
 from support.places import CASES
 from support.server import exchange, reply
@@ -123,7 +123,7 @@ def test_a_very_deep_body_does_no_harm() -> None:
     ],
 )
 def test_texts_are_found_wherever_a_body_holds_them(found: Any, texts: list[str]) -> None:
-    assert listed(found) == texts
+    assert texts_in(found) == texts
 
 
 @pytest.mark.parametrize(

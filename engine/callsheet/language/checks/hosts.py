@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...paths import stays_below
+from ..as_shipped import shipped_table
 from ..definition import Definition, Definitions
 from ..locate import Path
 from .problem import Finding, Findings
@@ -18,7 +19,7 @@ def host_findings(definitions: Definitions, host: Definition) -> Findings:
             yield Finding(at, f"{path!r} has to stay below the directory: names with / between them, none of them ..")
     own = [laid for file, laid in zip(host.files, host.laid, strict=True) if not file.shipped]
     if own and len(own) < len(host.files):
-        if any("servers" in laid for laid in own):
+        if host.table.get("servers") != shipped_table(host).get("servers"):  # what was shown may be pasted back
             text = "of a host that comes with the program it stays as it is; define one under another name"
             yield Finding(("servers",), text)
     elif own and "user" in host.table.get("servers", {}):

@@ -9,9 +9,9 @@ from .problem import Finding, Findings
 
 
 def node_findings(definitions: Definitions, node: Definition) -> Findings:
-    """A block that may stand nowhere in a document, or whose macro has no place for what stands in it."""
+    """A block of one's own that may stand nowhere in a document, or whose macro has no place for what stands in it."""
     table = _with_base(definitions, node)
-    if table.get("group") != "block":
+    if table.get("group") != "block" or all(file.shipped for file in node.files):
         return
     forms = table.get("adf", [])
     forms = forms if isinstance(forms, list) else [forms]
