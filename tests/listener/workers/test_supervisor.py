@@ -145,7 +145,7 @@ def test_all_are_told_what_they_are_and_stopped_at_the_end(world: World, bound: 
         assert worker.given["pass_fds"] == [bound.fileno(), each.ready, each.alive, each.memory]
         assert worker.given["start_new_session"] is True
         assert worker.given["env"]["PATH"] == os.environ["PATH"]
-        assert worker.words == [sys.executable, *sys.orig_argv[1:]]
+        assert worker.words == [sys.executable, "-P", *sys.orig_argv[1:]]
         assert worker.signals == [signal.SIGTERM]
     assert (world.notes, world.ready, world.waits) == (["ready: 3 workers"], 1, [None])
     assert not os.path.exists(directory)
