@@ -66,7 +66,8 @@ def test_tools_are_listed_and_called(make: Make, tracker: Tracker, era: str) -> 
         async with Client(server(toolbox), mode=era) as client:
             listed = (await client.list_tools()).tools
             assert [tool.name for tool in listed] == list(toolbox.tools)
-            assert listed[0].annotations.read_only_hint
+            hints = {tool.name: tool.annotations.read_only_hint for tool in listed}
+            assert (hints["issues_get"], hints["undo"]) == (True, False)
             assert (await client.list_tools()).tools == listed
             found = await client.call_tool("issues_get", {"issue": "DEMO-1"})
             assert "key: DEMO-1" in text(found)
