@@ -217,7 +217,8 @@ def lists(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_a_200_that_is_no_list(lists: list[str], places_to_run: Path, cache: Path) -> None:
     """What a proxy or a page to sign in answers is never an empty list."""
     for leaf in lists:
-        cases = [case for case in CASES_OF_LEAF[leaf] if case.get("expect", {}).get("exit", 0) == 0]
+        own = [case for words, cases in CASES_OF_LEAF.items() if f"{words} ".startswith(f"{leaf} ") for case in cases]
+        cases = [case for case in own if case.get("expect", {}).get("exit", 0) == 0]
         case = next(case for case in cases if "--dry-run" not in case["argv"])
         for answered in ({"message": "please sign in"}, {}, {"values": None, "results": None, "issues": {}}, 7):
             wrong = reply(body=json.dumps(answered).encode(), headers=JSON)
