@@ -88,12 +88,18 @@ ENVIRONMENT = {"SUITE_BASE_URL": "https://env.example.org", "SUITE_EMAIL": "e@ex
 
 
 def test_the_environment_alone_is_enough(at: At, home: Path) -> None:
-    (home / "profiles.toml").write_text("broken = = ")
+    (home / "profiles.toml").unlink()
     site = at(**ENVIRONMENT)
     assert (site.name, site.deployment, site.base_url("jira")) == ("environment", "cloud", "https://env.example.org")
     assert site.headers("jira") == basic(f"e@example.org:{TOKEN}")
     assert TOKEN in site.secrets()
     assert TOKEN not in repr(site)
+
+
+def test_a_file_that_cannot_be_read_may_forbid_something_there(at: At, home: Path) -> None:
+    (home / "profiles.toml").write_text("broken = = ")
+    with pytest.raises(UsageError, match="not TOML"):
+        at(**ENVIRONMENT)
 
 
 def test_a_profile_is_used_with_its_settings(at: At, home: Path) -> None:
