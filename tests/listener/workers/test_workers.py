@@ -140,7 +140,7 @@ def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path)
         os.kill(running, signal.SIGKILL)
         assert first.result() is False
         (tmp_path / "go").touch()
-        assert listener.send(event("1")).status == 200
+        until(lambda: listener.send(event("1")).status == 200)  # until the supervisor knows it, it is running there
         assert len(set(runs.read_text(encoding="utf-8").split())) == 2
         assert listener.send(event("1")).status == 200
         assert len(runs.read_text(encoding="utf-8").split()) == 2
