@@ -112,10 +112,25 @@ class Functions(functions.Functions):
         named = [known.get(id, {}) if isinstance(id, str | int) else {} for id in ids]
         return [{**item, **more} for item, more in zip(items or [], named, strict=True)]
 
-    @functions.signature({"types": ["array"]}, {"types": ["array"]})
-    def _func_missing(self, items: list[Any], others: list[Any]) -> list[Any]:
-        """The items that others has not; an object stands for every one that has all its values."""
-        return [item for item in items if not any(_stands_for(other, item) for other in others)]
+    @functions.signature(_ANY, _ANY)
+    def _func_lost(self, before: Any, after: Any) -> list[dict[str, Any]]:
+        """The name of each list of a table that another table has too, with the items that are not in its list.
+
+        An object stands for every one that has all its values.
+        """
+        return [
+            {"name": name, "items": gone}
+            for name, items in _pairs(after)
+            if isinstance(items, list)
+            and isinstance(there := (before or {}).get(name), list)
+            and (gone := [item for item in there if not any(_stands_for(each, item) for each in items)])
+        ]
+
+    @functions.signature(_ANY, _ANY)
+    def _func_as_wanted(self, there: Any, wanted: Any) -> dict[str, Any]:
+        """What a table has by the names of another, in the words of the other where these say the same."""
+        table = there or {}
+        return {name: value if _is_so(table.get(name), value) else table.get(name) for name, value in _pairs(wanted)}
 
     @functions.signature(_ANY, _ANY)
     def _func_zip(self, names: Any, values: Any) -> list[Any]:
@@ -195,6 +210,23 @@ class Functions(functions.Functions):
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else dump(value)
+
+
+def _pairs(table: Any) -> Iterable[tuple[str, Any]]:
+    return table.items() if isinstance(table, dict) else ()
+
+
+def _is_so(there: Any, wanted: Any) -> bool:
+    """A service tells more of a thing than whoever names it, lists in an order of its own, and texts in its lines."""
+    if isinstance(wanted, list) and isinstance(there, list):
+        return len(there) == len(wanted) and all(any(_stands_for(each, item) for each in wanted) for item in there)
+    if isinstance(wanted, str) and isinstance(there, str):
+        return wanted.splitlines() == there.splitlines()
+    return (not _says(wanted) and not _says(there)) or _stands_for(wanted, there)
+
+
+def _says(value: Any) -> bool:
+    return value not in (None, "", [], {})
 
 
 def _stands_for(other: Any, item: Any) -> bool:

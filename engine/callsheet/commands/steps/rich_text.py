@@ -65,7 +65,7 @@ def edited(context: Context, step: Edit) -> Any:
         if section is not None:
             raise UsageError(f"no heading {section!r}: there is no text yet" if not source else "it has no sections")
         if text is not None:
-            return _converted(context, text, form)
+            return source if source and _is_as_shown(context, source, form, text) else _converted(context, text, form)
         return _of_service(context, source, form) if source else ""
     from ...richtext.editing import Editing
 
@@ -106,6 +106,12 @@ def _of_service(context: Context, source: Any, form: str, *, lossless: bool = Fa
         return str(_converted(context, source, "markdown", source=form, lossless=lossless)).rstrip("\n")
     except UsageError as error:
         raise CallsheetError(f"the service's text cannot be read: {error.message}") from None
+
+
+def _is_as_shown(context: Context, source: str, form: str, text: str) -> bool:
+    """Whether a text is the Markdown of its source, which its format cannot say in these words again."""
+    shown = convert(source, form, "markdown", nodes=context.rich_text).value
+    return str(shown).strip() == text.strip()
 
 
 def _converted(context: Context, text: str, target: str, *, source: str = "markdown", lossless: bool = False) -> Any:

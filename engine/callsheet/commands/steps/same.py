@@ -17,7 +17,7 @@ def is_same(rule: UnlessSame, body: Any, scope: Scope) -> bool:
         return False
     apart = rule.get("apart", ())
     compared = {key: value for key, value in body.items() if key not in apart}
-    return bool(_plain(compared) == _plain(fill(rule["body"], scope)))
+    return bool(_plain(compared) == _plain(fill(rule["body"], {**scope, "asked": compared})))
 
 
 def _plain(value: Any) -> Any:

@@ -84,7 +84,8 @@ class StepRun:
         elif "find" in step:
             self.scope[str(step["as"])] = self._found(step["find"])
         elif "note" in step:
-            self._say(step["note"], self.scope)
+            if not is_open(step, self.scope):
+                self._say(step["note"], self.scope)
         elif "value" in step and "call" not in step:
             self.scope.update(bound(step, evaluate(step["value"], self.scope), self.scope))
         elif "edit" in step:

@@ -283,8 +283,8 @@ class Checker(CallChecker):
 
     def _unless_same(self, rule: UnlessSame, names: Names, at: Path, bound: Mapping[str, int]) -> Problems:
         yield from _earlier(rule["step"], at, bound)
-        for key in ("body", "note"):
-            yield from value_faults(rule.get(key), names, (*at, key))
+        yield from value_faults(rule["body"], names | {"asked"}, (*at, "body"))
+        yield from value_faults(rule.get("note"), names, (*at, "note"))
 
     def undo(self, steps: Any, at: Path) -> Problems:
         yield from self._steps(steps, {*RESERVED, "thing", "was"}, (*at, "undo"), {}, ITEM_VERBS)

@@ -28,6 +28,11 @@ class UnlessSame(Shape, total=False):
     """Nothing is sent where the request would say what was read: its answer is then what was read."""
 
     step: Required[Annotated[str, Field(description="The `as` of the step that read it.")]]
-    body: Required[Annotated[dict[str, Value], Field(description="What the body is where nothing is to be changed.")]]
+    body: Required[
+        Annotated[
+            dict[str, Value],
+            Field(description="What the body is where nothing is to be changed; sees what would be sent as `asked`."),
+        ]
+    ]
     apart: Annotated[list[str], Field(description="Keys of the body that are not compared: its next version.")]
     note: Annotated[Words, Field(description="Said instead; where that is nothing, nothing is said.")]
