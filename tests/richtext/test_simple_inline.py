@@ -1,14 +1,12 @@
-"""The quick way through simple inline content gives what the parser gives, and the parser's rules are all tried."""
+"""The quick way through simple inline content gives what the parser gives."""
 
 from __future__ import annotations
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from callsheet.richtext.markdown import simple
 from callsheet.richtext.markdown.blocks import BlockReader
-from callsheet.richtext.markdown.by_sign import BLOCK, INLINE, NEEDED
 from callsheet.richtext.rules import Rules
 from callsheet.richtext.tree import Losses, merged
 from support.richtext import nodes
@@ -39,11 +37,3 @@ def test_simple_content_reads_as_the_parser_reads_it(content: str) -> None:
 def test_what_is_plainly_simple_takes_the_quick_way() -> None:
     for content in ("a **b** `c`", "see [the page](https://e.org/a_b).", "*one* and _two_", "snake_case: fine!"):
         assert simple.read(content, INLINE_READER.patterns, INLINE_READER.schemes, lines=False) is not None
-
-
-def test_every_rule_of_the_parser_has_its_signs() -> None:
-    """A rule that a later version of the library adds must be given its signs, or be known to need none."""
-    library = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    anywhere = {"code", "lheading", "paragraph"} | set(NEEDED)
-    assert set(library.block.ruler.get_active_rules()) <= set(BLOCK) | anywhere
-    assert set(library.inline.ruler.get_active_rules()) <= set(INLINE)

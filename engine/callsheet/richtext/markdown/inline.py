@@ -15,7 +15,7 @@ from . import checkbox, simple
 from .attributes import at_start
 from .elements import HIDDEN, LINE_BLOCKS
 from .inline_tags import TAG, begins_block, close, shown_address, tag_attributes, tag_name
-from .light import InlineToken
+from .inline_tokens import InlineToken
 from .parser import Parser
 from .patterns import Patterns, in_address
 from .tags import Tags

@@ -6,7 +6,7 @@ import html
 import re
 
 from .elements import LINE_BLOCKS, SHOWN_BY_ADDRESS
-from .light import InlineToken
+from .inline_tokens import InlineToken
 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)([^>]*?)/?>", re.DOTALL)
 ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")

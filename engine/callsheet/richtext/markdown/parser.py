@@ -23,11 +23,10 @@ from mdit_py_plugins.dollarmath.index import math_inline_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 
 from ..tree import MAX_DEPTH
-from .by_sign import BLOCK, INLINE, Chains, of_lines, of_words
 from .emphasis import unanswered
 from .indented import box, content_tab
 from .inline_note import inline_note
-from .light import BlockState, InlineToken, parsed
+from .inline_tokens import InlineToken, parsed
 from .table_rows import CUT, table
 
 INLINE_DEPTH = 20
@@ -113,19 +112,12 @@ class Parser:
         return parser
 
     @cached_property
-    def _lines(self) -> Chains:
-        chains = Chains(self._block.block.ruler, BLOCK, of_lines)
-        cast("Any", self._block.block).ruler = chains
-        return chains
-
-    @cached_property
     def _parse_inline(self) -> Callable[..., Any]:
         parser = _parser(INLINE_DEPTH).enable("strikethrough")
         parser.inline.ruler.at("math_inline", _formula)
         parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
         parser.inline.ruler.at("emphasis", unanswered(emphasis))
         inline = cast("Any", parser.inline)
-        inline.ruler = Chains(parser.inline.ruler, INLINE, of_words)
         inline.parse = partial(parsed, parser)
         return partial(inline.parse, md=parser, env=self._env)
 
@@ -137,9 +129,8 @@ class Parser:
         """Calls `take` with every token of the block structure, in order."""
         stream = _Stream(take)
         source = LINE_ENDS.sub("\n", source) if "\r" in source else source
-        self._lines.prepare(source)
         if source:
-            state = BlockState(source, self._block, self._env, stream)
+            state = StateBlock(source, self._block, self._env, stream)
             self._block.block.tokenize(state, state.line, state.lineMax)
         stream.end()
 

@@ -15,7 +15,6 @@ from ..adf.forms import is_media
 from ..plain_text import named, says
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
-from .certain import PLAIN, certain
 from .escape import escape, paragraph_lines, target, title
 from .inline import InlineReader
 
@@ -24,6 +23,10 @@ UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
 SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL, CARRY_LEVEL = range(4)
 READABLE = (SIGN_LEVEL, UNDERLINE_LEVEL, TAG_LEVEL)
 LINK_ATTRS = frozenset({"href", "title"})
+# Letters and signs that begin nothing where they stand: `__init__` has underscores at its edges, `:name:` is an emoji.
+PLAIN = re.compile(
+    r"(?:[^\W_]|[ ,.;()?%/'\"+#>–—…‘’“”-]|(?<=[^\W_])_(?=[^\W_])|(?<=\S):(?=\s|$)|[!&](?=\s))*"  # noqa: RUF001 -- they are meant
+)
 LONG = 20_000  # plain text beyond it is not read back
 
 
@@ -46,7 +49,7 @@ class SpanWriter:
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
-        if not self.lossless and (certain(nodes) or not any(map(_has_levels, nodes))):
+        if not self.lossless and not any(map(_has_levels, nodes)):
             return self._lines(self._spans(nodes, SIGN_LEVEL, single=single), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE

@@ -1,67 +1,14 @@
-"""The parser's tokens and states in little memory: a paragraph of nothing but signs has a token for each of them."""
+"""The parser's tokens of inline content in little memory: a paragraph of nothing but signs has one for each of them."""
 
 from __future__ import annotations
 
-import re
 from array import array
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 from ..shared_keys import blank, shared
-
-LINE = re.compile(r"([ \t]*+)[^\n]*+\n?")
-
-
-class BlockToken:
-    """As much of a token as rules and the reader use; what a rule does not set is the class's."""
-
-    attrs: dict[str, Any] = {}  # noqa: RUF012 -- rules put another in its place
-    map = children = None
-    content = info = markup = ""
-    meta: dict[str, Any] = {}  # noqa: RUF012 -- the same
-    hidden = False
-    level = 0
-    block = True
-
-    def __init__(self, type: str, tag: str, nesting: int) -> None:
-        self.type = type
-        self.tag = tag
-        self.nesting = nesting
-
-
-class BlockState(StateBlock):
-    """The parser's state of lines with light tokens, and with what it knows of each line in 20 bytes instead of 130."""
-
-    def __init__(self, src: str, md: MarkdownIt, env: Any, tokens: list[Any]) -> None:
-        super().__init__("", md, env, tokens)
-        self.src = src
-        starts, ends, indents, columns = (array("i") for _ in range(4))
-        for match in LINE.finditer(src):
-            blank, end = match[1], match.end() - match[0].endswith("\n")
-            if match.end(1) == len(src):
-                break  # a last line of nothing but white space is none
-            starts.append(match.start())
-            ends.append(end)
-            indents.append(len(blank))
-            columns.append(len(blank.expandtabs(4)) if "\t" in blank else len(blank))
-        self.lineMax = len(starts)
-        for numbers, last in ((starts, len(src)), (ends, len(src)), (indents, 0), (columns, 0)):
-            numbers.append(last)  # a line after the last one, so that rules may look at it
-        marks: Any = self
-        marks.bMarks, marks.eMarks, marks.tShift, marks.sCount = starts, ends, indents, columns
-        marks.bsCount = array("i", bytes(4 * len(starts)))
-
-    def push(self, ttype: str, tag: str, nesting: Any) -> Any:
-        token: Any = BlockToken(ttype, tag, nesting)
-        if nesting < 0:
-            self.level -= 1
-        elif nesting > 0:
-            self.level += 1
-        self.tokens.append(token)
-        return token
 
 
 class _Unread:
