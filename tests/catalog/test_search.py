@@ -41,6 +41,7 @@ def test_a_row_says_what_the_columns_show(catalog: Catalog) -> None:
         "summary": "Get all sprints",
         "deprecated": False,
         "experimental": False,
+        "not_on": [],
     }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..jsontext import JsonObject
     from ..language.safety import Safety
 
-FORMAT = 3
+FORMAT = 4
 
 
 class Child:

@@ -13,6 +13,7 @@ from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse, stale_among
 from ..language.checks.reach import class_of_command
 from ..language.definition import Definition, Definitions
+from ..language.deployment import missing_on
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import load
@@ -26,7 +27,7 @@ CREATE TABLE alias (kind TEXT, name TEXT, id TEXT, PRIMARY KEY (kind, name)) WIT
 CREATE TABLE child (parent TEXT, name TEXT, kind TEXT, position INTEGER, help TEXT, hidden INTEGER, aliases TEXT,
   PRIMARY KEY (parent, name)) WITHOUT ROWID;
 CREATE TABLE operation (position INTEGER PRIMARY KEY, id TEXT, product TEXT, method TEXT, path TEXT, tag TEXT,
-  title TEXT, deprecated INTEGER, experimental INTEGER);
+  title TEXT, deprecated INTEGER, experimental INTEGER, not_on TEXT);
 CREATE VIRTUAL TABLE search USING fts5(id, words, title, path, tag, tokenize = 'porter unicode61');
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 """
@@ -147,7 +148,8 @@ def _children(definitions: Definitions) -> Iterable[tuple[Any, ...]]:
 
 
 def _write_operations(connection: sqlite3.Connection, definitions: Definitions) -> None:
-    products = {definition.id: definition.table.get("order", 1000) for definition in _of(definitions, "product")}
+    families = {definition.id: definition.table for definition in _of(definitions, "product")}
+    products = {id: family.get("order", 1000) for id, family in families.items()}
     listed = (operation for operation in _of(definitions, "operation") if not operation.table.get("hidden"))
     operations = sorted(listed, key=lambda d: _place(d, products))
     vocabulary: set[str] = set()
@@ -156,8 +158,9 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
         method, _, path = table["http"].partition(" ")
         tag = table.get("tag", "")
         flags = int(table.get("deprecated", False)), int(table.get("experimental", False))
-        row = (place, operation.id, table["product"], method, path, tag, table["title"], *flags)
-        connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        not_on = json.dumps(missing_on(families[table["product"]], table))
+        row = (place, operation.id, table["product"], method, path, tag, table["title"], *flags, not_on)
+        connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         spelled = [word.lower() for text in (operation.id, table["title"], path, tag) for word in tokens.split(text)]
         vocabulary.update(spelled)
         indexed = (place, operation.id, " ".join(spelled), table["title"], " ".join(tokens.split(path)), tag)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +12,8 @@ from . import tokens
 if TYPE_CHECKING:
     from .catalog import Catalog
 
-FIELDS = ("id", "product", "method", "path", "tag", "summary", "deprecated", "experimental")
-_COLUMNS = "o.id, o.product, o.method, o.path, o.tag, o.title, o.deprecated, o.experimental"
+FIELDS = ("id", "product", "method", "path", "tag", "summary", "deprecated", "experimental", "not_on")
+_COLUMNS = "o.id, o.product, o.method, o.path, o.tag, o.title, o.deprecated, o.experimental, o.not_on"
 # A word in the id says more than one in the title, and that more than one in the tag or the path.
 _RANK = "bm25(search, 12.0, 8.0, 6.0, 1.0, 4.0)"
 
@@ -123,7 +124,8 @@ def _wanted(term: list[str]) -> Iterator[str]:
 
 
 def _row(row: tuple[Any, ...]) -> dict[str, Any]:
-    return {**dict(zip(FIELDS, row, strict=True)), "deprecated": bool(row[6]), "experimental": bool(row[7])}
+    flags = {"deprecated": bool(row[6]), "experimental": bool(row[7]), "not_on": json.loads(row[8])}
+    return {**dict(zip(FIELDS, row, strict=True)), **flags}
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -30,6 +30,12 @@ def variants(table: Table) -> dict[str, Table]:
     return {deployment: on_deployment(table, deployment) for deployment in table.get(ON, ())}
 
 
+def missing_on(*tables: Mapping[str, Any]) -> list[str]:
+    """The deployments that lack what these definitions are together, such as an operation and its product."""
+    named = [(word, here) for table in tables for word, here in variants(table).items()]
+    return list(dict.fromkeys(word for word, here in named if here.get("unavailable")))
+
+
 def check_available(table: Mapping[str, Any], what: str, deployment: str) -> None:
     """Raises `UsageError` when a definition, as it is on this deployment, says that it does not exist there."""
     if reason := table.get("unavailable"):
