@@ -158,8 +158,9 @@ def _write_operations(connection: sqlite3.Connection, definitions: Definitions) 
         method, _, path = table["http"].partition(" ")
         tag = table.get("tag", "")
         flags = int(table.get("deprecated", False)), int(table.get("experimental", False))
-        not_on = json.dumps(missing_on(families[table["product"]], table))
-        row = (place, operation.id, table["product"], method, path, tag, table["title"], *flags, not_on)
+        not_on = missing_on(families[table["product"]], table)
+        title = f"{table['title']} (not on {', '.join(not_on)})" if not_on else table["title"]
+        row = (place, operation.id, table["product"], method, path, tag, title, *flags, json.dumps(not_on))
         connection.execute("INSERT INTO operation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         spelled = [word.lower() for text in (operation.id, table["title"], path, tag) for word in tokens.split(text)]
         vocabulary.update(spelled)
