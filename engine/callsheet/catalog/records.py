@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.policy import ContainerDefinition
     from ..language.shape.renamed import RenamedDefinition
+    from ..language.shape.resources import ResourceDefinition
     from ..language.shape.rest import (
         ParameterDefinition,
         ProductDefinition,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
         NamingDefinition,
         SnapshotDefinition,
     )
-    from ..language.shape.tools import ResourceDefinition, ToolDefinition, ToolsetDefinition
+    from ..language.shape.tools import ToolDefinition, ToolsetDefinition
 
     class Records:
         """`get` raises `UsageError` that names the closest match; `find` gives None; `all` is by id."""

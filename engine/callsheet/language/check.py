@@ -26,6 +26,7 @@ from .checks.params import input_findings, paging_options, param_findings
 from .checks.problem import Finding, Problem, spot, stale_by, worded
 from .checks.reach import reading_findings, safety_findings
 from .checks.renames import rename_findings
+from .checks.resources import resource_findings
 from .checks.rich_text import node_findings
 from .checks.schemas import endless_schemas, schema_problems
 from .checks.shadows import case_findings, companion_findings, shadow_findings
@@ -33,7 +34,7 @@ from .checks.shapes import adapter, allowed_keys, places
 from .checks.signin import signin_findings
 from .checks.suggested import suggestion_findings
 from .checks.together import together_findings
-from .checks.tools import resource_findings, tool_findings, toolset_findings
+from .checks.tools import tool_findings, toolset_findings
 from .checks.tree import (
     alias_problems,
     default_problems,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ..client.request.media import is_json
+from ..commands.resources.words import title_of
 from ..errors import CallsheetError, UsageError, named
 from ..language.template import TemplateError, evaluate, fill, to_text
 from ..output.error_text import describe_error
@@ -15,7 +16,8 @@ from .untrusted import clean
 if TYPE_CHECKING:
     from ..client.request.model import Request
     from ..language.shape.compiled import CompiledCommand
-    from ..language.shape.tools import ResourceDefinition
+    from ..language.shape.resources import ResourceDefinition
+    from ..language.shape.tools import AgentsTable
     from .run import ToolContext, Watch
     from .toolbox import Toolbox
 
@@ -36,7 +38,7 @@ class ResourceTemplate(NamedTuple):
     template: str
     media: str | None
     pattern: re.Pattern[str]
-    definition: ResourceDefinition
+    definition: AgentsTable
 
 
 class Resources:
@@ -44,8 +46,9 @@ class Resources:
         self._toolbox = toolbox
         catalog = toolbox.base.catalog
         self.templates = [
-            _template(toolbox.base.program, name, definition, _saves(catalog.get("command", definition["command"])))
-            for name, definition in catalog.all("resource").items()
+            _template(toolbox.base.program, name, thing, _saves(catalog.get("command", thing["agents"]["command"])))
+            for name, thing in catalog.all("resource").items()
+            if "agents" in thing
         ]
 
     def read(self, uri: str, watch: Watch) -> tuple[str, str]:
@@ -95,15 +98,16 @@ class Resources:
         return self._toolbox.told(describe_error(error).removeprefix("error: "), error, watch)
 
 
-def _template(program: str, name: str, definition: ResourceDefinition, saves: bool) -> ResourceTemplate:
-    uri = f"{program}://{definition['uri']}"
+def _template(program: str, name: str, thing: ResourceDefinition, saves: bool) -> ResourceTemplate:
+    agents = thing["agents"]
+    uri = f"{program}://{agents['uri']}"
     pattern = "".join(
         f"(?P<{part}>[^/?#]+)" if place % 2 else re.escape(part) for place, part in enumerate(_NAME.split(uri))
     )
     media = None if saves else MARKDOWN
-    return ResourceTemplate(
-        name, definition["title"], definition.get("help"), uri, media, re.compile(pattern), definition
-    )
+    title = title_of(name, thing)
+    title = title[:1].upper() + title[1:]
+    return ResourceTemplate(name, title, thing.get("help"), uri, media, re.compile(pattern), agents)
 
 
 def _saves(command: CompiledCommand) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,15 @@ class StepDispatcher:
         """What an operation that only reads answers, over all its pages where it pages."""
         plan = self.plan(operation)
         return self.answer(operation, request) if plan is None else self._items(plan, request, EVERY_PAGE, whole=True)
+
+    def stream(self, plan: PagePlan, request: Request) -> Iterator[Any]:
+        """Every item of a list that pages, as the pages come; these are as long as they can be, or as was asked."""
+        from ...client.pagination.pages import pages
+
+        size = None if any(name == plan.size for name, _ in request.query) else plan.largest
+        fetching = fetching_of(self.context, self.builder, request, plan)
+        for page in pages(self.context.client().send, plan, request, size=size, fetching=fetching):
+            yield from page.items
 
     def _items(self, plan: PagePlan, request: Request, extent: Extent, *, whole: bool = False) -> list[Any]:
         from ...client.pagination.pages import pages

@@ -19,7 +19,7 @@ def body_faults(
 
     Of placeholders only those are judged that take one of the parameters whose values are `lists`.
     """
-    schema = _resolved(definitions, schema)
+    schema = resolved_schema(definitions, schema)
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if not schema or _is_filled(body):
@@ -50,7 +50,7 @@ def _table(
             yield (*path, key), f"not documented{did_you_mean(key, known)}"
 
 
-def _resolved(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
+def resolved_schema(definitions: Definitions, schema: Any) -> Mapping[str, Any]:
     """The schema that a reference stands for; nothing where it has alternatives."""
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(schema.get("ref"), str) and schema["ref"] not in seen:

@@ -15,7 +15,7 @@ from .problem import Finding, Findings
 from .reach import class_of_command
 
 if TYPE_CHECKING:
-    from ..shape.tools import ResourceDefinition, Suggestion
+    from ..shape.tools import AgentsTable, Suggestion
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
@@ -42,20 +42,19 @@ def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
         yield from _for_agents(command, ("commands", place)) if command else ()
 
 
-def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
-    """Reading an address only reads, and uses no name that the address does not have."""
-    table: ResourceDefinition = resource.table
-    names = set(_NAME.findall(table["uri"]))
-    yield from _reading(definitions, table, names, (), aliases)
+def agents_findings(definitions: Definitions, table: AgentsTable, aliases: Mapping[str, str]) -> Findings:
+    """Reading a thing by its address only reads, and uses no name that the address does not have."""
+    at, names = "agents", set(_NAME.findall(table["uri"]))
+    yield from _reading(definitions, table, names, (at,), aliases)
     for name, suggestion in table.get("complete", {}).items():
         if name not in names:
-            yield Finding(("complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
-        yield from _reading(definitions, suggestion, {"word"}, ("complete", name), aliases)
+            yield Finding((at, "complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
+        yield from _reading(definitions, suggestion, {"word"}, (at, "complete", name), aliases)
 
 
 def _reading(
     definitions: Definitions,
-    table: ResourceDefinition | Suggestion,
+    table: AgentsTable | Suggestion,
     names: set[str],
     at: tuple[str, ...],
     aliases: Mapping[str, str],

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import access, asking, commands, guards, hosts, listener, policy, renamed, rest, richtext, sandbox, steps, tools
+from . import (
+    access,
+    asking,
+    commands,
+    guards,
+    hosts,
+    listener,
+    policy,
+    renamed,
+    resources,
+    rest,
+    richtext,
+    sandbox,
+    steps,
+    tools,
+)
 from .addresses import AddressDefinition
 from .commands import (
     CommandDefinition,
@@ -46,6 +61,7 @@ KINDS: dict[str, Any] = {
     **sandbox.KINDS,
     **steps.KINDS,
     **renamed.KINDS,
+    **resources.KINDS,
     **tools.KINDS,
 }
 
@@ -58,6 +74,7 @@ RULES: Rules = {
     **commands.RULES,
     **guards.RULES,
     **listener.RULES,
+    **resources.RULES,
     **rest.RULES,
     **steps.RULES,
 }

@@ -1,4 +1,4 @@
-"""Shapes of what agents are offered: commands as tools, sets of them, and things they can read by address."""
+"""Shapes of what agents are offered: commands as tools, sets of them, and where they can read a thing."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ class Suggestion(Shape, total=False):
     values: Annotated[Values, Field(description="Expressions see the beginning of the id as `word`.")]
 
 
-class ResourceDefinition(Shape, total=False):
-    """Something of a site that agents can read by its address: what a command prints, or the file that it saves."""
+class AgentsTable(Shape, total=False):
+    """Where agents can read a thing: what a command prints of it, or the file that it saves."""
 
-    title: Required[str]
-    help: str
     uri: Required[
         Annotated[
             str,
@@ -55,4 +53,4 @@ class ResourceDefinition(Shape, total=False):
     complete: Annotated[dict[str, Suggestion], Field(description="Name of the address → what suggests its values.")]
 
 
-KINDS: dict[str, Any] = {"tool": ToolDefinition, "toolset": ToolsetDefinition, "resource": ResourceDefinition}
+KINDS: dict[str, Any] = {"tool": ToolDefinition, "toolset": ToolsetDefinition}

@@ -1,0 +1,145 @@
+"""Whether what is said of a thing holds together: its calls, its parents, what can be sent back of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import did_you_mean
+from ..definition import Definition, Definitions
+from ..deployment import ON, variants
+from ..identifier import identifier
+from ..locate import Path
+from ..safety import class_of_operation
+from ..scopes import names_in
+from .bodies import resolved_schema
+from .calls import CallChecker
+from .names import unusable, value_faults
+from .problem import Finding, Findings
+from .tools import agents_findings
+
+if TYPE_CHECKING:
+    from ..shape.resources import ResourceHere
+
+_OF_A_LIST = frozenset({"since", "query", "site"})
+_OF_A_THING = frozenset({"id", "found", "site"})
+_SEES: dict[str, frozenset[str]] = {
+    "list": _OF_A_LIST,
+    "read": frozenset({"id", "site"}),
+    "create": frozenset({"fields", "files", "site"}),
+    "update": _OF_A_THING | {"fields", "whole"},
+    "delete": _OF_A_THING,
+    "content": _OF_A_THING,
+    "order": _OF_A_THING | {"after", "before"},
+}
+_READING = ("list", "read", "content")
+_TEMPLATES = ("args", "body", "ids", "files")
+_FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
+
+
+def resource_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
+    table = resource.table
+    there = variants(table)
+    if "agents" in table:
+        yield from agents_findings(definitions, table["agents"], aliases)
+    for deployment, here in there.items():
+        if "unavailable" not in here:
+            checker = CallChecker(definitions, aliases, deployment.__eq__)
+            for finding in _Resource(definitions, checker, here).findings():
+                yield finding._replace(path=(ON, deployment, *finding.path))
+    checker = CallChecker(definitions, aliases, lambda word: word not in there)
+    yield from _Resource(definitions, checker, table).findings()
+
+
+class _Resource:
+    def __init__(self, definitions: Definitions, checker: CallChecker, table: ResourceHere) -> None:
+        self.definitions, self.checker, self.table = definitions, checker, table
+        self.calls: dict[str, Any] = {key: table[key] for key in _SEES if key in table}  # type: ignore[literal-required]
+
+    def findings(self) -> Findings:
+        parents = {identifier(name) for name in self.table.get("parent", {})}
+        yield from (Finding(("parent",), text) for text in unusable(parents, {*_OF_A_THING, *_OF_A_LIST}))
+        for key, call in self.calls.items():
+            for part in _TEMPLATES:
+                faults = value_faults(call.get(part), _SEES[key] | parents, (key, part))
+                yield from (Finding(*fault) for fault in faults)
+            yield from self._call(key, call)
+        if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
+            yield Finding(("list",), "needs one of: call, inside")
+        yield from self._fields()
+
+    def _call(self, key: str, call: Any) -> Findings:
+        if "call" not in call:
+            if "inside" in call and not self.table.get("parent"):
+                yield Finding((key, "inside"), "needs a `parent` that it is in")
+            return
+        yield from (Finding(*found) for found in self.checker.arguments(call, (key,)))
+        operation = self.checker.table_of("operation", call["call"])
+        if key in _READING and operation is not None and class_of_operation(operation) != "read":
+            text = f"this only reads: {call['call']} does not"
+            yield Finding((key, "call"), text, (("operation", call["call"]),))
+
+    def _fields(self) -> Findings:
+        """What is given can be sent, and what is sent can be given."""
+        fields = self.table.get("fields", ())
+        for key in ("fixed",):
+            for place, name in enumerate(self.table.get(key, ())):
+                if name not in fields:
+                    yield Finding((key, place), f"no field {name!r}{did_you_mean(name, fields)}")
+        body = self.table.get("body", {}).get("field")
+        if body is not None and body not in fields:
+            yield Finding(("body", "field"), f"no field {body!r}{did_you_mean(body, fields)}")
+        sent: set[str] = set()
+        for key in ("create", "update"):
+            for path, name in self._named(key):
+                if name not in fields:
+                    yield Finding(path, f"no field {name!r}{did_you_mean(name, fields)}")
+            takes = self._taken(key)
+            sent |= set(takes)
+            if key == "update" and key in self.table:
+                fixed = set(self.table.get("fixed", ()))
+                for name in [name for name in fields if name not in {*takes, *fixed}]:
+                    yield Finding(("fields",), f"{name!r} is not sent by `update`: name it in `fixed`, or leave it out")
+                yield from (Finding(("fixed",), f"`update` sends {name!r}") for name in fixed & self._said(key))
+        for name in fields:
+            if {"create", "update"} & self.table.keys() and name not in sent:
+                yield Finding(("fields",), f"nothing sends {name!r}: it cannot be sent back")
+
+    def _named(self, key: str) -> Iterator[tuple[Path, str]]:
+        """The fields that a request picks one by one."""
+        for part in _TEMPLATES:
+            for text in _texts(self.calls.get(key, {}).get(part)):
+                for match in _FIELD.finditer(text):
+                    if name := match[1] or match[2]:
+                        yield (key, part), name
+
+    def _said(self, key: str) -> set[str]:
+        return {name for _, name in self._named(key)}
+
+    def _taken(self, key: str) -> list[str]:
+        """Those of the fields that a request takes; where it sends whatever is given, those of its schema."""
+        fields = list(self.table.get("fields", ()))
+        if key not in self.calls:
+            return []
+        said, call = self._said(key), self.calls[key]
+        texts = [text for part in _TEMPLATES for text in _texts(call.get(part))]
+        whole = "body" not in call or any(m[0] in ("fields", "whole") for text in texts for m in _FIELD.finditer(text))
+        if not whole:
+            return [name for name in fields if name in said]
+        operation = self.checker.table_of("operation", call["call"]) or {}
+        schema = resolved_schema(self.definitions, {"ref": operation.get("body", {}).get("schema")})
+        known = schema.get("properties")
+        if not known or "body" in call:
+            return fields
+        return [name for name in fields if name in known and not known[name].get("readOnly")]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value that have placeholders for fields."""
+    if isinstance(value, str):
+        if {"fields", "whole"} & set(names_in(value)):
+            yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)

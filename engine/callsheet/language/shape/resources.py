@@ -1,0 +1,170 @@
+"""The shape of a resource: what is known of one kind of thing, in one place."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+
+from .base import Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
+from .rules import KeyRule, Rules
+from .tools import AgentsTable
+
+Parents = Annotated[
+    dict[str, Expression],
+    keyed_by(
+        "resource",
+        description="Resource that a thing belongs to → where a thing has its id. The first is the one under which "
+        "things are listed.",
+    ),
+]
+
+
+class ResourceCall(Shape, total=False):
+    """One call about one thing.
+
+    Its expressions see the ids of its parents by their resources (`_` for `-`) and `site`; of a thing that is there
+    its `id` too, and the thing as it was read as `found`.
+    """
+
+    call: Required[OperationId]
+    args: Args
+    body: Annotated[Value, Field(description="Of `create` and `update`, default: `{fields}`, what is given.")]
+
+
+class ResourceUpload(ResourceCall, total=False):
+    """The call that makes a thing. Its expressions see what is given as `fields`, and the paths of files as `files`."""
+
+    files: Annotated[Value, Field(description="Paths of files to send, for what is a file.")]
+
+
+class ResourceRead(ResourceCall, total=False):
+    value: Annotated[Expression, Field(description="The thing in the answer. Default: the answer itself.")]
+
+
+class ResourceList(Shape, total=False):
+    """All things under one parent, or all of the site.
+
+    `args` and `body` see the ids of the parents, `since` (what changed later, as `changed` writes it) and `query` (a
+    condition that a person gave); what is not given is null.
+    """
+
+    call: OperationId
+    args: Args
+    body: Value
+    ids: Annotated[Args, Field(description="Laid over `args` where nothing but ids and parents is wanted.")]
+    inside: Annotated[Expression, Field(description="Without `call`: the list in the first parent, as that is read.")]
+    items: Annotated[Expression, Field(description="The things in the answer. Default: as the operation pages.")]
+    where: Annotated[Expression, Field(description="Things for which this is not true are left out.")]
+
+
+class ResourceChanged(Shape, total=False):
+    """When a thing was changed last: what was read before need not be read again."""
+
+    at: Required[Annotated[Expression, Field(description="The time, in a thing.")]]
+    format: Annotated[
+        str, Field(description="How `list` gets it as `since`, in the letters of strftime, in UTC. Default: ISO 8601.")
+    ]
+    margin: Annotated[
+        str,
+        Field(
+            pattern=r"^\d+(s|m|h|d)$",
+            description="How much earlier is asked for: what the service rounds, and how much its zone may differ. "
+            "Default: 1m.",
+        ),
+    ]
+
+
+class ResourceBody(Shape, total=False):
+    """The rich text of a thing."""
+
+    field: Required[Annotated[Name, Field(description="Which of `fields` it is.")]]
+    format: Required[Annotated[Template, Field(description="Its format: storage, adf or wiki; sees `site`.")]]
+
+
+class ResourceOrder(ResourceCall, total=False):
+    """The place of a thing among those of its parent. Sees the ids of those beside it as `after` and `before`."""
+
+    at: Annotated[Expression, Field(description="Its place, in a thing. Default: things are listed in order.")]
+
+
+class Removed(Shape, total=False):
+    """What is not there on a deployment."""
+
+    remove: Required[Literal[True]]
+
+
+Names = list[Name]  # a key of the shapes below is called like the type
+
+_Fields = Annotated[
+    list[Name] | dict[Name, Expression],
+    Field(
+        description="What can be given when a thing is made or changed, by the names that requests use; a table says "
+        "where a thing as it was read has each, in the form that can be sent back."
+    ),
+]
+
+
+class ResourceHere(Shape, total=False):
+    """What a resource's table may say differently for one deployment."""
+
+    id: Expression
+    name: Expression
+    parent: Parents
+    view: Annotated[str, reference("view", description="The columns of a list.")]
+    list: ResourceList
+    read: ResourceRead
+    create: ResourceUpload
+    update: ResourceCall
+    delete: ResourceCall
+    content: ResourceCall
+    fields: Names | dict[Name, Expression | Removed]
+    fixed: Names
+    changed: ResourceChanged
+    version: Expression
+    body: ResourceBody
+    order: ResourceOrder
+    unavailable: Annotated[str, Field(description="Why there is no such thing there; calls fail locally.")]
+
+
+class ResourceDefinition(Shape, total=False):
+    """One kind of thing: how it is listed, read, made, changed and deleted, and what it is called."""
+
+    title: Annotated[str, Field(description="What one is called. Default: the id in words.")]
+    plural: Annotated[str, Field(description="What several are called. Default: with an s.")]
+    help: Annotated[str, Field(description="What it is, in a few words.")]
+    id: Annotated[Expression, Field(description="Where a thing has its id. Default: id.")]
+    name: Annotated[Expression, Field(description="Where it has the name that people know it by.")]
+    parent: Parents
+    view: Annotated[str, reference("view", description="The columns of a list.")]
+    list: ResourceList
+    read: Annotated[ResourceRead, Field(description="Reads one by its id.")]
+    create: ResourceUpload
+    update: Annotated[ResourceCall, Field(description="Changes one; sees what changes as `fields`, all as `whole`.")]
+    delete: ResourceCall
+    content: Annotated[ResourceCall, Field(description="The bytes of what is a file.")]
+    fields: _Fields
+    fixed: Annotated[Names, Field(description="Those of `fields` that are given once and cannot be changed.")]
+    changed: ResourceChanged
+    version: Annotated[Expression, Field(description="A number that each change makes greater, in a thing.")]
+    body: ResourceBody
+    order: ResourceOrder
+    agents: Annotated[AgentsTable, Field(description="Where agents can read it.")]
+    on: Annotated[dict[str, ResourceHere], keyed_by("deployment", description="Deployment → what differs there.")]
+
+
+_OF_A_LIST = (
+    KeyRule("inside", without=("call", "args", "body", "ids", "items")),
+    KeyRule("items", needs=("call",)),
+)
+RULES: Rules = {
+    "ResourceList": _OF_A_LIST,
+    "ResourceDefinition": (
+        KeyRule("fixed", needs=("fields",)),
+        KeyRule("update", needs=("read",)),
+        KeyRule("create", needs=("fields",)),
+        KeyRule("body", needs=("fields",)),
+        KeyRule("changed", needs=("list",)),
+    ),
+}
+KINDS: dict[str, Any] = {"resource": ResourceDefinition}
