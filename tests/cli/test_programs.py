@@ -247,8 +247,17 @@ def test_broken_definitions_are_told_with_file_and_line_by_both_programs(machine
     path.write_text(
         path.read_text(encoding="utf-8").replace('call = "createOrder"', 'call = "createOder"'), encoding="utf-8"
     )
-    for words, program in ((("check",), "callsheet"), (("orders", "create"), "shop"), (("--help",), "shop")):
-        assert machine(*words, program=program) == 2
+    for words, program, code in (
+        (("check",), "callsheet", 2),
+        (("orders", "create"), "shop", 2),
+        (("definitions", "check"), "shop", 2),
+        (("--help",), "shop", 0),
+        (("--version",), "shop", 0),
+        (("definitions", "path"), "shop", 0),
+    ):
+        assert machine(*words, program=program) == code
+        if words == ("definitions", "path"):
+            continue
         assert "orders.toml:" in machine.err
         assert "did you mean 'createOrder'?" in machine.err
     assert machine("remove", "shop", "--yes") == 0

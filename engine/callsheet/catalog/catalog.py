@@ -46,6 +46,11 @@ class Catalog(Records):
         self.program = program
         self._environ = environ
         self._own = own
+        self._bare: JsonObject = {}  # what stands in the place of a program whose own definitions do not count
+        if not own:
+            from ..language.programs import bare_program
+
+            self._bare = bare_program(program, environ)
         self._directory = cache_directory(environ)
         self.layers = self._own_layers = self._layers([])
         self._fingerprint = ""
@@ -152,7 +157,7 @@ class Catalog(Records):
         """
         used = fingerprint.partition("\n")[0].split()
         self.layers = self._layers(used)
-        self._fingerprint = _fingerprint(used, self.layers)
+        self._fingerprint = _fingerprint(used, self.layers, self._bare)
         return fingerprint == self._fingerprint
 
     def _compile(self) -> sqlite3.Connection:
@@ -162,9 +167,9 @@ class Catalog(Records):
         self.layers = self._layers([])
         if self._own:
             refuse_unknown(self.program, self._environ)
-        used = used_by(self.program, self._environ, own=self._own)
+        used = self._bare.get("uses") or used_by(self.program, self._environ, own=self._own)
         self.layers = self._layers(used)
-        self._fingerprint = _fingerprint(used, self.layers)
+        self._fingerprint = _fingerprint(used, self.layers, self._bare)
         return self._compiled()
 
     def _compiled(self) -> sqlite3.Connection:
@@ -194,7 +199,7 @@ class Catalog(Records):
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             with without_collector():
-                compile_catalog(connection, self.layers, self._fingerprint)
+                compile_catalog(connection, self.layers, self._fingerprint, {self.program: self._bare})
             self.is_new = True
         except BaseException:
             connection.close()
@@ -238,9 +243,10 @@ def _read_only(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
-def _fingerprint(used: list[str], found: list[Layer]) -> str:
+def _fingerprint(used: list[str], found: list[Layer], bare: JsonObject) -> str:
     """Changes whenever a definition changes, or the engine is another. Its first line names the programs used.
 
     A person without definitions of their own has what there is without these: both come from one compiled file.
     """
-    return "\n".join([" ".join(used), f"{__version__} {FORMAT}", *filter(None, map(state_of, found))])
+    engine = f"{__version__} {FORMAT}{json.dumps(bare) if bare else ''}"
+    return "\n".join([" ".join(used), engine, *filter(None, map(state_of, found))])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import registry
 from ..errors import DefinitionError
+from ..jsontext import JsonObject
 from ..language.as_shipped import own_definitions, shipped_paths
 from ..language.check import problems_in, refuse, stale_among
 from ..language.checks.reach import class_of_command
@@ -17,6 +18,7 @@ from ..language.deployment import missing_on
 from ..language.desugar import complete_commands
 from ..language.layers import Layer
 from ..language.load import load
+from ..language.renames import former_ids
 from ..language.template import TemplateError, fill_text
 from . import tokens
 
@@ -32,10 +34,14 @@ CREATE VIRTUAL TABLE search USING fts5(id, words, title, path, tag, tokenize = '
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
+NOTHING: Mapping[str, JsonObject] = {}
 
-def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerprint: str) -> None:
-    """Fill an empty database. Raises `DefinitionError` when the definitions are broken."""
-    definitions, left_out = sound_definitions(found)
+
+def compile_catalog(
+    connection: sqlite3.Connection, found: list[Layer], fingerprint: str, bare: Mapping[str, JsonObject] = NOTHING
+) -> None:
+    """Fill an empty database; `bare` are programs without a file. Raises `DefinitionError` for broken definitions."""
+    definitions, left_out = sound_definitions(found, bare)
     aliases = qualified_names(definitions)
     for command in _of(definitions, "command"):
         command.table["safety"] = class_of_command(definitions, command, aliases)
@@ -53,7 +59,7 @@ def compile_catalog(connection: sqlite3.Connection, found: list[Layer], fingerpr
         connection.execute("INSERT INTO meta VALUES ('notes', ?)", (json.dumps(definitions.notes),))
 
 
-def sound_definitions(found: list[Layer]) -> tuple[Definitions, list[str]]:
+def sound_definitions(found: list[Layer], bare: Mapping[str, JsonObject] = NOTHING) -> tuple[Definitions, list[str]]:
     """The definitions that can be used, and what is told of those that need something which is gone.
 
     Raises `DefinitionError` for anything else that is wrong.
@@ -61,7 +67,7 @@ def sound_definitions(found: list[Layer]) -> tuple[Definitions, list[str]]:
     without: set[tuple[str, str, str]] = set()
     left_out: list[str] = []
     while True:
-        definitions = load(found, without)
+        definitions = load(found, without, bare)
         problems = problems_in(definitions, {"operation": qualified_names(definitions)}, registry.names())
         stale = [*definitions.stale, *stale_among(problems, definitions, without)]
         if not stale:
@@ -76,10 +82,11 @@ def _of(definitions: Definitions, kind: str) -> Iterator[Definition]:
 
 
 def qualified_names(definitions: Definitions) -> dict[str, str]:
-    """`product.id` for every operation that owns its id bare, unless another one is called exactly that."""
+    """Further names of operations: `product.id` of each that owns its id bare, and what it was called earlier."""
     names = {
         f"{operation.table.get('product')}.{operation.id}": operation.id for operation in _of(definitions, "operation")
     }
+    names |= former_ids(definitions, "operation")
     return {name: id for name, id in names.items() if ("operation", name) not in definitions}
 
 

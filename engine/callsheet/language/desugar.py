@@ -6,6 +6,7 @@ from .definition import Definition, Definitions
 from .deployment import on_deployment, variants
 from .identifier import identifier
 from .merge import ACTION, CALLS, Table
+from .renames import present_id
 from .safety import CHANGES, class_of_operation
 
 _KEPT = ("keep", "undo")
@@ -146,4 +147,5 @@ def _streams(definitions: Definitions, step: Table) -> bool:
 
 
 def _operation(definitions: Definitions, id: str) -> Definition | None:
-    return definitions.get(("operation", id)) or definitions.get(("operation", id.partition(".")[2]))
+    names = (id, id.partition(".")[2], present_id(definitions, "operation", id))
+    return next((found for name in names if (found := definitions.get(("operation", name))) is not None), None)

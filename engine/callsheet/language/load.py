@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..errors import DefinitionError, counted, did_you_mean
@@ -20,11 +20,15 @@ _TAKEN_OVER = (
     "sections",
 )
 
+NO_TABLES: Mapping[str, Table] = {}
 
-def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> Definitions:
+
+def load(
+    found: list[Layer], without: Collection[tuple[str, str, str]] = (), bare: Mapping[str, Table] = NO_TABLES
+) -> Definitions:
     """All definitions of a program. Raises `DefinitionError` with one detail per broken file.
 
-    `without` are tables that are left out, by path of the file, kind and id.
+    `without` are tables that are left out, by path of the file, kind and id; `bare` are programs without a file.
     """
     definitions = Definitions()
     problems: list[str] = []
@@ -34,6 +38,9 @@ def load(found: list[Layer], without: Collection[tuple[str, str, str]] = ()) -> 
                 overlay(definitions, read(path, number, depth, shipped=layer.shipped), problems, without)
             except DefinitionError as error:
                 problems.append(error.message)
+    for program, table in bare.items():
+        if table:
+            overlay(definitions, SourceFile("", len(found), 0, {PROGRAM: {program: table}}), problems)
     problems += merge_all(definitions, without)
     if problems:
         problems += definitions.idle
@@ -78,11 +85,16 @@ def overlay(
             problems += _remove(definitions, Definition(kind, id, {}, file))
         elif known is None:
             definitions[kind, id] = Definition(kind, id, table, file)
-        elif any(other.layer == file.layer and other.depth == file.depth for other in known.files):
+        elif (kind, written) not in file.extends and _is_beside(file, known):
             problems.append(f'{place_in(file, kind, id)}: {kind} "{id}": also defined in {known.files[-1].path}')
         else:
             known.laid.append(table)
             known.files.append(file)
+
+
+def _is_beside(file: SourceFile, known: Definition) -> bool:
+    """Whether a file of the same place defines it: two that extend it are laid over it in the order of their names."""
+    return any(other.layer == file.layer and other.depth == file.depth for other in known.files)
 
 
 def _present(definitions: Definitions, file: SourceFile, kind: str, id: str, table: Table) -> tuple[str, Table]:

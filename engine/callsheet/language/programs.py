@@ -46,6 +46,23 @@ def _collect(program: str, environ: Mapping[str, str], own: bool, above: list[st
             found.append(name)
 
 
+def bare_program(program: str, environ: Mapping[str, str]) -> Table:
+    """A program whose own definitions are broken, as far as it can be told: it has what the built-in ones bring.
+
+    Empty for a built-in one, which has definitions that are sound.
+    """
+    built_in = program_names(environ, own=False)
+    if program in built_in:
+        return {}
+    try:
+        uses = _uses(_own_layers(program, environ, own=True))
+        title = program_table(program, environ).get("title")
+    except DefinitionError:
+        uses, title = {}, None
+    found = {"uses": [name for name in uses if name in built_in], "prefix": program.upper().replace("-", "_")}
+    return {**found, "title": title if isinstance(title, str) and title.strip() else program}
+
+
 def _own_layers(program: str, environ: Mapping[str, str], own: bool) -> list[Layer]:
     """The layers of one program that are there, without those of all programs."""
     found = layers_with(program, (), environ, own=own)[1:]

@@ -45,6 +45,11 @@ def present_id(definitions: Definitions, kind: str, id: str) -> str:
     return _table(definitions, kind, "ids").get(id, id)
 
 
+def former_ids(definitions: Definitions, kind: str) -> dict[str, str]:
+    """Earlier ids of what is there, and what each is called now."""
+    return {old: now for old, now in _table(definitions, kind, "ids").items() if (kind, now) in definitions}
+
+
 def renamed_keys(definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
     """The keys of a table that have other names now, the innermost first."""
     keys = _table(definitions, kind, "keys")
@@ -59,9 +64,13 @@ def with_new_keys(table: Table, found: list[Renamed]) -> Table:
 
 
 def _table(definitions: Definitions, kind: str, part: str) -> dict[str, str]:
+    """Whatever the files say together: it is asked while they are read, before what they say is merged."""
     definition = definitions.get((KIND, kind))
-    found = definition.laid[0].get(part) if definition is not None else None
-    return found if isinstance(found, dict) else {}
+    found: dict[str, str] = {}
+    for laid in definition.laid if definition is not None else ():
+        said = laid.get(part)
+        found |= said if isinstance(said, dict) else {}
+    return found
 
 
 def _found(keys: dict[str, str], value: Any, names: tuple[str, ...], path: Path) -> Iterator[Renamed]:

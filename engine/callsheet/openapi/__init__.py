@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import DefinitionError
 from .definition_files import files_of, write_files
 from .document import Document, read_document
+from .earlier import NO_IMPORT, EarlierImport, ImportDifference, difference_from, names_since
 from .ids import assign_ids
 from .introduce import introduction_of
 from .operations import ImportRules, operation_of
@@ -36,6 +37,11 @@ class ImportResult(NamedTuple):
     notes: list[str]
     introduction: dict[str, JsonObject]
     replies: dict[str, DocumentedReply]
+    earlier: EarlierImport
+
+    @property
+    def difference(self) -> ImportDifference:
+        return difference_from(self.earlier, self.operations)
 
 
 _SHOWN = 10
@@ -55,12 +61,14 @@ def import_document(
     base_url: str | None = None,
     server: str | None = None,
     with_replies: bool = False,
+    earlier: EarlierImport = NO_IMPORT,
 ) -> ImportResult:
     """Read a document (JSON or YAML) as the operations of one product.
 
     `taken` are the operation ids of the products that come before; `experimental` is an expression over an
     operation of the document; `introduce` defines the product itself too, at that place among the products. `server`
-    is an address that stands in the place of the document's own.
+    is an address that stands in the place of the document's own. What `earlier` has and the document has not is
+    remembered in a file of its own.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
     with _worded(name):
@@ -75,16 +83,22 @@ def import_document(
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
         )
-        files = files_of(product, operations, schemas.definitions, introduction)
-    return ImportResult(files, operations, schemas.definitions, gathered(notes), introduction, replies or {})
+        told = gathered(notes)
+        result = ImportResult({}, operations, schemas.definitions, told, introduction, replies or {}, earlier)
+        return _with_files(result, product)
 
 
 def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:
     """The same without some operations; `reasons` say by id why each is left out."""
     kept = {id: table for id, table in result.operations.items() if id not in reasons}
     notes = [f"{result.operations[id]['http']} is left out: {reason}" for id, reason in reasons.items()]
-    files = files_of(product, kept, result.schemas, result.introduction)
-    return result._replace(files=files, operations=kept, notes=[*result.notes, *notes])
+    return _with_files(result._replace(operations=kept, notes=[*result.notes, *notes]), product)
+
+
+def _with_files(result: ImportResult, product: str) -> ImportResult:
+    former = names_since(result.earlier, result.difference, result.operations, product)
+    files = files_of(product, result.operations, result.schemas, result.introduction, former)
+    return result._replace(files=files)
 
 
 def _operations(

@@ -91,7 +91,7 @@ def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Seq
         with_replies=True,
     )
     with _written({_FILE: layout({**own, **_access(program, imported.introduction.get("auth", {}))})}) as first:
-        result = sound([*layers, first], imported, program)
+        result = sound([*layers, first], imported, program).result
     notes = list(result.notes)
     made = _commands(program, result, below, paginators)
     files = {**result.files, **_files(program, result, uses, made)}

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, counted
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
+from ...openapi.earlier import read_earlier
 from ...paths import own_definitions
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def import_definitions(context: Context, values: ParameterValues) -> None:
-    """Nothing is written unless the definitions are sound together with those in use."""
+    """Nothing is written unless the definitions are sound with the new files in the place of the old ones."""
     key = values["product"]
     if not _KEY.fullmatch(key):
         raise UsageError(f"--product {key!r}: expected letters, digits, hyphens and underscores")
     target = os.path.abspath(values.get("to") or _own_directory(context))
     from ...openapi.sound import sound
 
-    result = sound(context.layers, _imported(context, values, key, target), key)
+    result, left_out = sound(context.layers, _imported(context, values, key, target), key, target)
     for note in result.notes:
         context.note(note)
+    for text in left_out:
+        context.say(f"warning: left out: {text}")
+    for line in _changes(result):
+        context.streams.out.write(f"{line}\n")
     made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]
     counts = "{} and {} in {}".format(*(counted(number, noun) for number, noun in made))
     where = os.path.join(target, *directory_of(key).split("/"))
@@ -34,6 +40,16 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     stale = write_files(result.files, target, key)
     left = f"; {counted(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
+
+
+def _changes(result: ImportResult) -> Iterator[str]:
+    """What is different from the import before: a line each operation."""
+    found, before = result.difference, result.earlier.operations
+    http = {id: table["http"] for id, table in {**before, **result.operations}.items()}
+    yield from (f"+ {id}  {http[id]}" for id in found.added)
+    yield from (f"- {id}  {http[id]}" for id in found.gone)
+    yield from (f"> {id} is now {now}  {http[now]}" for id, now in found.renamed.items())
+    yield from (f"~ {id}  {text}" for id, text in found.changed.items())
 
 
 def _own_directory(context: Context) -> str:
@@ -57,6 +73,7 @@ def _imported(context: Context, values: ParameterValues, key: str, target: str) 
         introduce=order if known is None or os.path.exists(introduced) else None,
         title=values.get("title"),
         base_url=values.get("address"),
+        earlier=read_earlier(target, key),
     )
 
 
