@@ -141,3 +141,16 @@ def test_a_file_that_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as caught:
         load([Layer(str(tmp_path))])
     assert list(caught.value.details) == [f"{path}:2: not UTF-8: byte 15"]
+
+
+def test_two_files_of_a_place_extend_the_same_and_the_later_one_wins(tmp_path: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+    for name, text in {
+        "deeper/view.toml": '[view.order]\nid = "key"\ncolumns = [{ name = "A", value = "a" }]\n',
+        "b.toml": '[extend.view.order]\nid = "b"\n',
+        "a.toml": '[extend.view.order]\nid = "a"\nempty = "none"\n',
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = load([Layer(str(tmp_path))])["view", "order"]
+    assert (found.table["id"], found.table["empty"]) == ("b", "none")
+    assert [Path(file.path).name for file in found.files] == ["view.toml", "a.toml", "b.toml"]

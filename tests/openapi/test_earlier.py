@@ -132,9 +132,8 @@ def test_a_rule_for_an_operation_holds_under_each_of_its_names(program: Program,
 
 
 def test_a_file_that_corrects_what_is_gone_is_named(program: Program) -> None:
-    (program.definitions / "operations" / "pets.toml").write_text(
-        '[extend.operation.listOrders]\ntitle = "Mine"\n[extend.operation.getPet]\ntitle = "Its own"\n', encoding="utf-8"
-    )
+    corrections = '[extend.operation.listOrders]\ntitle = "Mine"\n[extend.operation.getPet]\ntitle = "Its own"\n'
+    (program.definitions / "operations" / "pets.toml").write_text(corrections, encoding="utf-8")
     changed = document()
     del changed["paths"]["/orders"]
     assert program.imports(changed) == 0
