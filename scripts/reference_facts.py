@@ -102,6 +102,7 @@ OF_A_SITE = (
     Variable("PREFIX_CLOUD_ID", "The vendor's id of the site, for its gateway. Counts only with the token."),
     Variable("PREFIX_DEPLOYMENT", "`cloud` or `datacenter`."),
     Variable("PREFIX_COMPLETION", "`off`: completion asks no site for names."),
+    Variable("PREFIX_JOURNAL", "Which changes are kept in a journal, for `undo`: `always`, `many` or `never`."),
     Variable("PREFIX_SITE", "Name of the site to use, instead of the one chosen by `config use`."),
 )
 OF_ALL = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from support.cases import Done, nobody, run_program
+from support.places import CASES
 from support.simulated import TOKEN, serving
 
 WAS = {"DEMO-1": ["shop"], "DEMO-2": ["checkout"], "DEMO-3": ["checkout", "regression"]}
@@ -460,3 +462,109 @@ def test_a_change_from_json_is_undone(desk: Desk, words: tuple[str, ...], read: 
     undone = desk.run("undo", desk.path("j.jsonl"), "--yes")
     assert undone.exit == 0, undone.stderr
     assert now() == before
+
+
+CHANGES = tomllib.loads((CASES / "undo.toml").read_text(encoding="utf-8"))
+EMPTY = {"type": "doc", "version": 1, "content": []}
+PASSING = frozenset(
+    {"version", "updated", "updateAuthor", "viewUrl", "timeSpent"}
+)  # a change leaves its time and number
+
+
+def apart_from_passing(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value or None for key, value in found.items() if key not in PASSING and value not in ("", [], None, EMPTY)
+    }
+
+
+@pytest.mark.parametrize("thing", CHANGES["cloud"])
+def test_what_is_changed_by_a_command_with_a_snapshot_is_put_back(desk: Desk, thing: str) -> None:
+    changed_back_and_forth(desk, **CHANGES["cloud"][thing])
+
+
+def changed_back_and_forth(desk: Desk, words: list[str], read: str, make: list[str] | None = None) -> None:
+    new = next((word for word in words if word.isdecimal()), "")
+    if make is not None:
+        made = desk.run(*make, "-o", "id")
+        assert made.exit == 0, made.stderr
+        new = made.stdout.decode().strip()
+    words, read = [word.replace("{new}", new) for word in words], read.replace("{new}", new)
+
+    def now() -> dict[str, Any]:
+        return apart_from_passing(httpx.get(desk.url + read, trust_env=False).raise_for_status().json())
+
+    before = now()
+    done = desk.run(*words, "--journal", desk.path("j.jsonl"))
+    assert done.exit == 0, done.stderr
+    after = now()
+    assert after != before
+    undone = desk.run("undo", "last", "--yes", "--journal", desk.path("back.jsonl"), "-o", "json")
+    assert undone.exit == 0, undone.stderr
+    assert [row["done"] for row in json.loads(undone.stdout)] == ["put back"]
+    assert now() == before
+    assert desk.run("undo", "last", "--yes").exit == 0
+    assert now() == after
+
+
+@pytest.fixture(scope="module")
+def datacenter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    with serving(deployment="datacenter") as url:
+        yield url, nobody(tmp_path_factory)
+
+
+@pytest.fixture
+def own_machine(datacenter: tuple[str, dict[str, str]], tmp_path: Path) -> Desk:
+    url, environ = datacenter
+    httpx.post(f"{url}/.sandbox/reset", headers={"X-Sandbox-Token": TOKEN}, trust_env=False).raise_for_status()
+    found = Desk(url, environ, tmp_path)
+    found.environ |= {"SUITE_DEPLOYMENT": "datacenter", "SUITE_METHOD": "basic"}
+    return found
+
+
+@pytest.mark.parametrize("thing", CHANGES["datacenter"])
+def test_what_is_changed_on_a_data_center_is_put_back(own_machine: Desk, thing: str) -> None:
+    changed_back_and_forth(own_machine, **CHANGES["datacenter"][thing])
+
+
+def test_an_older_journal_is_not_taken_for_that_of_the_last_change(settled: Desk) -> None:
+    """The words and the time of the change that has none are told, and nothing is put back."""
+    environ = {**settled.environ, "SUITE_JOURNAL": "always"}
+    settled.environ, plain = environ, settled.environ
+    assert settled.run("issues", "label", "DEMO-1", "x").exit == 0
+    settled.environ = plain
+    assert settled.run("issues", "list", "-p", "DEMO").exit == 0  # changes nothing
+    assert settled.run("issues", "label", "DEMO-2", "y").exit == 0
+    done = settled.run("undo", "last", "--yes")
+    assert done.exit == 2
+    assert "error: the last change has no journal: `suite issues label` of 20" in done.stderr
+    assert "suite journals list shows those of earlier changes" in done.stderr
+    assert "x" in settled.fields("DEMO-1", "labels")
+    (name,) = kept(settled)
+    undone = settled.run("undo", os.path.basename(name), "--yes")
+    assert undone.exit == 0
+    assert "note: putting back 1 item as before `suite issues label` of 20" in undone.stderr
+    assert settled.labels() == {**WAS, "DEMO-2": [*WAS["DEMO-2"], "y"]}
+    assert settled.run("undo", "last", "--yes").exit == 0  # of the undo, wherever an earlier one is
+    assert "x" in settled.fields("DEMO-1", "labels")
+
+
+def test_the_last_journal_may_be_in_a_file_of_ones_own(desk: Desk) -> None:
+    path = relabelled(desk)
+    assert desk.run("undo", "last", "--yes").exit == 0
+    assert desk.labels() == WAS
+    relabelled(desk, "other.jsonl")
+    os.remove(desk.path("other.jsonl"))
+    done = desk.run("undo", "last", "--yes")
+    assert (done.exit, "the journal of the last change is gone" in done.stderr) == (2, True)
+    assert os.path.exists(path)
+
+
+def test_the_environment_says_which_changes_are_kept(settled: Desk) -> None:
+    settled.environ = {**settled.environ, "SUITE_JOURNAL": "always"}
+    assert settled.run("issues", "label", "DEMO-1", "x").exit == 0
+    assert len(kept(settled)) == 1
+    settled.environ = {**settled.environ, "SUITE_JOURNAL": "allways"}
+    done = settled.run("issues", "label", "DEMO-1", "y")
+    assert done.exit == 2
+    assert "SUITE_JOURNAL: expected always, many or never, not 'allways', did you mean 'always'?" in done.stderr
+    assert settled.fields("DEMO-1", "labels") == [*WAS["DEMO-1"], "x"]

@@ -117,7 +117,14 @@ class DefinedCommand(WithHelp):
         own = take_positional(defined, own, can_ask=can_ask)
         if self.context.may_ask() and not can_ask and (lacking := missing(self.params, defined, own)):
             raise click.MissingParameter(ctx=ctx, param=lacking[0])
-        self.runner(self.context, self.definition, own)
+        try:
+            self.runner(self.context, self.definition, own)
+        finally:
+            if self.context.changed and "journal" in self.context.definition:
+                from ..commands.journal.folder import remember_last
+
+                path = self.context.journaling.path
+                remember_last(self.context.environ, self.context.program, ctx.command_path, path)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The global options too, which the command's own help leaves out."""

@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from ...errors import UsageError
+from ...errors import CallsheetError, UsageError
+from ...files import read_private, write_atomically
+from ...jsontext import JSONError, dump, parse
 from ...paths import state_directory
 
 ENDING = ".jsonl"
+_LAST = "last-change.json"  # what is known of it, with a journal or without one
 _KEPT = timedelta(days=90)
 _MOST = 2000
 _TIME = "%Y%m%d-%H%M%S-%f"  # the name of a later one sorts behind that of an earlier one
@@ -56,14 +61,41 @@ def kept_journals(environ: Mapping[str, str], program: str) -> Iterator[str]:
 
 
 def found_journal(environ: Mapping[str, str], program: str, word: str) -> str:
-    """The name of a kept one, a path, or `last` for the latest; raises `UsageError` where none was kept."""
+    """The name of a kept one, a path, or `last` for that of the last change; raises `UsageError` where it has none."""
     if os.path.exists(word):
         return word
     if word != "last":
         kept = os.path.join(journal_folder(environ, program), word)
         return kept if is_kept_name(word) and os.path.exists(kept) else word
-    latest = next(kept_journals(environ, program), None)
+    change = _last_change(environ, program)
+    latest = change["journal"] if change else next(kept_journals(environ, program), None)
     if latest is None:
         hint = f"{program} config set journal always keeps one of every change; --journal FILE keeps one of this change"
-        raise UsageError("no journal was kept yet", hint=hint)
-    return latest
+        if not change:
+            raise UsageError("no journal was kept yet", hint=hint)
+        earlier = f"{program} journals list shows those of earlier changes"
+        what = f"`{change['command']}` of {change['time']}"
+        raise UsageError(f"the last change has no journal: {what}", hint=f"{hint}; {earlier}")
+    if change and not os.path.exists(latest):
+        raise UsageError(f"the journal of the last change is gone: {shlex.quote(latest)}")
+    return str(latest)
+
+
+def remember_last(environ: Mapping[str, str], program: str, command: str, journal: str | None) -> None:
+    """Write down which change was the last one, lest an earlier one is taken for it."""
+    change = {"command": command, "time": datetime.now(UTC).isoformat(timespec="seconds"), "journal": journal}
+    with contextlib.suppress(CallsheetError):
+        write_atomically(os.path.join(journal_folder(environ, program), _LAST), dump(change).encode())
+
+
+def _last_change(environ: Mapping[str, str], program: str) -> dict[str, Any] | None:
+    """None where nothing is known."""
+    path = os.path.join(journal_folder(environ, program), _LAST)
+    if not os.path.exists(path):
+        return None
+    try:
+        change = parse(read_private(path, "the note of the last change"))
+    except JSONError:
+        return None
+    known = isinstance(change, dict) and {"command", "time", "journal"} <= change.keys()
+    return change if known else None

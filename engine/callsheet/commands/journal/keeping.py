@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+from ...errors import UsageError, did_you_mean
+
 _MANY = 20  # items
+_SETTINGS = ("always", "many", "never")
 
 
 class JournalOwner(Protocol):
     """The run whose changes these are."""
 
     program: str
+    environ: Mapping[str, str]
+
+    @property
+    def definition(self) -> Any: ...
 
     def site(self) -> Any: ...
 
@@ -21,11 +29,17 @@ class Journaling:
 
     def __init__(self, context: JournalOwner) -> None:
         self._context = context
+        self.path: str | None = None  # of the journal that was kept of this run
 
     @property
     def setting(self) -> str:
-        """`always`, `many` or `never`."""
-        return str(self._context.site().setting("journal") or "many")
+        """`always`, `many` or `never`: as the program's variable in the environment says, else the site's settings."""
+        name = f"{self._context.definition['prefix']}_JOURNAL"
+        if not (said := self._context.environ.get(name, "").strip()):
+            return str(self._context.site().setting("journal") or "many")
+        if said not in _SETTINGS:
+            raise UsageError(f"{name}: expected always, many or never, not {said!r}{did_you_mean(said, _SETTINGS)}")
+        return said
 
     def keeps(self, items: int, *, has_undo: bool) -> bool:
         """Whether a journal is kept of a change to so many items, where none was asked for."""

@@ -64,6 +64,7 @@ def followed(
 ) -> Iterator[JournalRecord]:
     """A record in the journal. On Ctrl-C the `advice` is given: how to go on."""
     snapshots = Snapshots(run.context, run.dispatcher, each["keep"], run.scope) if "keep" in each else None
+    run.context.journaling.path = journal.path
     record = JournalRecord(run.context, journal, snapshots, found, again=bool(undo_steps(run.context, each)))
     try:
         yield record

@@ -73,7 +73,7 @@ class UndoRun(StepRun):
         total = len(items)
         what = "1 item" if total == 1 else f"{total} items"
         if not self.context.literal:  # who names the journal of one change by its whole name means that one
-            self.context.confirm(f"Put back {what} as before `{self.found.words}` of {self.found.head['started']}?")
+            self._agree(f"{what} as before `{self.found.words}` of {self.found.head['started']}")
         self._check_requests(items)
         if self.dispatcher.dry:
             return [], self._restore(items, None)[1]
@@ -84,6 +84,13 @@ class UndoRun(StepRun):
             again = f"to continue: {self.context.program} undo {shown_path(self.found.path)}"
             with followed(self, journal, self.step["each"], again) as record:
                 return self._restore(items, record)
+
+    def _agree(self, what: str) -> None:
+        """Which change is meant is said to whoever agreed without being asked, too."""
+        if self.context.will_confirm(f"Put back {what}?"):
+            self.context.confirm(f"Put back {what}?")
+        else:
+            self.context.note(f"putting back {what}")
 
     def _items_changed(self) -> list[Numbered]:
         pairs = list(enumerate(zip(self.found.items, self.found.entries, strict=True)))
