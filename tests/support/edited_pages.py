@@ -17,7 +17,16 @@ from typing import Any
 
 COMMON = ("the", "a", "of", "to", "and", "in", "is", "that", "for", "on", "with", "as", "at", "by", "this", "be", "are")
 COLORS = ("rgb(255,86,48)", "rgb(54,179,126)", "rgb(0,101,255)")
-HOLDERS = ("panel", "expand", "quote", "column", "item", "cell")  # what a block can be moved into
+SMALL = ("paragraph", "bullets", "numbers")
+HOLDS = {  # what a block can be moved into, in both formats
+    "panel": (*SMALL, "heading"),
+    "expand": (*SMALL, "heading", "table", "panel", "quote", "tasks"),
+    "quote": SMALL,
+    "column": (*SMALL, "heading", "table", "panel", "quote", "tasks", "expand", "macro"),
+    "item": SMALL,
+    "cell": (*SMALL, "heading", "panel", "quote"),
+    "doc": (*SMALL, "heading", "table", "panel", "quote", "tasks", "expand", "macro"),
+}
 LISTS = {"bullets": "item", "numbers": "item", "tasks": "task", "table": "row", "row": "cell"}
 
 
@@ -141,11 +150,29 @@ class Pages:
 
     def change(self, page: Block, touched: set[int]) -> bool:
         found = [b for b, _ in page.walk() if b.line is not None and b.id > 0 and b.id not in touched]
+        found = [b for b in found if _length(b) > 1]  # another word alone could as well be a line that is new
         if not found:
             return False
         block = self.random.choice(found)
         run = self.random.choice(block.line or [])
         run.words[self.random.randrange(len(run.words))] = self.word()
+        touched.add(block.id)
+        return True
+
+    def words_added(self, page: Block, touched: set[int]) -> bool:
+        """Words among others that are marked as they are."""
+        return self._words(page, touched, lambda run, at: run.words.__setitem__(slice(at, at), self.words(2)))
+
+    def words_removed(self, page: Block, touched: set[int]) -> bool:
+        return self._words(page, touched, lambda run, at: run.words.pop(at))
+
+    def _words(self, page: Block, touched: set[int], edit: Callable[[Run, int], object]) -> bool:
+        found = [b for b, _ in page.walk() if b.line is not None and b.id > 0 and b.id not in touched]
+        among = [(b, run) for b in found for run in b.line or () if len(run.words) > 2]
+        if not among:
+            return False
+        block, run = self.random.choice(among)
+        edit(run, self.random.randrange(1, len(run.words) - 1))
         touched.add(block.id)
         return True
 
@@ -185,19 +212,58 @@ class Pages:
         return True
 
     def move_across(self, page: Block, touched: set[int]) -> bool:
-        found = self.pick(page, touched, "paragraph")
+        return self._across(page, touched, "paragraph") is not None
+
+    def move_across_and_change(self, page: Block, touched: set[int]) -> bool:
+        """A line that stands elsewhere, with another word in it."""
+        block = self._across(page, touched, "paragraph", words=6)
+        if block is None:
+            return False
+        run = self.random.choice(block.line or [])
+        run.words[self.random.randrange(len(run.words))] = self.word()
+        return True
+
+    def move_holder_across(self, page: Block, touched: set[int]) -> bool:
+        kinds = ("heading", "bullets", "numbers", "tasks", "table", "panel", "expand", "quote", "macro")
+        return self._across(page, touched, *kinds) is not None
+
+    def _across(self, page: Block, touched: set[int], *kinds: str, words: int = 0) -> Block | None:
+        """Moves a block into another one, and says which."""
+        found = self.pick(page, touched, *kinds)
         if found is None or len(found[1].content) < 2:
-            return False
+            return None
         block, parent = found
-        homes = [b for b, _ in page.walk() if b.kind in HOLDERS and b is not parent and b.id not in touched]
-        homes += [page] if parent is not page else []
+        if _length(block) < words:
+            return None
+        own = {id(child) for child, _ in block.walk()} | {id(block), id(parent)}
+        homes = [b for b in (page, *(b for b, _ in page.walk())) if b.kind in HOLDS and block.kind in HOLDS[b.kind]]
+        homes = [b for b in homes if id(b) not in own and b.id not in touched]
         if not homes:
-            return False
+            return None
         home = self.random.choice(homes)
         _remove(parent, block)
         home.content.insert(self.random.randint(0, len(home.content)) if home.kind != "item" else 1, block)
         touched |= _ids(block)
         self.homes |= {home.id, parent.id}
+        return block
+
+    def part_across(self, page: Block, touched: set[int]) -> bool:
+        """An item, a task or a row that goes into another list or table."""
+        found = self.pick(page, touched, "bullets", "numbers", "tasks", "table")
+        if found is None or len(found[0].content) < 3:
+            return False
+        block, _ = found
+        own = {id(child) for child, _ in block.walk()} | {id(block)}
+        alike = ("bullets", "numbers") if block.kind in ("bullets", "numbers") else (block.kind,)
+        homes = [b for b, _ in page.walk() if b.kind in alike and id(b) not in own and not _ids(b) & touched]
+        if block.kind == "table":
+            homes = [home for home in homes if len(home.content[0].content) == len(block.content[0].content)]
+        if not homes:
+            return False
+        home = self.random.choice(homes)
+        part = block.content.pop(self.random.randrange(1, len(block.content)))
+        home.content.insert(self.random.randint(1, len(home.content)), part)
+        touched |= {block.id, home.id, *_ids(part)}
         return True
 
     def split(self, page: Block, touched: set[int]) -> bool:
@@ -237,6 +303,28 @@ class Pages:
             return False
         block, _ = found
         block.kind = "numbers" if block.kind == "bullets" else "bullets"
+        touched.add(block.id)
+        block.id = 0
+        return True
+
+    def turn_line(self, page: Block, touched: set[int]) -> bool:
+        """A paragraph that becomes a heading, or the other way round."""
+        found = self.pick(page, touched, "paragraph", "heading")
+        if found is None or found[1].kind not in ("doc", "panel", "expand", "column"):
+            return False
+        block, _ = found
+        block.kind = "heading" if block.kind == "paragraph" else "paragraph"
+        touched.add(block.id)
+        block.id = 0
+        return True
+
+    def turn_holder(self, page: Block, touched: set[int]) -> bool:
+        """A panel that becomes a quote."""
+        found = self.pick(page, touched, "panel")
+        if found is None or any(child.kind not in SMALL for child in found[0].content):
+            return False
+        block, _ = found
+        block.kind = "quote"
         touched.add(block.id)
         block.id = 0
         return True
@@ -335,17 +423,24 @@ EDITS: dict[str, Callable[[Pages, Block, set[int]], bool]] = {
     edit.__name__: edit
     for edit in (
         Pages.change,
+        Pages.words_added,
+        Pages.words_removed,
         Pages.insert,
         Pages.delete,
         Pages.move,
         Pages.move_across,
+        Pages.move_across_and_change,
+        Pages.move_holder_across,
         Pages.split,
         Pages.join,
         Pages.turn,
+        Pages.turn_line,
+        Pages.turn_holder,
         Pages.wrap,
         Pages.item_added,
         Pages.part_removed,
         Pages.part_moved,
+        Pages.part_across,
         Pages.row_added,
         Pages.column_added,
         Pages.column_removed,
@@ -356,6 +451,10 @@ EDITS: dict[str, Callable[[Pages, Block, set[int]], bool]] = {
 
 def _ids(block: Block) -> set[int]:
     return {block.id, *(child.id for child, _ in block.walk())} - {0}
+
+
+def _length(block: Block) -> int:
+    return sum(len(run.words) for run in block.line or ())
 
 
 def _place(parent: Block, block: Block) -> int:

@@ -31,8 +31,7 @@ class DocumentEdit:
 
     def edited(self, root: Part, old: Block, new: Block) -> Raw:
         self.blocks = EditWriter(self, old, new)
-        content = self.blocks.written(root)
-        return {**root.source, "content": content or [self.writer.node(Node("paragraph"))]}
+        return {**root.source, "content": self.blocks.written(root)}
 
     # --- blocks ---
 
@@ -80,13 +79,16 @@ class DocumentEdit:
 
     def _placed(self, nodes: list[Node], parent: Part) -> list[Any]:
         """Nodes as they may stand in a part."""
-        form = self.parts.form(parent.source)
-        kind = form.kind if form is not None else parent.kind
+        kind = self._kind(parent)
         kind = kind if kind in self.rules.holds else "doc"
         placed = [one for node in nodes for one in self.fitter.place(node, Node(kind))]
         if kind != "doc" and any(isinstance(one, Up) for one in placed):
             raise MisfitError
         return [self.writer.node(one) for one in placed]
+
+    def _kind(self, part: Part) -> str:
+        form = self.parts.form(part.source)
+        return form.kind if form is not None else part.kind
 
     def _verbatim(self, raw: Any) -> list[Node]:
         return [
@@ -106,8 +108,9 @@ class DocumentEdit:
         return node.having(content)
 
     def joined(self, parent: Part, written: list[WrittenBlock], columns: list[int] | None) -> list[Any]:
-        """Blocks with those between them that nobody sees. Widths of columns are said by their cells."""
-        del columns
+        """Blocks with those between them that nobody sees. Cells say what they know of their column."""
+        if columns is not None:
+            written = [self._in_columns(row, parent, columns) for row in written]
         content = list(parent.source.get("content", ()))
         places = {id(child): place for place, child in enumerate(content)}
         at = {id(part): places[id(part.source)] for part in parent.parts or ()}
@@ -121,7 +124,23 @@ class DocumentEdit:
                 result += [content[n] for n in range(reached, own[number]) if n not in seen]
                 reached = own[number] + 1
             result += block.source
-        return [*result, *(content[n] for n in range(reached, len(content)) if n not in seen)]
+        result += [content[n] for n in range(reached, len(content)) if n not in seen]
+        empty = self.rules.of(self._kind(parent)).get("empty")
+        return result or ([self.writer.node(Node(empty))] if empty else [])
+
+    def _in_columns(self, row: WrittenBlock, table: Part, columns: list[int]) -> WrittenBlock:
+        """A row that came from another table, as wide as the columns in which it is now."""
+        forms = self.rules.of(table.kind).get("storage", ())
+        name = next((form["columns"]["of"] for form in forms if "columns" in form), "")
+        if row.part is None or row.part in (table.parts or ()):
+            return row
+        own = [cell.source.get("attrs", {}).get(name) for cell in (table.parts or [row.part])[0].parts or ()]
+        cells: list[Any] = []
+        for cell, column in zip(row.source[0]["content"], columns, strict=True):
+            attrs = {key: value for key, value in cell.get("attrs", {}).items() if key != name}
+            width = own[column] if column >= 0 else None
+            cells.append({**cell, "attrs": {**attrs, **({name: width} if width is not None else {})}})
+        return row._replace(source=[{**row.source[0], "content": cells}])
 
     def _figure(self, part: Part, node: Node) -> list[Any]:
         """An image with another address, description or caption; one of another sort is new."""

@@ -20,6 +20,7 @@ from .align import increasing, same
 from .parts import LINES, EditToken, Part, Shape, shape, shape_around, tokens_of
 
 ALIKE = 0.3  # likeness of two blocks between others that stayed, to be one block that was edited
+HOLDING_ALIKE = 0.1  # the same for two of one kind that hold blocks, which come and go
 ELSEWHERE = 0.6  # the same for two that stand in different places
 OF_ANOTHER_KIND = 0.8  # what likeness counts where a block became one of another kind
 CONTAINED = 0.6  # share of a line's words that come from another one, to be a part of it
@@ -95,7 +96,7 @@ class Outline:
         words: Counter[str] = Counter()
         length = 0
         said = leaf or shape_around(node, [(child.key,) for child in children])
-        for child in children:
+        for child in _own(node, children):
             words.update(child.words)
         for found in (node,) if children else walk(node):
             own = WORD.findall(found.text)
@@ -108,6 +109,13 @@ class Outline:
         for place, child in enumerate(children):
             child.parent, child.place = block, place
         return block
+
+
+def _own(node: Node, children: list[Block]) -> list[Block]:
+    """The blocks that a block is known by: an item by its words, whatever list is put into it."""
+    if node.kind != "item":
+        return children
+    return [child for child in children if child.family != "list"] or children
 
 
 def family_of(node: Node) -> str:
@@ -135,6 +143,7 @@ class Matcher:
         _pair(self.old, self.new)
         self._pair_references()
         self._pair_unique()
+        self._pair_titled()
         self._align(self.old, self.new)
         self._pair_moved()
         self._pair_alike()
@@ -161,6 +170,18 @@ class Matcher:
         for block in news:
             if block.match is None and block.key in once_new and (found := once_old.get(block.key)) and not found.match:
                 _pair(found, block)
+
+    def _pair_titled(self) -> None:
+        """What holds blocks under a title that no other one has is the same, whatever came and went in it."""
+        olds, news = (
+            [block for block in self._free(root) if block.family == "blocks" and _title(block)]
+            for root in (self.old, self.new)
+        )
+        counts = [Counter(map(_title, side)) for side in (olds, news)]
+        titled = {_title(block): block for block in olds}
+        for block in news:
+            if counts[0][_title(block)] == counts[1][_title(block)] == 1:
+                _pair(titled[_title(block)], block)
 
     def _pair_moved(self) -> None:
         free: dict[int, list[Block]] = defaultdict(list)
@@ -265,18 +286,21 @@ class Matcher:
         """Lines that were split or joined: a line that came has words of one that stayed, or one that went is in it."""
         olds = [block for block in self.old.walk() if block.family == "line"]
         news = [block for block in self.new.walk() if block.family == "line"]
-        shared = _shared_words(olds, news)
+        shared = _common(olds, news, defaultdict(lambda: 1.0))
+        rare = _common(olds, news, _weights(olds, ()))
         best: dict[int, tuple[float, int]] = {}
         for (i, j), common in sorted(shared.items(), key=lambda item: -item[1]):
             old, new = olds[i], news[j]
+            if rare[i, j] < 1:
+                continue
             if old.match is None and new.match is None and common >= CONTAINED * max(_total(old), _total(new)):
                 _pair(old, new)
-            if new.match is None and not old.equal and common >= max(CONTAINED * _total(new), FEW_WORDS):
+            if new.match is None and not old.equal and _is_part(new, old, common):
                 best[j] = max(best.get(j, (0.0, 0)), (common, -i))
-            elif old.match is None and not new.equal and common >= max(CONTAINED * _total(old), FEW_WORDS):
+            elif old.match is None and not new.equal and _is_part(old, new, common):
                 new.lines.append(old)
                 self._parted.add(id(old))
-        for j, (_common, i) in best.items():
+        for j, (_share, i) in best.items():
             if news[j].match is None:
                 self._part_of(olds[-i], news[j])
         for new in news:
@@ -303,6 +327,7 @@ class Matcher:
             if old is None and heir is not None and heir.parent is new.parent and order[id(new)] < order[id(heir)]:
                 heir.match, heir.lines, new.lines = None, [other], []
                 new.match, other.match = other, new
+                self._parted.add(id(heir))
             elif old is not None and old.parent is other.parent and order[id(other)] < order[id(old)]:
                 new.match, old.match, other.match = other, None, new
                 new.lines[0] = old
@@ -324,6 +349,12 @@ def _can_move(block: Block) -> bool:
     return block.family != "cell" and not block.fixed and block.parent is not None and block.kind != "reference"
 
 
+def _title(block: Block) -> str:
+    """The kind and what it says of itself in words; empty where it has none."""
+    attrs = block.node.attrs
+    return repr((block.kind, sorted(attrs.items()))) if any(isinstance(v, str) for v in attrs.values()) else ""
+
+
 def _is_chance(old: Block, new: Block) -> bool:
     """Whether two short lines in different places are hardly one that was moved."""
     together = old.parent is not None and old.parent.match is new.parent
@@ -336,6 +367,12 @@ def _is_only_child(old: Block, new: Block) -> bool:
     return all(
         parent is not None and parent.family in ("cell", "item") and len(parent.children) == 1 for parent in parents
     )
+
+
+def _is_part(line: Block, other: Block, common: float) -> bool:
+    """Whether a line is a part of another one, of which it has so many words: of few words all, in the same place."""
+    beside = other.match is not None and other.match.parent is line.parent
+    return common >= max(CONTAINED * _total(line), _total(line) if beside else FEW_WORDS)
 
 
 def _neighbours(line: Block) -> list[Block]:
@@ -475,17 +512,13 @@ def _common(old: Sequence[Block], new: Sequence[Block], weights: dict[str, float
     return found
 
 
-def _shared_words(old: Sequence[Block], new: Sequence[Block]) -> dict[tuple[int, int], float]:
-    return _common(old, new, defaultdict(lambda: 1.0))
-
-
 def _total(block: Block) -> int:
     return block.words.total()
 
 
 def _likest_in_order(old: list[Block], new: list[Block]) -> list[tuple[Block, Block]]:
     """Pairs that keep the order and are the likest in all."""
-    rates = {pair: rate for pair, rate in _likeness(old, new).items() if rate >= ALIKE}
+    rates = {(i, j): rate for (i, j), rate in _likeness(old, new).items() if rate >= _least(old[i], new[j])}
     if not rates:
         return []
     best: list[tuple[float, int]] = [(0.0, -1)]  # sums that grow with the place in new at which they are reached
@@ -501,6 +534,10 @@ def _likest_in_order(old: list[Block], new: list[Block]) -> list[tuple[Block, Bl
         i, j, link = chain[link]
         pairs.append((old[i], new[j]))
     return pairs[::-1]
+
+
+def _least(old: Block, new: Block) -> float:
+    return HOLDING_ALIKE if new.family == "blocks" and old.kind == new.kind else ALIKE
 
 
 def _reach(reached: list[int], best: list[tuple[float, int]], place: int, link: tuple[float, int]) -> None:

@@ -16,6 +16,7 @@ from .align import increasing, same
 from .matching import Block, Outline, match_blocks
 from .parts import EditToken, nodes_of, tokens_of
 
+EMPTY = frozenset({"reference", "cell", "header"})  # what may hold nothing
 T = TypeVar("T", bound=Hashable)
 
 
@@ -60,7 +61,7 @@ class _Merge:
 
     def _children(self, mine: Block | None, theirs: Block | None) -> list[Node]:
         """What stands in a block that is on one side or on both."""
-        found: list[tuple[Block, Node]] = []
+        found: list[tuple[Block, Node | None]] = []
         for block in theirs.children if theirs else ():
             old, own = self._base(block)
             if old is None:
@@ -84,7 +85,7 @@ class _Merge:
             elif old is not None and other is not None and id(block) in self._moved:
                 found.insert(place, (block, self._both(old, block, other)))
                 place += 1
-        return [node for _, node in found]
+        return [node for _, node in found if node is not None]
 
     def _new(self, block: Block, *, mine: bool) -> Node:
         """A block that only one side has, with what is in it."""
@@ -97,8 +98,8 @@ class _Merge:
         if block.key != old.key or id(block) in self._moved:
             raise BothChangedError([block.node] if mine else [], [] if mine else [block.node])
 
-    def _both(self, old: Block, mine: Block, theirs: Block) -> Node:
-        """A block that is on both sides."""
+    def _both(self, old: Block, mine: Block, theirs: Block) -> Node | None:
+        """A block that is on both sides; None where each took out of it what the other left."""
         self._placed |= {id(old), id(self._other[id(old)])}
         if not (old.children and mine.children and theirs.children):
             self._placed |= {id(one) for root in (old, self._other[id(old)]) for one in root.walk()}
@@ -111,8 +112,8 @@ class _Merge:
             {len(r.children) for r in old.children}
         ):
             raise BothChangedError([mine.node], [theirs.node])  # a column came on one side, a row on the other
-        if not content:
-            raise BothChangedError([mine.node], [theirs.node])
+        if not content and old.kind not in EMPTY:
+            return None
         return (mine.node if shell == _shell(mine) else theirs.node).having(content)
 
 
