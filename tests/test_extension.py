@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, Required
 
 import pytest
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from callsheet import registry
@@ -23,8 +24,10 @@ from callsheet.cli.main import run
 from callsheet.client.pagination.plan import PageKind
 from callsheet.client.pagination.walk import Walk
 from callsheet.errors import DefinitionError
+from callsheet.language.checks import shapes
 from callsheet.language.functions import Functions
 from callsheet.language.shape import KINDS
+from callsheet.language.shape.access import AuthDefinition
 from callsheet.output.render import Layout, Renderer
 from callsheet.sandbox.site import SandboxSite
 from callsheet.sites.credentials.schemes import Credential, Scheme
@@ -56,7 +59,7 @@ ENTRY = "test_extension_outside:{}"
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Any:
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts a function or record into a module that registries can name, and its entry into one of them."""
     import sys
     from types import ModuleType
@@ -68,8 +71,12 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Any:
         attribute = f"entry_{len(vars(module))}"
         setattr(module, attribute, value)
         monkeypatch.setitem(entries, name, ENTRY.format(attribute))
+        shapes.adapter.cache_clear()
+        shapes.kind_schema.cache_clear()
 
-    return add
+    yield add
+    shapes.adapter.cache_clear()
+    shapes.kind_schema.cache_clear()
 
 
 class Program:
@@ -132,16 +139,28 @@ def test_an_output_format(shop: Program, outside: Any) -> None:
 
 
 def test_an_auth_scheme(shop: Program, outside: Any) -> None:
-    def ticket(auth: Any, access: Any, find: Any) -> Credential:
-        del auth, access
-        secret = find().text
-        return Credential({"Authorization": f"Ticket {secret}"}, (secret,))
+    """With a key of its own, which other schemes do not have."""
 
-    outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket))
+    class TicketAuth(AuthDefinition, total=False):
+        gate: Required[Annotated[str, Field(description="ticket: where it is shown.")]]
+
+    def ticket(auth: Any, access: Any, find: Any) -> Credential:
+        del access
+        secret = find().text
+        return Credential({"Authorization": f"Ticket {secret} at {auth['gate']}"}, (secret,))
+
+    outside(registry.AUTH_SCHEMES, "ticket", Scheme(ticket, TicketAuth))
     auth = '[auth.ticket]\ntitle = "A ticket"\nscheme = "ticket"\nsecret = "ticket"\n'
     shop.env = {"SHOP_METHOD": "ticket", "SHOP_TOKEN": TOKEN}
-    answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": f"Ticket {TOKEN}"})
-    assert shop("op", "call", "listThings", "-o", "json", definitions=SHOP + auth, exchanges=[answer]) == "[]\n"
+    answer = exchange("GET", "/shop/things", reply(json=[]), headers={"authorization": f"Ticket {TOKEN} at north"})
+    called = ["op", "call", "listThings", "-o", "json"]
+    assert shop(*called, definitions=SHOP + auth + 'gate = "north"\n', exchanges=[answer]) == "[]\n"
+    with pytest.raises(AssertionError, match="scheme 'ticket' needs 'gate'"):
+        shop("definitions", "check", definitions=SHOP + auth)
+    with pytest.raises(AssertionError, match="header: not a key of scheme 'ticket'"):
+        shop("definitions", "check", definitions=SHOP + auth + 'gate = "north"\nheader = "X-Ticket"\n')
+    with pytest.raises(AssertionError, match="gate: not a key of scheme 'bearer'"):
+        shop("definitions", "check", definitions=SHOP + auth.replace('"ticket"\nsecret', '"bearer"\ngate'))
 
 
 def test_a_pagination_kind(shop: Program, outside: Any) -> None:
@@ -311,28 +330,37 @@ def handlers_of(table: str, directory: Path) -> Any:
 
 def test_a_kind_of_handler(tmp_path: Path, outside: Any) -> None:
     """It runs for an event, and says itself which keys its table may have."""
+    from callsheet.language.shape.listener import HandlerDefinition
     from callsheet.listener.handlers.base_handler import Base
 
     seen: list[str] = []
 
+    class RememberTable(HandlerDefinition, total=False):
+        shelf: Required[Annotated[str, Field(description="remember: where it is put.")]]
+
     class Remember(Base):
-        keys = frozenset({"file"})
-        required_keys = ("file",)
+        shape = RememberTable
 
         async def run(self, event: Any, job: str) -> None:
-            seen.append(f"{self.table['file']}: {event.type} ({job})")
+            seen.append(f"{self.table['shelf']}: {event.type} ({job})")
 
     outside(registry.HANDLERS, "remember", Remember)
-    made = handlers_of('handler = "remember"\nfile = "a"\n', tmp_path)
+    made = handlers_of('handler = "remember"\nshelf = "a"\n', tmp_path)
     event: Any = SimpleNamespace(type="ring")
     asyncio.run(made[0].run(event, "r/0"))
     assert seen == ["a: ring (r/0)"]
     with pytest.raises(DefinitionError) as caught:
-        handlers_of('handler = "remember"\nfile = "a"\nurl = "https://h"\n', tmp_path)
+        handlers_of('handler = "remember"\nshelf = "a"\nurl = "https://h"\n', tmp_path)
     assert "url: not a key of handler 'remember'" in caught.value.details[0]
     with pytest.raises(DefinitionError) as caught:
         handlers_of('handler = "remember"\n', tmp_path)
-    assert "handler 'remember' needs 'file'" in caught.value.details[0]
+    assert "handler 'remember' needs 'shelf'" in caught.value.details[0]
     with pytest.raises(DefinitionError) as caught:
-        handlers_of('handler = "remembr"\nfile = "a"\n', tmp_path)
+        handlers_of('handler = "remembr"\nshelf = "a"\n', tmp_path)
     assert "no handler 'remembr', did you mean 'remember'?" in caught.value.details[0]
+    with pytest.raises(DefinitionError) as caught:
+        handlers_of('handler = "remember"\nshelf = 7\n', tmp_path)
+    assert "shelf: input should be a valid string" in caught.value.details[0]
+    with pytest.raises(DefinitionError) as caught:
+        handlers_of('handler = "append"\nfile = "a"\nshelf = "a"\n', tmp_path)
+    assert "shelf: not a key of handler 'append'" in caught.value.details[0]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from ..registry import HANDLERS, names, resolve
+from ..registry import REGISTRIES, names
 from .inherit import LIKE
 from .shape import COMPLETED, KINDS, RULES
+from .shape.registered import BY_ENTRY, own_keys
 from .source_file import EXTEND, LANGUAGE, NEWEST
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject
 
-HANDLER = "HandlerDefinition"
 NAME = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -54,10 +54,11 @@ def _together(schema: JsonObject) -> JsonObject:
     """With the rules about keys that cannot stand together, and those that a kind of handler does not read."""
     title = str(schema.get("title"))
     found = [_rule(rule.having, rule.values, rule.without) for rule in RULES.get(title, ()) if rule.without]
-    if title == HANDLER:
-        for name, entry in HANDLERS.items():
-            read = resolve(entry).keys | {"handler", "name", "timeout", "concurrency"}  # type: ignore[attr-defined]
-            found.append(_rule("handler", (name,), tuple(sorted(schema["properties"].keys() - read))))
+    if BY_ENTRY in schema:
+        registry, key, shared = schema[BY_ENTRY]
+        for name in REGISTRIES[registry]:
+            unread = schema["properties"].keys() - own_keys(registry, name).keys() - {*shared}
+            found.append(_rule(key, (name,), tuple(sorted(unread))))
     return {**schema, "allOf": found} if found else schema
 
 

@@ -6,20 +6,21 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
 from ..language.template import fill
 from ..policy.policy import PolicySource
 from ..urls import base_url, origin
-from .credentials.schemes import Credential, Secret, scheme, takes_secret
+from .credentials.schemes import Credential, Secret, consent_of, scheme, takes_secret
 from .credentials.secrets import Secrets, absolute, access_to, account
 from .profiles.choose import ChosenSite, Variables, choose, rate_options
 from .profiles.read import read_profiles
 from .site_policy import policy_here
 
 if TYPE_CHECKING:
+    from ..language.shape.access import ConsentAuth
     from .credentials.record import CredentialRecord
     from .profiles.model import Access, SiteProfile
 
@@ -125,8 +126,8 @@ class Site:
 
     def hosts(self, service: str) -> list[str]:
         """The origins that see the service's credential: where requests go, and where an access token is renewed."""
-        oauth = self._catalog.get("auth", self.method(service)).get("oauth", {})
-        servers = [origin(oauth[key]) for key in ("token", "sites") if key in oauth]
+        consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method(service))) or {}
+        servers = [origin(consent[key]) for key in ("token", "sites") if key in consent]
         return [origin(self.base_url(service)), *servers]
 
     def place(self, service: str) -> str:
@@ -187,7 +188,9 @@ class Site:
             from .credentials.unauthenticated_client import UnauthenticatedClient
 
             web = UnauthenticatedClient(self, self._environ, home=self.address(service))
-            authority = Authority(auth["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web)
+            authority = Authority(
+                cast("ConsentAuth", auth)["oauth"], access.get("client_id", ""), record.get("client_secret", ""), web
+            )
             return authority.renew(record, access.get("scopes", ()))
 
         def find() -> Secret:

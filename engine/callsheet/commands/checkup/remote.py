@@ -11,7 +11,7 @@ from ...client.listed import listed
 from ...errors import CallsheetError, NetworkError, TLSFailed
 from ...language.deployment import on_deployment
 from ...language.template import to_text
-from ...sites.credentials.schemes import takes_secret
+from ...sites.credentials.schemes import consent_of, takes_secret
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.site import Site
 from ..context import Context
@@ -125,7 +125,7 @@ def scopes(context: Context) -> Iterator[Row]:
 
     site = context.site()
     for service in addressed(context, site)[:1]:
-        consent = context.catalog.get("auth", site.method(service)).get("oauth")
+        consent = consent_of(context.catalog.get("auth", site.method(service)))
         access = site.access(service)
         if consent is None or "sites" not in consent or not access.get("client_id"):
             continue

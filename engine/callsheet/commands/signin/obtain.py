@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...errors import UsageError
 from ...sites.credentials.oauth import CLIENT_CREDENTIALS, Authority
@@ -14,7 +14,7 @@ from .browser import consent, device_consent, granted
 from .request import SignInRequest
 
 if TYPE_CHECKING:
-    from ...language.shape.access import AuthDefinition, AuthPart
+    from ...language.shape.access import AuthPart, ConsentAuth, SeveralAuth
     from ...sites.credentials.record import CredentialRecord
     from ..context import Context
 
@@ -41,10 +41,11 @@ def obtain(context: Context, answers: Answers, wanted: SignInRequest, web: Unaut
     if not how.takes_secret:
         return NewSecret(wanted, None)
     if how.by_consent:
-        return _consent(context, answers, wanted, auth, web)
+        return _consent(context, answers, wanted, cast("ConsentAuth", auth), web)
     answers.check_host(wanted.base_url)
     if "parts" in auth:
-        return NewSecret(wanted._replace(email=None), {"token": _several(answers, auth["parts"])})
+        lines = _several(answers, cast("SeveralAuth", auth)["parts"])
+        return NewSecret(wanted._replace(email=None), {"token": lines})
     name = auth.get("secret", "secret")
     if answers.interactive and "page" in auth and not answers.option("token"):
         context.say(f"{name}: create one at {auth['page']}")
@@ -69,7 +70,7 @@ def _user(answers: Answers, wanted: SignInRequest) -> str:
 
 
 def _consent(
-    context: Context, answers: Answers, wanted: SignInRequest, auth: AuthDefinition, web: UnauthenticatedClient
+    context: Context, answers: Answers, wanted: SignInRequest, auth: ConsentAuth, web: UnauthenticatedClient
 ) -> NewSecret:
     table = auth["oauth"]
     client_id = answers.text("client-id", "Client id of your app", variable="CLIENT_ID", default=wanted.client_id or "")

@@ -16,7 +16,7 @@ from ..locate import Path
 from ..template import TemplateError, fill
 
 if TYPE_CHECKING:
-    from ..shape.access import AuthDefinition, DeploymentDefinition
+    from ..shape.access import ConsentAuth, DeploymentDefinition
     from ..shape.rest import OperationDefinition, OperationHere, ProductDefinition, ServiceDefinition
 
 Problems = Iterator[tuple[Path, str]]
@@ -85,7 +85,7 @@ def _deployment(table: DeploymentDefinition) -> Iterator[Address]:
         yield ("tenant", "path"), table["tenant"]["path"], path_problem
 
 
-def _auth(table: AuthDefinition) -> Iterator[Address]:
+def _auth(table: ConsentAuth) -> Iterator[Address]:
     consent = table.get("oauth", {})
     known = {key: value for key, value in consent.items() if key in _SERVERS}
     yield from ((("oauth", key), str(value), base_url_problem) for key, value in known.items())

@@ -1,4 +1,4 @@
-"""Whether what receives can work: proofs that cover the body, events and routes that can be reached, handlers' keys."""
+"""Whether what receives can work: proofs that cover the body, events and routes that can be reached."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean, slip_of
-from ...registry import HANDLERS, resolve
 from ..definition import Definition, Definitions
 from ..scopes import names_in, roots
 from ..template import TemplateError, expressions, fill
@@ -15,12 +14,11 @@ from .problem import Finding, Findings
 
 if TYPE_CHECKING:
     from ...jsontext import JsonObject
-    from ..shape.listener import HandlerDefinition, PlainTokenDefinition, SourceDefinition
+    from ..shape.listener import PlainTokenDefinition, SourceDefinition
 
 _ANYTHING = "\0"
 # A source whose types are only known by a pattern takes every word.
 _OWN_TYPE = " (a type that is spelt like this needs an [event.<id>] of its own)"
-_HANDLER = frozenset({"handler", "name", "timeout", "concurrency"})
 
 
 def source_findings(definitions: Definitions, source: Definition) -> Findings:
@@ -132,7 +130,6 @@ def route_findings(definitions: Definitions, route: Definition) -> Findings:
     for place, table in enumerate(route.table["do"]):
         if table.get("name") in names[: names.index(table["name"])] if "name" in table else False:
             yield Finding(("do", place, "name"), f"{table['name']!r} is the name of an earlier one")
-        yield from (Finding(("do", place, *path), text) for path, text in _handler(table))
 
 
 def _overlap(word: str, name: str) -> bool:
@@ -140,17 +137,3 @@ def _overlap(word: str, name: str) -> bool:
     if is_pattern(name):
         return is_pattern(word) or fnmatchcase(word, name)
     return fnmatchcase(name, word)
-
-
-def _handler(table: HandlerDefinition) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Its keys, by what the handler itself says that it reads and cannot do without."""
-    name = table["handler"]
-    if name not in HANDLERS:
-        return
-    kind: Any = resolve(HANDLERS[name])
-    for key in table:
-        if key not in kind.keys | _HANDLER:
-            yield (key,), f"not a key of handler {name!r}{did_you_mean(key, kind.keys)}"
-    for key in kind.required_keys:
-        if key not in table:
-            yield (), f"handler {name!r} needs {key!r}"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, HeaderText, Name, Shape, Value, reference, seeing
+from .registered import KeysOf
 from .rules import KeyRule, Rules
 
 
@@ -127,14 +128,37 @@ class AuthDefinition(Shape, total=False):
     scheme: Required[Annotated[str, reference("engine:scheme", description="How it is presented.")]]
     secret: Annotated[str, Field(description="What the secret is called, in prompts.")]
     page: Annotated[str, Field(description="Page where a person makes one.")]
+
+
+class BearerAuth(AuthDefinition, total=False):
+    """The table of `bearer`."""
+
+    prefix: Annotated[HeaderText, Field(description='What stands before it in the header; bearer: "Bearer ".')]
+
+
+class KeyAuth(BearerAuth, total=False):
+    """The table of `key`."""
+
     header: Annotated[HeaderName, Field(description="key: the header that holds it.")]
     query: Annotated[Name, Field(description="key: or the parameter of the query.")]
     cookie: Annotated[HeaderName, Field(description="key: or the cookie.")]
-    prefix: Annotated[HeaderText, Field(description='What stands before it in the header; bearer: "Bearer ".')]
-    parts: Annotated[
-        list[AuthPart], Field(min_length=2, description="all: several, whose secrets are kept together, one a line.")
+
+
+class SeveralAuth(AuthDefinition, total=False):
+    """The table of `all`."""
+
+    parts: Required[
+        Annotated[
+            list[AuthPart],
+            Field(min_length=2, description="all: several, whose secrets are kept together, one a line."),
+        ]
     ]
-    oauth: Consent
+
+
+class ConsentAuth(AuthDefinition, total=False):
+    """The table of `oauth2`."""
+
+    oauth: Required[Consent]
 
 
 _PLACES = ("header", "query", "cookie")
@@ -145,13 +169,7 @@ _OF_KEYS = (
     KeyRule("cookie", without=("prefix",)),
 )
 RULES: Rules = {
-    "AuthDefinition": (
-        *_OF_KEYS,
-        KeyRule("scheme", ("bearer",), without=(*_PLACES, "parts")),
-        KeyRule("scheme", ("basic", "none"), without=(*_PLACES, "prefix", "parts")),
-        KeyRule("scheme", ("oauth2",), needs=("oauth",), without=(*_PLACES, "prefix", "parts")),
-        KeyRule("scheme", ("all",), needs=("parts",), without=(*_PLACES, "prefix")),
-    ),
+    "KeyAuth": _OF_KEYS,
     "AuthPart": (*_OF_KEYS, KeyRule("scheme", ("bearer",), without=_PLACES)),
     "Consent": (
         KeyRule("token", needs=("authorize", "grant")),
@@ -163,4 +181,7 @@ RULES: Rules = {
     ),
 }
 
-KINDS: dict[str, Any] = {"auth": AuthDefinition, "deployment": DeploymentDefinition}
+KINDS: dict[str, Any] = {
+    "auth": Annotated[AuthDefinition, KeysOf("scheme", "scheme")],
+    "deployment": DeploymentDefinition,
+}

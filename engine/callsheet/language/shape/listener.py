@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .base import Expression, HeaderName, Name, Shape, Template, Value, reference, seeing
+from .registered import KeysOf
 from .rules import KeyRule, Rules
 
 Duration = Annotated[
@@ -16,7 +17,7 @@ UrlPath = Annotated[str, Field(pattern="^/", description="Path of the URL, exact
 Count = Annotated[int, Field(ge=1)]
 
 
-_OF_AN_EVENT = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
+OF_AN_EVENT = ("id", "event_type", "event_time", "source", "body", "payload", "headers", "query")
 _OF_A_DELIVERY = ("headers", "query", "payload")
 _OF_A_SAMPLE = ("id", "type", "time", "body")
 
@@ -238,7 +239,7 @@ class EventDefinition(Shape, total=False):
     summary: Annotated[Template, Field(description="One line about an event; sees its body.")]
     requires: Annotated[
         Expression,
-        seeing(*_OF_AN_EVENT),
+        seeing(*OF_AN_EVENT),
         Field(description="What holds for every event of this type; a delivery for which it does not: 400."),
     ]
     sample: Annotated[dict[str, Any], Field(description="A body to try things with.")]
@@ -251,35 +252,6 @@ class HandlerDefinition(Shape, total=False):
     name: Annotated[Name, Field(description="Told in logs and kept in an inbox; default: its place in the route.")]
     timeout: Duration
     concurrency: Annotated[Count, Field(description="Runs at the same time.")]
-    run: Annotated[
-        Template | list[Template],
-        seeing(*_OF_AN_EVENT),
-        Field(description="exec: program and arguments. command: words, or the whole argument list."),
-    ]
-    input: Annotated[
-        Literal["event", "payload", "raw", "none"],
-        Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
-    ]
-    dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
-    env: Annotated[
-        dict[str, Template], seeing(*_OF_AN_EVENT), Field(description="exec: further environment variables.")
-    ]
-    secrets: Annotated[
-        list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
-    ]
-    call: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]
-    process: Annotated[
-        bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
-    ]
-    url: Annotated[Template, seeing(*_OF_AN_EVENT), Field(description="forward: where to.")]
-    headers: Annotated[
-        dict[HeaderName, Template], seeing(*_OF_AN_EVENT), Field(description="forward: further headers.")
-    ]
-    file: Annotated[str, Field(description="append: the file, one event a line.")]
-    program: Annotated[str, Field(description="command: the program that runs.")]
-    params: Annotated[
-        dict[str, Value], seeing(*_OF_AN_EVENT), Field(description="command: values of its arguments and options.")
-    ]
 
 
 class RouteDefinition(Shape, total=False):
@@ -288,15 +260,15 @@ class RouteDefinition(Shape, total=False):
     on: Annotated[list[str], Field(min_length=1, description="Types of events, or patterns with *; default: all.")]
     source: Annotated[list[Annotated[str, reference("source", description="A source.")]], Field(min_length=1)]
     when: Annotated[
-        Expression, seeing(*_OF_AN_EVENT), Field(description="A condition; sees what placeholders of handlers see.")
+        Expression, seeing(*OF_AN_EVENT), Field(description="A condition; sees what placeholders of handlers see.")
     ]
     order: Annotated[
         Expression,
-        seeing(*_OF_AN_EVENT),
+        seeing(*OF_AN_EVENT),
         Field(description="Events for which it has the same value are handled one by one."),
     ]
     concurrency: Annotated[Count, Field(description="Runs of each of its handlers at the same time.")]
-    do: Required[Annotated[list[HandlerDefinition], Field(min_length=1)]]
+    do: Required[Annotated[list[Annotated[HandlerDefinition, KeysOf("handler", "handler")]], Field(min_length=1)]]
 
 
 # A rule holds wherever a table of that shape stands.

@@ -19,7 +19,7 @@ from .base_handler import Base
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape import listener as shape
+    from ...language.shape.handlers import AppendsEvent
     from ..verify.event import Event
 
 # A pipe that nobody reads must not hold a thread for ever. It means nothing for ordinary files.
@@ -50,11 +50,10 @@ class _Line:
 class Append(Base):
     """Lines that come while others are written go into the file together, in one write."""
 
-    keys = frozenset({"file", "input"})
-    required_keys = ("file",)
+    shape = ".language.shape.handlers:AppendsEvent"
     needs_task = False
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: AppendsEvent, context: HandlerContext) -> None:
         super().__init__(table, context)
         check_written_out("append", "file", table["file"])
         self.path = os.path.join(context.folder, table["file"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...durations import seconds
 from ...errors import UsageError
@@ -10,7 +11,7 @@ from . import Ended, HandlerContext
 from .limits import ConcurrencyLimit
 
 if TYPE_CHECKING:
-    from ...language.shape import listener as shape
+    from ...language.shape.listener import HandlerDefinition
     from ..verify.event import Event
 
 
@@ -18,13 +19,12 @@ class Base:
     """A handler with its time limit and its own cap."""
 
     kind = ""
-    keys: frozenset[str] = frozenset()
-    required_keys: tuple[str, ...] = ()
+    shape: Any = ".language.shape.listener:HandlerDefinition"
     needs_task = True
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: HandlerDefinition, context: HandlerContext) -> None:
         self.kind = table["handler"]
-        self.table = table
+        self.table: Mapping[str, Any] = table  # each kind has keys of its own
         self.context = context
         self.timeout = seconds(table["timeout"]) if "timeout" in table else context.timeout
         self.concurrency_limits: tuple[ConcurrencyLimit, ...] = (

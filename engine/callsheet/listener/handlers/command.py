@@ -11,7 +11,7 @@ from .command_call import command_call
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape import listener as shape
+    from ...language.shape.handlers import RunsCommand
     from ..verify.event import Event
 
 MAX_OUTPUT = 4096
@@ -20,10 +20,9 @@ MAX_OUTPUT = 4096
 class Command(Base):
     """Where `run` is a text it holds the command's words, and `params` the values of its arguments and options."""
 
-    keys = frozenset({"program", "run", "params", "input", "secrets"})
-    required_keys = ("program", "run")
+    shape = ".language.shape.handlers:RunsCommand"
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: RunsCommand, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.call = command_call(table["program"], table["run"], table.get("params", {}), context.environ)
         self.environ = self.environment(self.call.prefix)

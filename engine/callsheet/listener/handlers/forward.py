@@ -16,7 +16,7 @@ from .base_handler import Base
 if TYPE_CHECKING:
     import httpx
 
-    from ...language.shape import listener as shape
+    from ...language.shape.handlers import ForwardsEvent
     from ..verify.event import Event
 
 # Of the connection, not of the message (RFC 9110, 7.6.1), or meant for this listener only.
@@ -50,10 +50,9 @@ _MOST_READ = 65536
 class Forward(Base):
     """Sends the event on to an address."""
 
-    keys = frozenset({"url", "headers"})
-    required_keys = ("url",)
+    shape = ".language.shape.handlers:ForwardsEvent"
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: ForwardsEvent, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.address = AddressTemplate(table["url"])
         for name in table.get("headers", {}):

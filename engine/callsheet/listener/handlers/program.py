@@ -17,17 +17,16 @@ from .process import Process
 from .process_start import EncodedEnvironment, encode_environment
 
 if TYPE_CHECKING:
-    from ...language.shape import listener as shape
+    from ...language.shape.handlers import RunsProgram
     from ..verify.event import Event
 
 
 class HandlerProgram(Base):
     """Runs a program; the event is JSON on its standard input."""
 
-    keys = frozenset({"run", "input", "dir", "env", "secrets"})
-    required_keys = ("run",)
+    shape = ".language.shape.handlers:RunsProgram"
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: RunsProgram, context: HandlerContext) -> None:
         super().__init__(table, context)
         if not isinstance(table["run"], list) or not table["run"]:
             raise DefinitionError("handler 'exec': run: expected a list, the program and its arguments")

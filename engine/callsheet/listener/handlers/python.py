@@ -16,7 +16,7 @@ from .python_process import PythonProcesses
 from .threads import ThreadPool
 
 if TYPE_CHECKING:
-    from ...language.shape import listener as shape
+    from ...language.shape.handlers import CallsFunction
     from ..verify.event import Event
 
 
@@ -28,10 +28,9 @@ MAX_THREADS = 64
 class Python(Base):
     """The function gets the event as a dict: id, event_type, event_time, source, body and what else was sent."""
 
-    keys = frozenset({"call", "process"})
-    required_keys = ("call",)
+    shape = ".language.shape.handlers:CallsFunction"
 
-    def __init__(self, table: shape.HandlerDefinition, context: HandlerContext) -> None:
+    def __init__(self, table: CallsFunction, context: HandlerContext) -> None:
         super().__init__(table, context)
         self.function = find(table["call"], context.folder)
         self.is_async = inspect.iscoroutinefunction(self.function)

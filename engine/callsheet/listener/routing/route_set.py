@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import UsageError, did_you_mean
 from ...files import changeable
@@ -121,17 +121,15 @@ def _handler_routes(handlers: Sequence[str]) -> list[LocatedRoute]:
             raise UsageError(f"--handler: {text!r}: {error}") from None
         if not words:
             raise UsageError("--handler: no program")
-        run = [_escape_template(word) for word in words]
-        routes.append((f"--handler {number}", {"do": [{"handler": "exec", "run": run}]}, ""))
+        table: Any = {"handler": "exec", "run": [_escape_template(word) for word in words]}
+        routes.append((f"--handler {number}", {"do": [table]}, ""))
     return routes
 
 
 def _forward_routes(urls: Sequence[str]) -> list[LocatedRoute]:
     """`--forward-to URL`: a route that sends every event on as it came."""
-    return [
-        (f"--forward-to {number}", {"do": [{"handler": "forward", "url": _escape_template(url)}]}, "")
-        for number, url in enumerate(urls, 1)
-    ]
+    tables: list[Any] = [{"handler": "forward", "url": _escape_template(url)} for url in urls]
+    return [(f"--forward-to {number}", {"do": [table]}, "") for number, table in enumerate(tables, 1)]
 
 
 def _escape_template(text: str) -> str:

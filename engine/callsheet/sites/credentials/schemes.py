@@ -6,13 +6,21 @@ import binascii
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import NotAllowed
 from ...registry import AUTH_SCHEMES, resolve
 
 if TYPE_CHECKING:
-    from ...language.shape.access import AuthDefinition, AuthPart
+    from ...language.shape.access import (
+        AuthDefinition,
+        AuthPart,
+        BearerAuth,
+        Consent,
+        ConsentAuth,
+        KeyAuth,
+        SeveralAuth,
+    )
     from ..profiles.model import Access
 
 _HEADER = "Authorization"
@@ -54,16 +62,18 @@ class Credential:
         return "Credential(...)"
 
 
-Present = Callable[["AuthDefinition | AuthPart", "Access", SecretLookup], Credential]
+Present = Callable[[Any, "Access", SecretLookup], Credential]
 
 
 class Scheme(NamedTuple):
     """`present` makes a credential of an auth definition, a site's settings and its secret.
 
-    Sign-in asks for what the rest says.
+    `shape` is that of the definition, or where it is found, since shapes load pydantic. Sign-in asks for what the rest
+    says.
     """
 
     present: Present
+    shape: Any = ".language.shape.access:AuthDefinition"
     takes_user: bool = False
     takes_secret: bool = True
     by_consent: bool = False  # the secret is what an authorization server grants
@@ -84,6 +94,11 @@ def takes_secret(auth: AuthDefinition) -> bool:
     return scheme(auth["scheme"]).takes_secret
 
 
+def consent_of(auth: AuthDefinition) -> Consent | None:
+    """The authorization server that grants the secret, where the scheme has one."""
+    return cast("ConsentAuth", auth).get("oauth")
+
+
 def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del auth
     found = find()
@@ -99,14 +114,14 @@ def basic(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -
     return Credential({_HEADER: f"Basic {pair}"}, (pair, secret))
 
 
-def bearer(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def bearer(auth: BearerAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
     del access
     found = find()
     token = clean_token(found.text, found.place)
     return Credential({_HEADER: auth.get("prefix", "Bearer ") + token}, (token,), found.expires_at)
 
 
-def key(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def key(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
     """A key as it is, in a header, the query or a cookie."""
     del access
     found = find()
@@ -120,10 +135,10 @@ def key(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> 
     return Credential({auth["header"]: auth.get("prefix", "") + text}, (text,))
 
 
-def several(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:
+def several(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential:
     """Each part presents its own line of the secret."""
     found = find()
-    lines, parts = found.text.strip().splitlines(), cast("AuthDefinition", auth)["parts"]
+    lines, parts = found.text.strip().splitlines(), auth["parts"]
     if len(lines) != len(parts):
         raise NotAllowed(
             f"{found.place} has {len(lines)} line{'s'[: len(lines) != 1]}, expected {len(parts)}: one for each secret"
@@ -146,10 +161,10 @@ def nothing(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup)
 
 
 BASIC = Scheme(basic, takes_user=True)
-BEARER = Scheme(bearer)
-KEY = Scheme(key)
-ALL = Scheme(several)
-OAUTH2 = Scheme(bearer, by_consent=True)
+BEARER = Scheme(bearer, ".language.shape.access:BearerAuth")
+KEY = Scheme(key, ".language.shape.access:KeyAuth")
+ALL = Scheme(several, ".language.shape.access:SeveralAuth")
+OAUTH2 = Scheme(bearer, ".language.shape.access:ConsentAuth", by_consent=True)
 NONE = Scheme(nothing, takes_secret=False)
 
 

@@ -1,0 +1,68 @@
+"""The tables of handlers: what each kind has beside the keys of all. A handler's class names its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Required
+
+from pydantic import Field
+
+from .base import HeaderName, Template, Value, seeing
+from .listener import OF_AN_EVENT, HandlerDefinition
+
+_Run = Annotated[
+    Template | list[Template],
+    seeing(*OF_AN_EVENT),
+    Field(description="exec: program and arguments. command: words, or the whole argument list."),
+]
+_Input = Annotated[
+    Literal["event", "payload", "raw", "none"],
+    Field(description="On standard input: the event (default), the payload, the bytes as received, nothing."),
+]
+_Secrets = Annotated[
+    list[str], Field(description="exec, command: variables with secrets that it gets to see; no others are.")
+]
+
+
+class RunsProgram(HandlerDefinition, total=False):
+    """The table of `exec`."""
+
+    run: Required[_Run]
+    input: _Input
+    dir: Annotated[str, Field(description="exec: working directory. Default: the folder of the routes file.")]
+    env: Annotated[dict[str, Template], seeing(*OF_AN_EVENT), Field(description="exec: further environment variables.")]
+    secrets: _Secrets
+
+
+class CallsFunction(HandlerDefinition, total=False):
+    """The table of `python`."""
+
+    call: Required[Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$", description="python: module:function.")]]
+    process: Annotated[
+        bool, Field(description="python: run it in processes of their own, which are ended when they take too long.")
+    ]
+
+
+class ForwardsEvent(HandlerDefinition, total=False):
+    """The table of `forward`."""
+
+    url: Required[Annotated[Template, seeing(*OF_AN_EVENT), Field(description="forward: where to.")]]
+    headers: Annotated[dict[HeaderName, Template], seeing(*OF_AN_EVENT), Field(description="forward: further headers.")]
+
+
+class AppendsEvent(HandlerDefinition, total=False):
+    """The table of `append`."""
+
+    file: Required[Annotated[str, Field(description="append: the file, one event a line.")]]
+    input: _Input
+
+
+class RunsCommand(HandlerDefinition, total=False):
+    """The table of `command`."""
+
+    program: Required[Annotated[str, Field(description="command: the program that runs.")]]
+    run: Required[_Run]
+    params: Annotated[
+        dict[str, Value], seeing(*OF_AN_EVENT), Field(description="command: values of its arguments and options.")
+    ]
+    input: _Input
+    secrets: _Secrets
