@@ -69,7 +69,7 @@ class Server:
             return self.control(request)
         told = self.faults.limited()
         if told is not None:
-            return self.site.limited(self.site.routes.product_of(request.target), told)
+            return self.site.limited(self.site.product_of(request.target), told)
         return self.site.answer(request)
 
 
@@ -166,7 +166,7 @@ class _Connection(asyncio.Protocol):
     def _failed(self, request: SandboxRequest, status: int) -> Answer:
         """The product's answer with this status, which nothing but a fault asked for."""
         site = self.server.site
-        product = site.routes.product_of(request.target)
+        product = site.product_of(request.target)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return site.limited(product, self.server.faults.too_many())
         headers = {"Retry-After": "1"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -17,6 +17,7 @@ from .actions import Actions, Answer
 from .entities import Entities
 from .forms import uploaded
 from .lists import Asked
+from .other_bases import OtherBases
 from .refusal import RefusedError
 from .rendering import compiled, without_null
 from .routes import RouteMatch, Routes
@@ -60,6 +61,7 @@ class SandboxSite:
             undo.callback(self.close)
             self.entities = Entities(catalog, deployment, self.state)
             self.actions = Actions(catalog, self.entities)
+            self.other_bases = OtherBases(catalog, self.entities.simulations, self.entities.bases)
             self.routes = Routes(catalog, deployment, self.actions.by_operation, products)
             kept = self.state.meta()
             if not kept:
@@ -89,13 +91,18 @@ class SandboxSite:
         self.state.close()
 
     def answer(self, request: SandboxRequest) -> Answer:
-        path, _, query = request.target.partition("?")
+        given, _, query = request.target.partition("?")
+        path, other = self.other_bases.find(given)
         match = self.routes.find(request.method, path)
-        product = match.definition["product"] if match else self.routes.product_of(path)
+        if match is None:
+            return self._unknown(path, given)
+        product = match.definition["product"]
         try:
-            match = match or self._unknown(path)
             with self.state:
-                answer = self.actions.run(self._asked(request, match, path, query))
+                asked = self._asked(request, match, given, query)
+                answer = self.actions.run(asked._replace(body=other.asked(asked.body)) if other else asked)
+                if other and not isinstance(answer.body, bytes):
+                    answer = answer._replace(body=other.answered(answer.body, self.address))
         except RefusedError as refusal:
             return self.refused(refusal, product)
         except StateError as error:
@@ -107,10 +114,17 @@ class SandboxSite:
             self.webhooks.send(answer.event, self.entities.simulation(product).get("webhook", {}))
         return answer
 
-    def refused(self, refusal: RefusedError, product: str | None) -> Answer:
+    def refused(self, refusal: RefusedError, product: str | None, unknown: str | None = None) -> Answer:
+        """`unknown` is the path of a request, where no operation has it."""
         scope = {"status": refusal.status, "message": refusal.message, "fields": refusal.fields or None}
-        body = without_null(compiled(self.entities.simulation(product)["error"])(scope))
+        simulation = self.entities.simulation(product)
+        template = simulation.get("unknown", simulation["error"]) if unknown else simulation["error"]
+        body = without_null(compiled(template)({**scope, "site": self.address, "path": unknown}))
         return Answer(refusal.status, body, tuple(refusal.headers.items()))
+
+    def product_of(self, target: str) -> str | None:
+        """The product that a request is for, by the base of its path."""
+        return self.routes.product_of(self.other_bases.find(target).path)
 
     def limited(self, product: str | None, told: Mapping[str, Any]) -> Answer:
         """The product's 429, with what its headers say of the limit."""
@@ -123,15 +137,17 @@ class SandboxSite:
             return Answer(429, str(compiled(page)(told)).encode(), (*headers.items(), ("Content-Type", "text/html")))
         return self.refused(RefusedError(429, "Rate limit exceeded.", headers=headers), product)
 
-    def _unknown(self, path: str) -> NoReturn:
-        methods = self.routes.methods(path)
-        if methods:
-            raise RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)})
-        raise RefusedError(404, f"no operation has the path {path}")
+    def _unknown(self, path: str, given: str) -> Answer:
+        product = self.routes.product_of(path)
+        if methods := self.routes.methods(path):
+            return self.refused(RefusedError(405, "Method Not Allowed", headers={"Allow": ", ".join(methods)}), product)
+        return self.refused(RefusedError(404, f"no operation has the path {given}"), product, given)
 
     def _asked(self, request: SandboxRequest, match: RouteMatch, path: str, query: str) -> Asked:
+        """As a service does, parameters that the operation does not have there are ignored."""
         params: dict[str, Any] = dict(match.values)
-        pairs = parse_qsl(query, keep_blank_values=True)
+        known = {param["name"] for param in match.definition.get("params", []) if param.get("in", "query") == "query"}
+        pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] in known]
         for name, value in pairs:
             params[name] = value if name not in params else [*_list(params[name]), value]
         media = request.headers.get("content-type", "")

@@ -222,10 +222,27 @@ class WebhookDefinition(Shape, total=False):
     wait: Annotated[str, Field(description="The time before the first further try; twice as long before each other.")]
 
 
+class OtherTexts(Shape, total=False):
+    """Rich texts that have another format below another base path than items have it."""
+
+    kept: Required[Annotated[Literal["adf", "storage", "wiki"], Field(description="The format that items keep.")]]
+    shown: Required[Annotated[Literal["storage", "wiki"], Field(description="The format of requests and answers.")]]
+    where: Required[Annotated[Expression, Field(description="Whether a table of an answer is a rich text.")]]
+    members: Required[Annotated[list[str], Field(description="Where bodies hold them, such as `fields.description`.")]]
+
+
+class OtherBase(Shape, total=False):
+    """What is different below another base path."""
+
+    texts: OtherTexts
+
+
 class SimulationHere(Shape, total=False):
     """What a simulation's table may say differently for one deployment."""
 
     error: Value
+    unknown: Value
+    other_bases: dict[str, OtherBase]
     limited: dict[HeaderName, Template]
     limited_page: Template
     event: Value
@@ -238,6 +255,12 @@ class SimulationDefinition(Shape, total=False):
     """How the operations of a product answer what has nothing to do with one entity."""
 
     error: Required[Annotated[Value, Field(description="The body of an error: sees status, message and fields.")]]
+    unknown: Annotated[
+        Value, Field(description="The body of a 404 of a path that no operation has: by default an error; sees path.")
+    ]
+    other_bases: Annotated[
+        dict[str, OtherBase], Field(description="Base paths that its operations answer at besides the product's own.")
+    ]
     limited: Annotated[
         dict[HeaderName, Template], Field(description="Headers of a 429, unless empty: sees seconds, limit and reset.")
     ]
