@@ -20,6 +20,8 @@ LISTED = SHARED / "reference" / "datacenter-endpoints.json"
 # What a table can have where it needs no deployment to have it: without the call things are done one by one, or a
 # table shows ids.
 SPARED = ("bulk", "fetch")
+# What a thing cannot do on a deployment, its resource says by itself: `Things.can`.
+VERBS = ("create", "update", "delete", "content", "order")
 KINDS = ("command", "lookup", "resource", "product", "address", "tool", "operation")
 
 
@@ -61,8 +63,11 @@ def reached(catalog: Catalog, deployment: str) -> Iterator[tuple[str, dict[str, 
         for id, table in catalog.all(kind).items():
             here = on_deployment(table, deployment)
             product = catalog.get("product", table["product"]) if kind == "operation" else {}
-            if not here.get("unavailable") and not on_deployment(product, deployment).get("unavailable"):
-                yield from calls(catalog, here, deployment, f"{kind} {id}")
+            if here.get("unavailable") or on_deployment(product, deployment).get("unavailable"):
+                continue
+            spared = VERBS if kind == "resource" else ()
+            asking = {key: part for key, part in here.items() if key not in spared}
+            yield from calls(catalog, asking, deployment, f"{kind} {id}")
 
 
 def ignored(call: Call, step: dict[str, Any], deployment: str) -> Iterator[str]:
