@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from callsheet.errors import Conflict
+from callsheet.errors import CallsheetError, Conflict
 from callsheet.richtext.editing import Editing
+from callsheet.richtext.editing.storage_edit import StorageEdit
 from support.draws import SEED
 from support.edited_pages import EDITS, Pages, said
 from support.richtext import nodes
@@ -98,3 +99,13 @@ def test_two_people_who_changed_the_same_word() -> None:
     text = Editing(body, "storage", nodes()).markdown().replace("two", "zwei")
     with pytest.raises(Conflict):
         Editing(body.replace("two", "deux"), "storage", nodes()).merged(Editing(body, "storage", nodes()), text)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [("<p>one two</p>", "these words would be lost: three"), ("<p>one two three", "mismatched tag")],
+)
+def test_what_would_lose_words_is_refused(written: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StorageEdit, "edited", lambda *_: written)
+    with pytest.raises(CallsheetError, match=problem):
+        Editing("<p>one two</p>", "storage", nodes()).edited("one two three")

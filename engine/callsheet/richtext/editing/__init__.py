@@ -26,10 +26,13 @@ from .sayable import Sayable
 from .section import Section, section_of
 from .storage_edit import StorageEdit
 from .storage_parts import StorageParts
-from .verify import clean, settle
+from .verify import clean, lost_words, settle
 
 if TYPE_CHECKING:
     from ..rules import Definitions
+
+
+MOST_WORDS = 12  # of those that would be lost, in a message
 
 
 class Editing:
@@ -51,14 +54,18 @@ class Editing:
     def _open(self, source: Any) -> None:
         if self.format != "storage":
             read_adf(source, self.rules, Losses())
-            self._parts = DocumentParts(self.rules, self.sayable)
-            self.root = self._parts.root(source)
+            self.root = self._root(source)
             self._text = settle(self.root, self.sayable, lambda part: dump(part.source))
         elif isinstance(source, str):
-            self.root = StorageParts(source, self.rules, self.sayable).root()
+            self.root = self._root(source)
             self._text = settle(self.root, self.sayable, lambda part: source[part.source.start : part.source.end])
         else:
             raise UsageError("expected a text in storage format")
+
+    def _root(self, source: Any) -> Part:
+        if self.format == "storage":
+            return StorageParts(source, self.rules, self.sayable).root()
+        return DocumentParts(self.rules, self.sayable).root(source)
 
     def markdown(self) -> str:
         """The text to edit."""
@@ -112,9 +119,24 @@ class Editing:
             return self.source
         references = {label: part for part, label in labels(self.root)}
         if self.format == "storage":
-            return StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, old, new)
-        sources = {label: part.source for label, part in references.items()}
-        return DocumentEdit(self._parts, self.losses, sources, self.source).edited(self.root, old, new)
+            result: Any = StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, old, new)
+        else:
+            sources = {label: part.source for label, part in references.items()}
+            parts = DocumentParts(self.rules, self.sayable)
+            result = DocumentEdit(parts, self.losses, sources, self.source).edited(self.root, old, new)
+        self._check(result, content)
+        return result
+
+    def _check(self, result: Any, content: list[Node]) -> None:
+        """Reads what was written: it can be read, and has every word that it was to have."""
+        try:
+            lost = lost_words(content, self._root(result))
+            problem = f"these words would be lost: {' '.join(lost[:MOST_WORDS])}" if lost else ""
+        except UsageError as error:
+            problem = error.message
+        if problem:
+            hint = "nothing was sent; make the edit in smaller steps, and please report this"
+            raise CallsheetError(f"the edited text cannot be written: {problem}", hint=hint)
 
 
 def labels(root: Part) -> list[tuple[Part, str]]:

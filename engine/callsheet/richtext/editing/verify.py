@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from ..lossless_markers import label
 from ..markdown.front_matter import without
+from ..storage.xml import NOT_XML
 from ..tree import Node
-from .parts import Part, Shape, shape, tokens_of
+from .parts import LINES, WORD, Part, Shape, shape, tokens_of
 from .sayable import Sayable
 
 ROUNDS = 20
@@ -41,6 +43,22 @@ def settle(root: Part, sayable: Sayable, own: Own) -> str:
     for part in root.parts or ():
         _seal(part, own)
     return sayable.write([part.said() for part in root.parts or ()])
+
+
+def lost_words(wanted: list[Node], written: Part) -> list[str]:
+    """The words of blocks that are not in what was written."""
+    lost = _words(wanted) - _words([part.said() for part in written.parts or ()])
+    return list(lost.elements())
+
+
+def _words(nodes: list[Node]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for node in nodes:
+        if node.kind in LINES or node.kind == "code":
+            found.update(WORD.findall(NOT_XML.sub("", "".join([child.text or " " for child in node.content]))))
+        else:
+            found.update(_words(node.content))
+    return found
 
 
 def _read(words: str, sayable: Sayable) -> list[Shape]:
