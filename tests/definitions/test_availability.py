@@ -20,8 +20,8 @@ LISTED = SHARED / "reference" / "datacenter-endpoints.json"
 # What a table can have where it needs no deployment to have it: without the call things are done one by one, or a
 # table shows ids.
 SPARED = ("bulk", "fetch")
-# What a thing cannot do on a deployment, its resource says by itself: `Things.can`.
-VERBS = ("create", "update", "delete", "content", "order")
+# A resource can do less where a deployment lacks the operation (`Things.can`); those that are there are looked at.
+VERBS = ("list", "read", "create", "update", "delete", "content", "order")
 KINDS = ("command", "lookup", "resource", "product", "address", "tool", "operation")
 
 
@@ -65,9 +65,19 @@ def reached(catalog: Catalog, deployment: str) -> Iterator[tuple[str, dict[str, 
             product = catalog.get("product", table["product"]) if kind == "operation" else {}
             if here.get("unavailable") or on_deployment(product, deployment).get("unavailable"):
                 continue
-            spared = VERBS if kind == "resource" else ()
-            asking = {key: part for key, part in here.items() if key not in spared}
+            lacks = [verb for verb in VERBS if kind == "resource" and not _has(catalog, here.get(verb), deployment)]
+            asking = {key: part for key, part in here.items() if key not in lacks}
             yield from calls(catalog, asking, deployment, f"{kind} {id}")
+
+
+def _has(catalog: Catalog, call: Any, deployment: str) -> bool:
+    if not isinstance(call, dict) or "call" not in call:
+        return False
+    try:
+        call_of(catalog, catalog.canonical("operation", call["call"]), deployment)
+    except UsageError:
+        return False
+    return True
 
 
 def ignored(call: Call, step: dict[str, Any], deployment: str) -> Iterator[str]:
