@@ -49,7 +49,7 @@ http = "DELETE /orders/{id}"
 [group.orders]
 help = "Orders"
 
-[lookup.order]
+[resource.order.find]
 title = "order"
 pattern = '\\d+'
 

@@ -94,7 +94,7 @@ help   = "Get an order"
 safety = "read"
 call   = "shop.getOrder"
 
-[lookup.item]
+[resource.item.find]
 title = "item"
 call  = "getOrder"
 args  = { orderId = "{word}{number}" }

@@ -63,7 +63,7 @@ def test_an_overlay_may_say_little_and_remove(validator: Draft202012Validator) -
         {"view": {"mine": {"like": "issue", "columns": [{"name": "TYPE", "remove": True}]}}},
         {"extend": {"command": {"issues list": {"params": [{"name": "mine", "remove": True}]}}}},
         {"extend": {"product": {"jira": {"probe": {"remove": True}}}}},
-        {"extend": {"lookup": {"account": {"keywords": {"me": {"remove": True}}}}}},
+        {"extend": {"resource": {"user": {"find": {"keywords": {"me": {"remove": True}}}}}}},
     ],
 )
 def test_a_part_can_be_taken_away(validator: Draft202012Validator, overlay: dict[str, Any]) -> None:

@@ -115,7 +115,11 @@ def test_every_key_that_is_read_exists() -> None:
 
 def test_every_key_that_is_read_off_a_table_exists() -> None:
     """`definition.table` is of the shape of its kind, which only a function that says so tells the type checker."""
-    kinds = [*(kind for kind in shape.KINDS.values() if isinstance(kind, type)), CompiledCommand, CompiledOperation]
+    kinds = [
+        *(kind for kind in {**shape.KINDS, **shape.PARTS}.values() if isinstance(kind, type)),
+        CompiledCommand,
+        CompiledOperation,
+    ]
     known = {key for kind in kinds for key in get_type_hints(kind)}
     known |= {"$schema", "properties"}  # of a JSON Schema
     read = {
@@ -152,4 +156,4 @@ def test_every_kind_is_typed_by_its_shape() -> None:
             assert not overload or annotation.startswith("Literal["), f"{node.name}: {annotation}"
             if annotation.startswith("Literal["):
                 typed[node.name].add(ast.literal_eval(annotation.removeprefix("Literal[").removesuffix("]")))
-    assert typed == {method: set(shape.KINDS) for method in typed}
+    assert typed == {method: {*shape.KINDS, *shape.PARTS} for method in typed}

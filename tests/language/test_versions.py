@@ -12,7 +12,7 @@ from callsheet import registry
 from callsheet.catalog.compile import sound_definitions
 from callsheet.errors import DefinitionError
 from callsheet.language.check import check
-from callsheet.language.definition import Definitions
+from callsheet.language.definition import PARTS, RESOURCE, Definitions
 from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.language.renames import KIND
@@ -208,6 +208,8 @@ def shipped(directory: Path) -> set[str]:
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         for kind in tables.keys() & (KINDS.keys() - {KIND, "schema"}):
             found |= {f"{kind} {id}" for id in tables[kind]}
+        for id, table in tables.get(RESOURCE, {}).items():
+            found |= {f"{PARTS[key]} {id}" for key in PARTS.keys() & table.keys()}
     return found
 
 
@@ -218,8 +220,8 @@ def test_an_id_that_was_shipped_is_there_or_is_remembered() -> None:
     """
 
     remembered = set()
-    renamed = tomllib.loads((DEFINITIONS / "common" / "renamed.toml").read_text(encoding="utf-8"))[KIND]
-    for kind, table in renamed.items():
+    renamed = [tomllib.loads(path.read_text(encoding="utf-8")).get(KIND, {}) for path in DEFINITIONS.rglob("*.toml")]
+    for kind, table in (pair for tables in renamed for pair in tables.items()):
         remembered |= {f"{kind} {id}" for part in ("ids", "gone") for id in table.get(part, {})}
     known = (CASES / "shipped-ids.txt").read_text(encoding="utf-8").splitlines()
     assert len(known) > 1500

@@ -97,7 +97,10 @@ class Catalog(Records):
 
     def kinds(self) -> dict[str, int]:
         """The kinds in use, and how many definitions each has."""
-        return dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
+        from ..language.definition import PARTS
+
+        counts = dict(self.query("SELECT kind, count(*) FROM definition GROUP BY kind"))
+        return {kind: count for kind, count in counts.items() if kind not in PARTS.values()}
 
     def records(self, kind: str) -> dict[str, JsonObject]:
         rows = self.query("SELECT id, data FROM definition WHERE kind = ? ORDER BY position", kind)

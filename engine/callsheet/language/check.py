@@ -45,7 +45,7 @@ from .checks.tree import (
     words_by_group,
 )
 from .checks.used import unused_findings
-from .definition import DEFAULTS, Definition, Definitions, Stale
+from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
 from .locate import Path
 from .renames import lost
 from .shape import COMPLETED, KINDS
@@ -68,11 +68,12 @@ def problems_in(
     `aliases` holds further ids that references may use, and what they stand for, by kind; `registries` the names
     of the engine's own functions that definitions may mention.
     """
-    problems = [problem for definition in definitions.values() for problem in _shape_problems(definition, definitions)]
+    whole = [definition for definition in definitions.values() if not definition.within]
+    problems = [problem for definition in whole for problem in _shape_problems(definition, definitions)]
     if not problems:
         known = _known_ids(definitions, aliases) | {f"engine:{name}": names for name, names in registries.items()}
         known["engine:completer"] = {*known.get("engine:completer", ()), *COMPLETED}
-        for definition in definitions.values():
+        for definition in whole:
             found = places(definition.kind, definition.table)
             each = [*link_findings(definition, found, known), *together_findings(found), *shadow_findings(found)]
             problems.extend(Problem(definition, finding) for finding in each)
@@ -82,9 +83,18 @@ def problems_in(
 
 
 def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:
-    """In the words that say what to use instead, where something is missing that there was once."""
+    """In the words that say what to use instead, where something is missing that there was once.
+
+    What is wrong with a part of a resource is wrong with that.
+    """
+    definition = problem.definition
     told = next(filter(None, (lost(definitions, *key) for key in problem.finding.about)), None)
-    return problem._replace(finding=problem.finding._replace(text=told)) if told else problem
+    path, text, about = problem.finding
+    if problem.definition.within:
+        problem = problem._replace(definition=definitions[RESOURCE, problem.definition.id])
+        path = (definition.within, *path)
+    about = tuple((RESOURCE if kind in PARTS.values() else kind, id) for kind, id in about)
+    return problem._replace(finding=Finding(path, told or text, about))
 
 
 def stale_among(
@@ -120,7 +130,7 @@ def _told_once(problems: list[Problem]) -> Iterator[Problem]:
 
 
 def _known_ids(definitions: Definitions, aliases: Mapping[str, Mapping[str, str]]) -> dict[str, set[str]]:
-    known: dict[str, set[str]] = {kind: set(aliases.get(kind, ())) for kind in KINDS}
+    known: dict[str, set[str]] = {kind: set(aliases.get(kind, ())) for kind in (*KINDS, *PARTS.values())}
     for kind, id in definitions:
         known[kind].add(id)
     return known

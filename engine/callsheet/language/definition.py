@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from .merge import Table
 
 DEFAULTS = "defaults"
-PROGRAM = "program"  # the kind
+PROGRAM, RESOURCE = "program", "resource"  # kinds
+# A table of a resource → the kind that it is compiled as.
+PARTS = {"find": "lookup", "names": "naming", "snapshot": "snapshot", "address": "address"}
 
 
 class SourceFile(NamedTuple):
     """`tables` are by kind and id, whether they define or extend; `extends` are those that extend.
 
     `language` is the version that the file is written in; `shipped` ones come with the program. `written` has the ids
-    that the file writes for those that have another name now.
+    that the file writes for those that have another name now, and `moved` kind and id of what is a table of a resource
+    now, by resource and table.
     """
 
     path: str
@@ -28,6 +31,7 @@ class SourceFile(NamedTuple):
     language: int = 1
     shipped: bool = False
     written: dict[tuple[str, str], str] = {}  # noqa: RUF012 - made anew for each file that is read
+    moved: dict[tuple[str, str], tuple[str, str]] = {}  # noqa: RUF012 - made anew for each file that is read
 
 
 class Stale(NamedTuple):
@@ -43,10 +47,10 @@ class Definition:
     """One merged table, and the files that had a say in it, in the order they are laid over one another.
 
     `laid` is what each of the files says. `inherited` are the definitions that it is built on, each with the place in
-    the table that it fills.
+    the table that it fills. What is a part of a resource is `within` that table of it.
     """
 
-    __slots__ = ("files", "id", "inherited", "kind", "laid", "table")
+    __slots__ = ("files", "id", "inherited", "kind", "laid", "table", "within")
 
     table: Any  # of the shape of its kind, once it is checked: a function that reads it says which
 
@@ -57,6 +61,7 @@ class Definition:
         self.files = [file]
         self.laid = [table]
         self.inherited: list[tuple[Path, Definition]] = []
+        self.within = ""
 
 
 class Definitions(dict[tuple[str, str], Definition]):

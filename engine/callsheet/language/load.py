@@ -11,7 +11,8 @@ from .definition import DEFAULTS, PROGRAM, Definition, Definitions, SourceFile, 
 from .inherit import merge_all, name_shared
 from .layers import Layer, files_of
 from .merge import Table, merge
-from .renames import gone, present_id, renamed_keys, with_new_keys
+from .renames import gone, present_id, renamed_keys, with_new_keys, with_resources
+from .resources import unfold
 from .source_file import EXTEND, LANGUAGE, NEWEST, place_in, read
 
 # What a program takes over from those that it uses. The rest is what a program says of itself.
@@ -46,6 +47,7 @@ def load(
         problems += definitions.idle
         raise DefinitionError(f"{counted(len(problems), 'problem')} in definitions", details=problems)
     _take_over(definitions)
+    unfold(definitions)
     hold_classes(definitions)
     hold_containers(definitions)
     return definitions
@@ -71,6 +73,7 @@ def overlay(
     definitions: Definitions, file: SourceFile, problems: list[str], without: Collection[tuple[str, str, str]] = ()
 ) -> None:
     """Lay a file over what was read before it, and add what is wrong with that to the problems."""
+    file = file if file.shipped else with_resources(definitions, file)
     for kind, written, given in _entries(file, problems):
         if (file.path, kind, written) in without:
             continue

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .definition import Definitions
+from .definition import RESOURCE, Definitions, SourceFile
 from .locate import Path
+from .merge import merge
+from .source_file import place_in
 
 if TYPE_CHECKING:
     from .merge import Table
@@ -56,6 +58,48 @@ def renamed_keys(definitions: Definitions, kind: str, table: Table) -> list[Rena
     return list(_found(keys, table, (), ())) if keys else []
 
 
+class Moved(NamedTuple):
+    """A definition that is a table of the resource `now`; of an older resource, these are some of its keys."""
+
+    kind: str
+    id: str
+    now: str
+    within: str
+    keys: frozenset[str] | None
+
+
+def moved(definitions: Definitions, file: SourceFile) -> list[Moved]:
+    """What of a person's file was a definition of its own, and is a table of a resource now."""
+    found: list[Moved] = []
+    for kind, ids in file.tables.items():
+        said = _said(definitions, kind) if isinstance(ids, dict) else {}
+        for id, table in ids.items() if said else ():
+            keys = frozenset(said.get("into", {})) & table.keys() if isinstance(table, dict) else frozenset()
+            if "table" in said:
+                found.append(Moved(kind, id, present_id(definitions, kind, id), said["table"], None))
+            elif keys:
+                found.append(Moved(kind, id, id, said["into"][min(keys)], keys))
+    return found
+
+
+def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
+    """The file with these tables where they are now; each is noted."""
+    tables = {kind: dict(ids) if isinstance(ids, dict) else ids for kind, ids in file.tables.items()}
+    extends = set(file.extends)
+    for kind, id, now, within, keys in moved(definitions, file):
+        table = tables[kind].pop(id)
+        inner = table if keys is None else {key: table[key] for key in table if key in keys}
+        rest = {} if keys is None else {key: table[key] for key in table if key not in keys}
+        there = tables.setdefault(RESOURCE, {})
+        there[now] = {**there.get(now, {}), **rest, within: inner}
+        file.moved[now, within] = kind, id
+        where = f"the table {within!r} of resource {now!r}"
+        text = f"is now {where}" if keys is None else f"{', '.join(sorted(keys))} now stand in {where}"
+        definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}"{": " if keys else " "}{text}')
+        extends |= {(RESOURCE, now)} if (kind, id) in extends else set()
+    return file._replace(tables={kind: ids for kind, ids in tables.items() if ids != {}}, extends=frozenset(extends))
+
+
 def with_new_keys(table: Table, found: list[Renamed]) -> Table:
     """A copy of the table with these keys renamed; each stays in its place."""
     for path, now in found:
@@ -64,12 +108,16 @@ def with_new_keys(table: Table, found: list[Renamed]) -> Table:
 
 
 def _table(definitions: Definitions, kind: str, part: str) -> dict[str, str]:
-    """Whatever the files say together: it is asked while they are read, before what they say is merged."""
+    found = _said(definitions, kind).get(part)
+    return found if isinstance(found, dict) else {}
+
+
+def _said(definitions: Definitions, kind: str) -> Table:
+    """What all files together say was different in a kind: this is asked while definitions are read."""
     definition = definitions.get((KIND, kind))
-    found: dict[str, str] = {}
-    for laid in definition.laid if definition is not None else ():
-        said = laid.get(part)
-        found |= said if isinstance(said, dict) else {}
+    found: Table = {}
+    for table in definition.laid if definition is not None else ():
+        found = merge(found, table)
     return found
 
 

@@ -54,7 +54,7 @@ def _divided(file: SourceFile, text: str) -> SourceFile:
             raise DefinitionError(f'{at}: {kind} "{twice}": the same file defines it: change it there')
         tables[kind] = {**own, **definitions} if isinstance(own, dict) else own
     extends = frozenset((kind, id) for kind, definitions in extending.items() for id in definitions)
-    return file._replace(tables=tables, extends=extends, language=language, written={})
+    return file._replace(tables=tables, extends=extends, language=language, written={}, moved={})
 
 
 def _last_line(text: str) -> int:
@@ -107,6 +107,8 @@ def place_in(file: SourceFile, *keys: str | int) -> str:
     path: Path = keys
     if len(keys) > 1:
         key = str(keys[0]), str(keys[1])
+        if len(keys) > 2 and (moved := file.moved.get((key[1], str(keys[2])))) is not None:
+            key, keys = moved, keys[1:]
         id = file.written.get(key, key[1])
         above: Path = (EXTEND,) if (key[0], id) in file.extends else ()
         path = (*above, key[0], id, *keys[2:])

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
-from .definition import DEFAULTS, Definitions, SourceFile
+from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
 from .layers import Layer, files_of
 from .load import overlay
 from .locate import Path, keys_of, line_of, part_of_key
-from .renames import Renamed, present_id, renamed_keys, with_new_keys
+from .renames import Renamed, moved, present_id, renamed_keys, with_new_keys, with_resources
 from .source_file import EXTEND, LANGUAGE, NEWEST, read, text_of
 
 if TYPE_CHECKING:
@@ -116,19 +116,30 @@ def _parts(text: str) -> Iterator[_Part]:
 
 def _words(file: SourceFile, definitions: Definitions, parts: list[_Part]) -> Iterator[Edit]:
     """Names of keys and ids that are others now."""
-    names: dict[Path, str] = {}
+    names = dict(_moved_words(file, definitions))
     for kind, id, table in _tables(file):
         above: Path = (EXTEND, kind, id) if (kind, id) in file.extends else (kind, id)
-        names |= {(*above, *path): now for path, now in _old_keys(file, definitions, kind, table)}
+        names |= {(*above, *path): _quoted(now) for path, now in _old_keys(file, definitions, kind, table)}
         now = present_id(definitions, kind, id)
         if now != id:
-            names[above] = now
+            names.setdefault(above, _quoted(now))
     defaults = file.tables.get(DEFAULTS, {})
     for kind, table in defaults.items() if isinstance(defaults, dict) else ():
-        names |= {(DEFAULTS, kind, *path): now for path, now in _old_keys(file, definitions, kind, table)}
+        names |= {(DEFAULTS, kind, *path): _quoted(now) for path, now in _old_keys(file, definitions, kind, table)}
     for part in parts:
         if part.path in names:
-            yield part.start, part.end, _quoted(names[part.path])
+            yield part.start, part.end, names[part.path]
+
+
+def _moved_words(file: SourceFile, definitions: Definitions) -> Iterator[tuple[Path, str]]:
+    """What is a table of a resource now: its kind is `resource`, and its keys stand behind the name of the table."""
+    for kind, id, now, within, keys in moved(definitions, file):
+        above: Path = (EXTEND,) if (kind, id) in file.extends else ()
+        yield (*above, kind), RESOURCE
+        if keys is None:
+            yield (*above, kind, id), f"{_quoted(now)}.{within}"
+        for key in keys or ():
+            yield (*above, kind, id, key), f"{within}.{_quoted(key)}"
 
 
 def _old_keys(file: SourceFile, definitions: Definitions, kind: str, table: Table) -> list[Renamed]:
@@ -190,6 +201,7 @@ def _check_same(file: SourceFile, definitions: Definitions, after: str) -> None:
     """Raise `DefinitionError` where the new text does not say the same in other words."""
     said = tomllib.loads(after)
     extended = said.get(EXTEND, {})
+    file = with_resources(definitions, file)
     for kind, id, table in _tables(file):
         now = present_id(definitions, kind, id)
         new = extended.get(kind, {}).get(now, said.get(kind, {}).get(now))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ..client.request.media import is_json
-from ..commands.resources.words import title_of
 from ..errors import CallsheetError, UsageError, named
+from ..language.resources import title_of
 from ..language.template import TemplateError, evaluate, fill, to_text
 from ..output.error_text import describe_error
 from .untrusted import clean

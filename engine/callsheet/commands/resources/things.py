@@ -20,10 +20,10 @@ from ...durations import seconds
 from ...errors import NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import check_available, on_deployment
 from ...language.identifier import identifier
+from ...language.resources import plural_of, title_of
 from ...language.template import evaluate, fill, fill_text, to_text
 from ..steps.scope import of_the_run
 from .same import same
-from .words import plural_of, title_of
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...errors import did_you_mean
-from ..definition import Definition, Definitions
+from ..definition import PARTS, RESOURCE, Definition, Definitions
+from ..locate import Path
 from ..shape import KINDS
 from .problem import Finding, Findings
 from .shapes import allowed_keys
@@ -11,7 +12,13 @@ from .shapes import allowed_keys
 
 def rename_findings(definitions: Definitions, renamed: Definition) -> Findings:
     kind = renamed.id
-    if kind not in KINDS:
+    keys = allowed_keys(RESOURCE, {}, ())
+    said: list[tuple[Path, str]] = [(("into", key), now) for key, now in renamed.table.get("into", {}).items()]
+    said += [(("table",), renamed.table["table"])] if "table" in renamed.table else []
+    for at, now in said:
+        if now not in keys:
+            yield Finding(at, f"a resource has no table {now!r}{did_you_mean(now, keys)}")
+    if kind not in {*KINDS, *PARTS.values()}:
         yield Finding((), f"no kind {kind!r}{did_you_mean(kind, KINDS)}")
         return
     known = [id for of, id in definitions if of == kind]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from ..locate import Path
-from ..shape import KINDS
+from ..shape import KINDS, PARTS
 from .json_types import PYTHON_TYPES
 
 Schema = dict[str, Any]
@@ -24,7 +24,7 @@ class ShapePlace(NamedTuple):
 
 @cache
 def adapter(kind: str) -> TypeAdapter[Any]:
-    return TypeAdapter(KINDS[kind])
+    return TypeAdapter({**KINDS, **PARTS}[kind])
 
 
 @cache

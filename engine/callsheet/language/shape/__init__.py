@@ -51,7 +51,6 @@ KINDS: dict[str, Any] = {
     "group": GroupDefinition,
     "command": CommandDefinition,
     "input": InputDefinition,
-    "address": AddressDefinition,
     "palette": PaletteDefinition,
     **access.KINDS,
     **hosts.KINDS,
@@ -63,6 +62,14 @@ KINDS: dict[str, Any] = {
     **renamed.KINDS,
     **resources.KINDS,
     **tools.KINDS,
+}
+
+# The tables of a resource that are compiled as kinds of their own.
+PARTS: dict[str, Any] = {
+    "lookup": steps.LookupDefinition,
+    "naming": steps.NamingDefinition,
+    "snapshot": steps.SnapshotDefinition,
+    "address": AddressDefinition,
 }
 
 # What completes a parameter besides the engine's own completers: ids of a kind, or the columns of a command's view.

@@ -19,7 +19,7 @@ class AddressHere(Shape, total=False):
 class AddressDefinition(Shape, total=False):
     """Where a thing of a site is shown in the browser."""
 
-    title: Required[str]
+    title: Annotated[str, Field(description="What it is called where words are listed. Default: that of the resource.")]
     pattern: Annotated[
         str, pattern(description="Regular expression: a word that matches means the thing. Default: no word does.")
     ]

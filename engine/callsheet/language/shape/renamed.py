@@ -16,6 +16,8 @@ class RenamedDefinition(Shape, total=False):
         dict[str, str], Field(description="Key → what it is called now; `params.key` is one of the tables in `params`.")
     ]
     ids: Annotated[dict[str, str], Field(description="Id of a built-in definition → what it is called now.")]
+    table: Annotated[str, Field(description="The table of a resource that such a definition is now.")]
+    into: Annotated[dict[str, str], Field(description="Key → the table that it stands in now.")]
     gone: Annotated[dict[str, str], Field(description="Id of a definition that is gone → what to use instead.")]
 
 

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
+from .addresses import AddressDefinition
 from .base import Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
 from .rules import KeyRule, Rules
+from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
 from .tools import AgentsTable
 
 Parents = Annotated[
@@ -149,6 +151,10 @@ class ResourceDefinition(Shape, total=False):
     version: Annotated[Expression, Field(description="A number that each change makes greater, in a thing.")]
     body: ResourceBody
     order: ResourceOrder
+    find: Annotated[LookupDefinition, Field(description="How a word that a person types becomes its id.")]
+    names: Annotated[NamingDefinition, Field(description="How ids in a table become names.")]
+    snapshot: Annotated[SnapshotDefinition, Field(description="What a thing is before a change, for `undo`.")]
+    address: Annotated[AddressDefinition, Field(description="Where it is shown in the browser.")]
     agents: Annotated[AgentsTable, Field(description="Where agents can read it.")]
     on: Annotated[dict[str, ResourceHere], keyed_by("deployment", description="Deployment → what differs there.")]
 

@@ -97,7 +97,9 @@ class LookupDefinition(LookupHere, total=False):
     earlier parameters and the word as `word`; the others see one candidate.
     """
 
-    title: Required[Annotated[str, Field(description="What it finds, as in `no board matches ...`.")]]
+    title: Annotated[
+        str, Field(description="What it finds, as in `no board matches ...`. Default: that of the resource.")
+    ]
     call: OperationId
     args: Args
     every: Annotated[
@@ -339,9 +341,4 @@ RULES: Rules = {
     "OnConflict": (KeyRule("who", needs=("call",)), KeyRule("args", needs=("call",))),
 }
 
-KINDS: dict[str, Any] = {
-    "lookup": LookupDefinition,
-    "assignment": Assignment,
-    "naming": NamingDefinition,
-    "snapshot": SnapshotDefinition,
-}
+KINDS: dict[str, Any] = {"assignment": Assignment}

@@ -1,0 +1,74 @@
+"""What were definitions of their own are tables of a resource: older files say it as before, and are read so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callsheet.language.layers import Layer
+from callsheet.language.load import load
+from callsheet.language.upgrade import upgrades
+from support.places import DEFINITIONS
+
+OLD = """language = 2
+
+[lookup.shelf] # where it stands
+call = "getStatuses"
+match = ["name"]
+[lookup.shelf.keywords]
+first = { call = "getStatuses", value = "[0].id" }
+
+[extend.lookup.account]
+hint = "who?"
+
+[naming.shelf]
+call = "getStatuses"
+size = 1
+pattern = "x"
+id = "id"
+name = "name"
+
+[resource.box]
+title = "Box"
+uri = "boxes/{id}"
+command = "filters get"
+values = { id = "{id}" }
+[resource.box.complete.id]
+command = "filters list"
+"""
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> list[Layer]:
+    (tmp_path / "mine.toml").write_text(OLD, encoding="utf-8")
+    shipped = [Layer(str(DEFINITIONS / name), shipped=True) for name in ("common", "client", "suite")]
+    return [*shipped, Layer(str(tmp_path))]
+
+
+def test_an_older_file_is_read_and_told_of(layers: list[Layer]) -> None:
+    definitions = load(layers)
+    assert definitions["lookup", "shelf"].table["match"] == ["name"]
+    assert definitions["lookup", "shelf"].table["title"] == "shelf"
+    assert definitions["lookup", "user"].table["hint"] == "who?"
+    assert definitions["lookup", "user"].table["value"] == "accountId"
+    assert definitions["naming", "shelf"].table["pattern"] == "x"
+    assert definitions["resource", "box"].table["agents"]["complete"] == {"id": {"command": "filters list"}}
+    assert [note.partition(": ")[2] for note in definitions.notes] == [
+        "lookup \"shelf\" is now the table 'find' of resource 'shelf'",
+        "lookup \"account\" is now the table 'find' of resource 'user'",
+        "naming \"shelf\" is now the table 'names' of resource 'shelf'",
+        "resource \"box\": command, complete, uri, values now stand in the table 'agents' of resource 'box'",
+    ]
+
+
+def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_path: Path) -> None:
+    before = load(layers)
+    [upgrade] = [each for each in upgrades(layers) if each.path.startswith(str(tmp_path))]
+    assert "[resource.shelf.find] # where it stands" in upgrade.after
+    assert "[extend.resource.user.find]" in upgrade.after
+    assert 'agents.uri = "boxes/{id}"' in upgrade.after
+    (tmp_path / "mine.toml").write_bytes(upgrade.written)
+    after = load(layers)
+    assert after.notes == []
+    assert {key: each.table for key, each in after.items()} == {key: each.table for key, each in before.items()}
