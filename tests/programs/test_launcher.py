@@ -12,10 +12,11 @@ import pytest
 from callsheet.errors import UsageError
 from callsheet.programs.launcher import (
     find_launcher,
+    find_launchers,
     launcher_directory,
     launcher_path,
     look_up,
-    remove_launcher,
+    remove_launchers,
     starts,
     write_launcher,
 )
@@ -66,7 +67,7 @@ def test_a_foreign_file_stays_as_it_is(content: str, tmp_path: Path) -> None:
     path.write_text(content)
     with pytest.raises(UsageError, match="is another program"):
         write_launcher("shop", str(tmp_path), environ(tmp_path, tmp_path))
-    assert remove_launcher("shop", environ(tmp_path, tmp_path)) is None
+    assert find_launchers("shop", environ(tmp_path, tmp_path), [str(path)]) == []
     assert path.read_text() == content
 
 
@@ -98,7 +99,7 @@ def test_it_can_be_written_again_found_and_removed(tmp_path: Path) -> None:
         write_launcher("shop", str(tmp_path / "bin"), where)
     path = launcher_path("shop", str(tmp_path / "bin"))
     assert (starts(path), find_launcher("shop", where)) == ("shop", path)
-    assert remove_launcher("shop", where) == path
+    remove_launchers(find_launchers("shop", where))
     assert find_launcher("shop", where) is None
 
 

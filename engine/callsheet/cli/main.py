@@ -129,6 +129,26 @@ def _guarded(context: Context, arguments: list[str], values: LiteralValues | Non
         context.close()
 
 
+def make_all_help(program: str, environ: Mapping[str, str]) -> None:
+    """Make the help of every command, and print none of it. Raises the `CallsheetError` that a person would be told."""
+    context = Context(program, environ, Streams(io.StringIO(), io.StringIO(), io.StringIO()))
+    try:
+        waiting: list[click.Context] = [click.Context(root(context, lambda *_: None), info_name=program)]
+        while waiting:
+            ctx = waiting.pop()
+            ctx.command.get_help(ctx)
+            if isinstance(ctx.command, click.Group):
+                names = ctx.command.list_commands(ctx)
+                commands = [command for name in names if (command := ctx.command.get_command(ctx, name)) is not None]
+                waiting += [click.Context(each, parent=ctx, info_name=each.name) for each in commands]
+        if context.broken is not None:
+            raise context.broken
+    except _EXPECTED as error:
+        raise _told(context, error) from None
+    finally:
+        context.close()
+
+
 def call_command(context: Context, words: Sequence[str], values: Mapping[str, Any]) -> None:
     """Run one command in a context of the caller's own, which gets what it prints.
 

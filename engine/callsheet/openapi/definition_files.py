@@ -123,6 +123,14 @@ def write_files(files: Mapping[str, str], target: str, product: str) -> list[str
     return stale
 
 
+def save(files: Mapping[str, str], directory: str) -> None:
+    """Write files below a directory, by path relative to it."""
+    for path, text in files.items():
+        place = os.path.join(directory, *path.split("/"))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        write(place, text.encode(), _READABLE)
+
+
 def generated_files(target: str, product: str) -> Iterator[str]:
     """The files that imports of a product made."""
     directory = os.path.join(target, *directory_of(product).split("/"))

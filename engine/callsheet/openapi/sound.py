@@ -5,60 +5,86 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..catalog.compile import qualified_names
 from ..errors import DefinitionError
 from ..language.check import problems_in, refuse, stale_among
+from ..language.checks.problem import Key, Problem
 from ..language.definition import Stale
-from ..language.layers import SUFFIX, Layer, files_of
+from ..language.layers import Layer, files_of
 from ..language.load import load
 from ..registry import names
 from . import ImportResult, without, write_files
-from .definition_files import generated_files, reached
+from .definition_files import generated_files, reached, save
 
+COMMAND, VIEW = "command", "view"
 _SHOWN = 10
 
 
 class SoundImport(NamedTuple):
-    """`left_out` says what of a person's own definitions is not in use any more, and why."""
+    """`dropped`: commands and views that were built and would not be accepted.
+
+    `left_out` says what of a person's own definitions is not in use any more, and why.
+    """
 
     result: ImportResult
+    dropped: set[Key]
     left_out: list[str]
 
 
-def sound(layers: Sequence[Layer], result: ImportResult, key: str, target: str | None = None) -> SoundImport:
+# From the operations and the definitions that it must do without, the files that are built on them: text by path.
+Build = Callable[[ImportResult, Collection[Key]], dict[str, str]]
+
+
+def sound(
+    layers: Sequence[Layer],
+    result: ImportResult,
+    key: str,
+    target: str | None = None,
+    *,
+    build: Build | None = None,
+    leaving: Collection[str] = (),
+) -> SoundImport:
     """The result without the operations that the program would not accept, and why, among its notes.
 
     `layers` are the program's other definitions. Where `target` is one of them, the new files stand in the place of
-    those of an earlier import; any other is laid over all of them. Raises `DefinitionError` when no operation is left,
-    or when something else is wrong.
+    those of an earlier import and of those at the paths `leaving`; any other is laid over all of them. Commands and
+    views that are built and would not be accepted are left out, too. Raises `DefinitionError` when no operation is
+    left, or when something else is wrong.
     """
     left_out: list[Stale] = []
-    with _tried(layers, key, target) as (tried, directory):
+    dropped: dict[Key, str] = {}
+    with _tried(layers, target) as (tried, directory):
         while True:
+            built = build(result, dropped) if build is not None else {}
+            _fill(directory, target, {*generated_files(target or "", key)}, {*leaving, *built})
             write_files(result.files, directory, key)
-            more, reasons = _refused(tried, result, directory, {each[:3] for each in left_out})
-            if reasons and len(reasons) == len(result.operations):
-                each = [f"{result.operations[id]['http']}: {reason}" for id, reason in reasons.items()]
+            save(built, directory)
+            found = _refused(tried, result, directory, built, {each[:3] for each in left_out})
+            if found.operations and len(found.operations) == len(result.operations):
+                each = [f"{result.operations[id]['http']}: {reason}" for id, reason in found.operations.items()]
                 raise DefinitionError("none of its operations can be used", details=each[:_SHOWN])
-            if not reasons and not more:
-                return SoundImport(result, [each.text.replace(directory, target or directory) for each in left_out])
-            result = without(result, key, reasons) if reasons else result
-            left_out += more
+            if not any(found):
+                notes = [
+                    f'{kind} "{id}" is left out: {told}' for (kind, id), told in dropped.items() if kind == COMMAND
+                ]
+                result = result._replace(notes=[*result.notes, *notes])
+                texts = [each.text.replace(directory, target or directory) for each in left_out]
+                return SoundImport(result, {*dropped}, texts)
+            result = without(result, key, found.operations) if found.operations else result
+            left_out += found.stale
+            dropped |= found.built
 
 
 @contextmanager
-def _tried(layers: Sequence[Layer], key: str, target: str | None) -> Iterator[tuple[list[Layer], str]]:
-    """The layers as they would be, and the directory for the new files; what is told of it is told of the target."""
+def _tried(layers: Sequence[Layer], target: str | None) -> Iterator[tuple[list[Layer], str]]:
+    """The layers as they would be, and the directory of the new one; what is told of it is told of the target."""
     at = next((place for place, layer in enumerate(layers) if layer.directory == target), len(layers))
     with tempfile.TemporaryDirectory() as parent:
         directory = os.path.join(parent, "definitions")
-        os.mkdir(directory)
-        if target is not None and at < len(layers):
-            _copy(layers[at], target, {*generated_files(target, key)}, directory)
         try:
             yield [*layers[:at], Layer(directory), *layers[at + 1 :]], directory
         except DefinitionError as error:
@@ -68,38 +94,63 @@ def _tried(layers: Sequence[Layer], key: str, target: str | None) -> Iterator[tu
             raise DefinitionError(error.message.replace(directory, target), details=told) from None
 
 
-def _copy(layer: Layer, target: str, leaving: Collection[str], directory: str) -> None:
-    for path, _ in files_of(layer):
-        if path not in leaving and path.endswith(SUFFIX):
-            place = os.path.join(directory, os.path.relpath(path, target))
+def _fill(directory: str, target: str | None, imported: Collection[str], leaving: Collection[str]) -> None:
+    """A copy of the target, without what is made anew."""
+    shutil.rmtree(directory, ignore_errors=True)
+    os.mkdir(directory)
+    for path, _ in files_of(Layer(target, optional=True)) if target is not None else ():
+        relative = os.path.relpath(path, target)
+        if path not in imported and relative.replace(os.sep, "/") not in leaving:
+            place = os.path.join(directory, relative)
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copyfile(path, place)
 
 
+class _Refused(NamedTuple):
+    """`stale`: what of a person's own needs an operation that is gone. Of the others, why they cannot be."""
+
+    stale: list[Stale]
+    operations: dict[str, str]
+    built: dict[Key, str]
+
+
 def _refused(
-    layers: list[Layer], result: ImportResult, directory: str, left_out: Collection[tuple[str, str, str]]
-) -> tuple[list[Stale], dict[str, str]]:
-    """What of a person's own needs an operation that is gone, and why which operations cannot be used."""
+    layers: list[Layer],
+    result: ImportResult,
+    directory: str,
+    built: Collection[str],
+    left_out: Collection[tuple[str, str, str]],
+) -> _Refused:
     definitions = load(layers, left_out)
     problems = problems_in(definitions, {"operation": qualified_names(definitions)}, names())
-    stale = [*definitions.stale, *stale_among(problems, definitions, left_out)]
+    of_built = [each for each in problems if _path_in(directory, each) in built]
+    others = [each for each in problems if each not in of_built]
+    stale = [*definitions.stale, *stale_among(others, definitions, left_out)]
     if stale:
-        return list(dict.fromkeys(stale)), {}
+        return _Refused(list(dict.fromkeys(stale)), {}, {})
     reasons: dict[str, str] = {}
     for problem in problems:
+        for id in _users(result, problem.definition.kind, problem.definition.id):
+            reasons.setdefault(id, f"{problem.where}{problem.finding.text}")
+    if reasons:
+        return _Refused([], reasons, {})  # what is built on these is made anew without them
+    for problem in others:
         kind, id = problem.definition.kind, problem.definition.id
-        told = f"{problem.where}{problem.finding.text}"
-        ids = _users(result, kind, id)
-        reasons |= {each: told for each in ids if each not in reasons}
-        if not ids and _is_imported(problem.definition.files[-1].path, result, directory):
-            raise DefinitionError(f'{kind} "{id}": {told}')
-        if not ids:
-            refuse([problem], definitions)
-    return [], reasons
+        if _path_in(directory, problem) in result.files:
+            raise DefinitionError(f'{kind} "{id}": {problem.where}{problem.finding.text}')
+        refuse([problem], definitions)
+    unsound = {
+        (each.definition.kind, each.definition.id): f"{each.where}{each.finding.text}" for each in reversed(of_built)
+    }
+    if fixed := [f'{kind} "{id}": {told}' for (kind, id), told in unsound.items() if kind not in (COMMAND, VIEW)]:
+        raise DefinitionError(fixed[0], details=fixed[1:])
+    return _Refused([], {}, unsound)
 
 
-def _is_imported(path: str, result: ImportResult, directory: str) -> bool:
-    return os.path.relpath(path, directory).replace(os.sep, "/") in result.files
+def _path_in(directory: str, problem: Problem) -> str:
+    """The file that said the faulty definition last, by its path in the new directory; others as they are."""
+    path = problem.definition.files[-1].path
+    return os.path.relpath(path, directory).replace(os.sep, "/") if path.startswith(directory) else path
 
 
 def _users(result: ImportResult, kind: str, id: str) -> list[str]:

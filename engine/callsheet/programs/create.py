@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..catalog.compile import qualified_names
-from ..errors import DefinitionError
-from ..language.check import problems_in
+from ..language.checks.problem import Key
 from ..language.definition import Definitions
 from ..language.layers import Layer
 from ..language.load import load
 from ..language.source_file import EXTEND, LANGUAGE, NEWEST
 from ..openapi import ImportResult, import_document
+from ..openapi.earlier import NO_IMPORT, EarlierImport
 from ..openapi.layout import layout
-from ..openapi.sound import sound
-from ..registry import names
-from ..written import write
+from ..openapi.sound import SoundImport, sound
 from .everyday import Api, TakenNames, everyday, shared_views
+from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .names import prefix_of
 
 if TYPE_CHECKING:
@@ -28,11 +24,12 @@ if TYPE_CHECKING:
     from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.rest import OperationDefinition
 
-_YOURS = "# Made by `callsheet new`, and yours from then on: importing the document again leaves this file alone.\n"
+_YOURS = """\
+# Made by `callsheet new`. It follows the document at each update, until you change it: then it is yours, and stays.
+"""
 _HEAD = f"{_YOURS}\n{LANGUAGE} = {NEWEST}\n"
 _IMPORTED = ("service", "product")  # which the import has defined already
 _FILE = "program/program.toml"  # files at the top are a person's, and laid over all that is below
-_READABLE = 0o644
 _COMMAND = re.compile(r"^\[command\.(?:\"[^\"]*\"|[\w-]+)\]$", re.MULTILINE)
 _GENERIC: dict[str, dict[str, Any]] = {
     "token": {"title": "A token", "scheme": "bearer", "secret": "token"},
@@ -77,9 +74,22 @@ def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Seq
 
     What of the document the program would not accept is left out with a note.
     """
+    made, _ = renewed(program, source, uses, layers)
+    return made
+
+
+def renewed(
+    program: str,
+    source: ProgramSource,
+    uses: Sequence[str],
+    layers: Sequence[Layer],
+    target: str | None = None,
+    manifest: Manifest = NO_MANIFEST,
+    earlier: EarlierImport = NO_IMPORT,
+) -> tuple[Made, SoundImport]:
+    """The same; where the program is at `target` already, with what a person has changed there since the `manifest`."""
     below = load([*layers])
     paginators = {id: each.table for (kind, id), each in below.items() if kind == "paginator"}
-    own = {"program": {program: {"title": program, "prefix": prefix_of(program), "uses": list(uses)}}}
     imported = import_document(
         source.text,
         program,
@@ -89,35 +99,63 @@ def create(program: str, source: ProgramSource, uses: Sequence[str], layers: Seq
         title=source.title,
         server=source.base_url,
         with_replies=True,
+        earlier=earlier,
     )
-    with _written({_FILE: layout({**own, **_access(program, imported.introduction.get("auth", {}))})}) as first:
-        result = sound([*layers, first], imported, program).result
-    notes = list(result.notes)
-    made = _commands(program, result, below, paginators)
-    files = {**result.files, **_files(program, result, uses, made)}
-    files = _without_unsound(files, layers, notes)
-    commands = sum(len(_COMMAND.findall(text)) for path, text in files.items() if path.startswith("commands/"))
-    return Made(files, len(result.operations), commands, notes)
+
+    def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:
+        files = _files(program, result, uses, _commands(program, result, below, paginators, without))
+        if target is None:
+            return files
+        changes = changes_of_files(target, manifest, files)
+        return {**changes.same, **changes.write}
+
+    own = [] if target is None else [Layer(target)]
+    leaving = [path for path in manifest.files if target is not None and is_untouched(target, manifest, path)]
+    found = sound([*layers, *own], imported, program, target, build=build, leaving=leaving)
+    built = _files(program, found.result, uses, _commands(program, found.result, below, paginators, found.dropped))
+    commands = sum(len(_COMMAND.findall(text)) for path, text in built.items() if path.startswith("commands/"))
+    return Made(
+        {**found.result.files, **built}, len(found.result.operations), commands, list(found.result.notes)
+    ), found
 
 
 def _commands(
-    program: str, result: ImportResult, below: Definitions, paginators: Mapping[str, PaginatorDefinition]
+    program: str,
+    result: ImportResult,
+    below: Definitions,
+    paginators: Mapping[str, PaginatorDefinition],
+    without: Collection[Key],
 ) -> dict[str, dict[str, dict[str, Any]]]:
     programs = [each.table for (kind, _), each in below.items() if kind == "program"]
-    words = {id.split()[0] for kind, id in below if kind in ("group", "command")}
+    tree = [each for (kind, _), each in below.items() if kind in ("group", "command")]
+    words = {each.id.split()[0] for each in tree}
+    words |= {alias for each in tree if " " not in each.id for alias in each.table.get("aliases", ())}
     taken = TakenNames(
         program,
         words | {alias for table in programs for alias in table.get("aliases", ())},
-        {"help", "h", *_option_names(programs, "options")},
+        {"help", "h", "d", *_option_names(programs, "options")},
         _option_names(programs, "paging"),
         {id for kind, id in below if kind == "view"},
     )
-    return everyday(Api(result.operations, result.schemas, result.replies, paginators), taken)
+    made = everyday(Api(result.operations, result.schemas, result.replies, paginators), taken)
+    return {group: _kept(kinds, without) for group, kinds in made.items()} if without else made
+
+
+def _kept(kinds: Mapping[str, Mapping[str, Any]], without: Collection[Key]) -> dict[str, dict[str, Any]]:
+    """Without some commands and views; a command whose view is not there prints what it gets."""
+    kept: dict[str, dict[str, Any]] = {}
+    for kind, tables in kinds.items():
+        kept[kind] = {id: table for id, table in tables.items() if (kind, id) not in without}
+    for table in kept["command"].values():
+        if ("view", table.get("view")) in without:
+            del table["view"]
+    return kept
 
 
 def _option_names(programs: list[dict[str, Any]], key: str) -> set[str]:
     options = [option for table in programs for option in table.get(key, ())]
-    return {name for option in options for name in (option["name"], *option.get("aliases", ()))}
+    shorts = {option["short"] for option in options if "short" in option}
+    return shorts | {name for option in options for name in (option["name"], *option.get("aliases", ()))}
 
 
 def _files(
@@ -195,53 +233,3 @@ def _probe(result: ImportResult) -> dict[str, Any] | None:
 
 def _needs(table: OperationDefinition) -> bool:
     return any(param.get("required") for param in table.get("params", ())) or "body" in table
-
-
-class _written:  # noqa: N801 - reads as the context manager that it is
-    """Files in a directory that is gone afterwards, as a layer."""
-
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self._files = files
-        self._directory = tempfile.TemporaryDirectory()
-
-    def __enter__(self) -> Layer:
-        save(self._files, self._directory.name)
-        return Layer(self._directory.name)
-
-    def __exit__(self, *_: object) -> None:
-        self._directory.cleanup()
-
-
-def save(files: Mapping[str, str], directory: str) -> None:
-    for path, text in files.items():
-        place = os.path.join(directory, *path.split("/"))
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        write(place, text.encode(), _READABLE)
-
-
-def _without_unsound(files: dict[str, str], layers: Sequence[Layer], notes: list[str]) -> dict[str, str]:
-    """The files without the commands that the check refuses; anything else that is wrong raises `DefinitionError`."""
-    import tomllib
-
-    with _written(files) as layer:
-        definitions = load([*layers, layer])
-        problems = problems_in(definitions, {"operation": qualified_names(definitions)}, names())
-    if not problems:
-        return files
-    wrong = {(each.definition.kind, each.definition.id): f"{each.where}{each.finding.text}" for each in problems}
-    others = [f'{kind} "{id}": {told}' for (kind, id), told in wrong.items() if kind not in ("command", "view")]
-    if others:
-        raise DefinitionError(others[0], details=others[1:])
-    kept = dict(files)
-    for path, text in files.items():
-        if path.startswith("commands/"):
-            kinds = {kind: tables for kind, tables in tomllib.loads(text).items() if kind != LANGUAGE}
-            for kind, id in wrong:
-                kinds.get(kind, {}).pop(id, None)
-            kinds["command"] = {
-                id: {key: value for key, value in table.items() if key != "view" or ("view", value) not in wrong}
-                for id, table in kinds.get("command", {}).items()
-            }
-            kept[path] = f"{_HEAD}\n{layout({kind: tables for kind, tables in kinds.items() if tables})}"
-    notes += [f'command "{id}" is left out: {told}' for (kind, id), told in wrong.items() if kind == "command"]
-    return kept

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from ..errors import CallsheetError, UsageError, did_you_mean
 from ..files import make_private_directory
 from ..language.programs import program_names, program_table
+from ..openapi.definition_files import save
 from ..paths import cache_directory, config_directory, own_definitions, settings_directory, shipped_definitions
-from .create import save
 from .launcher import find_launcher
+from .manifest import FileChanges, Manifest, manifest_of, write_manifest
 
 OWN, BUILT_IN = "own", "built in"
 
@@ -59,7 +60,7 @@ def refuse_existing(program: str, environ: Mapping[str, str]) -> None:
         raise UsageError(f"program {program!r} already exists", hint=hint)
 
 
-def put(program: str, files: Mapping[str, str], environ: Mapping[str, str]) -> str:
+def put(program: str, files: Mapping[str, str], manifest: Manifest, environ: Mapping[str, str]) -> str:
     """Write the definitions of a new program; all of them are there, or none. Returns the directory."""
     directory = own_definitions(environ, program)
     parent = os.path.dirname(directory)
@@ -67,12 +68,27 @@ def put(program: str, files: Mapping[str, str], environ: Mapping[str, str]) -> s
     fresh = os.path.join(parent, f".{program}.{os.getpid()}")
     try:
         save(files, fresh)
+        write_manifest(fresh, manifest_of(files, manifest))
         os.rename(fresh, directory)
     except OSError as error:
         raise CallsheetError(f"{error.filename or directory}: {error.strerror}") from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return directory
+
+
+def renew(directory: str, files: Mapping[str, str], changes: FileChanges, manifest: Manifest) -> None:
+    """Write the new version of a program: `files` are all of it, `changes` what it does to the directory.
+
+    The manifest is written last: where that is not reached, the next update does it all again.
+    """
+    try:
+        save(changes.write, directory)
+        for path in changes.remove:
+            os.remove(os.path.join(directory, *path.split("/")))
+        write_manifest(directory, manifest_of(files, manifest))
+    except OSError as error:
+        raise CallsheetError(f"{error.filename or directory}: {error.strerror}") from None
 
 
 def remove(program: str, environ: Mapping[str, str]) -> list[str]:

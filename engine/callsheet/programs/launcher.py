@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..errors import CallsheetError, UsageError
@@ -108,23 +108,29 @@ def look_up(program: str, directory: str, environ: Mapping[str, str]) -> Launche
 
 def find_launcher(program: str, environ: Mapping[str, str]) -> str | None:
     """The launcher of a program: where launchers go, or anywhere on the PATH."""
+    return next(iter(find_launchers(program, environ)), None)
+
+
+def find_launchers(program: str, environ: Mapping[str, str], known: Iterable[str] = ()) -> list[str]:
+    """All of them: also those of the `known` paths that still start the program."""
     entries = [entry for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    for directory in (launcher_directory(environ, None), _usual(environ), *entries):
-        path = launcher_path(program, directory)
-        if not os.path.islink(path) and starts(path) == program:
-            return path
-    return None
+    places = (launcher_directory(environ, None), _usual(environ), *entries)
+    paths = dict.fromkeys([*(launcher_path(program, directory) for directory in places), *known])
+    return [path for path in paths if not os.path.islink(path) and starts(path) == program]
 
 
-def remove_launcher(program: str, environ: Mapping[str, str]) -> str | None:
-    """The path of what was removed; None where there was no launcher."""
-    path = find_launcher(program, environ)
-    if path is not None:
+def remove_launchers(paths: Iterable[str]) -> None:
+    for path in paths:
         try:
             os.remove(path)
         except OSError as error:
             raise CallsheetError(f"{path}: {error.strerror}") from None
-    return path
+
+
+def another_program(program: str, environ: Mapping[str, str]) -> str | None:
+    """What a shell starts by this name now, where that is no launcher of ours."""
+    found = shutil.which(program, path=environ.get("PATH", ""))
+    return found if found and starts(found) is None else None
 
 
 def _script(program: str) -> str:

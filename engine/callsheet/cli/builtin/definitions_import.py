@@ -11,7 +11,9 @@ from ...errors import UsageError, counted
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
 from ...openapi.earlier import read_earlier
+from ...openapi.sound import SoundImport, sound
 from ...paths import own_definitions
+from ...programs.manifest import read_manifest
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -21,16 +23,16 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     key = values["product"]
     if not _KEY.fullmatch(key):
         raise UsageError(f"--product {key!r}: expected letters, digits, hyphens and underscores")
-    target = os.path.abspath(values.get("to") or _own_directory(context))
-    from ...openapi.sound import sound
+    own = _own_directory(context)
+    target = os.path.abspath(values.get("to") or own)
+    if key == context.program and target == own and read_manifest(own).files:
+        from .programs import update_from_document
 
-    result, left_out = sound(context.layers, _imported(context, values, key, target), key, target)
-    for note in result.notes:
-        context.note(note)
-    for text in left_out:
-        context.say(f"warning: left out: {text}")
-    for line in _changes(result):
-        context.streams.out.write(f"{line}\n")
+        update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
+        return
+    found = sound(context.layers, _imported(context, values, key, target), key, target)
+    result = found.result
+    say_changes(context, found)
     made = [(len(result.operations), "operation"), (len(result.schemas), "schema"), (len(result.files), "file")]
     counts = "{} and {} in {}".format(*(counted(number, noun) for number, noun in made))
     where = os.path.join(target, *directory_of(key).split("/"))
@@ -40,6 +42,16 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     stale = write_files(result.files, target, key)
     left = f"; {counted(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
+
+
+def say_changes(context: Context, found: SoundImport) -> None:
+    """What is left out, and what is different from the import before."""
+    for note in found.result.notes:
+        context.note(note)
+    for text in found.left_out:
+        context.say(f"warning: left out: {text}")
+    for line in _changes(found.result):
+        context.streams.out.write(f"{line}\n")
 
 
 def _changes(result: ImportResult) -> Iterator[str]:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 
 from click.exceptions import Exit
 
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
-from ...programs.create import Made, ProgramSource, create, create_empty
-from ...programs.installed import installed, own_directory, put, refuse_existing
+from ...language.programs import program_table
+from ...openapi.definition_files import directory_of
+from ...paths import own_definitions
+from ...programs.create import Made, ProgramSource, create, create_empty, renewed
+from ...programs.installed import installed, own_directory, put, refuse_existing, renew
 from ...programs.installed import remove as remove_files
 from ...programs.launcher import (
     BIN,
-    Launcher,
+    another_program,
     check_launcher,
-    find_launcher,
+    find_launchers,
     launcher_directory,
     launcher_path,
     look_up,
-    remove_launcher,
+    remove_launchers,
     write_launcher,
+)
+from ...programs.manifest import (
+    Manifest,
+    changed_commands,
+    changes_of_files,
+    read_manifest,
+    remember_launcher,
+    with_present,
 )
 from ...programs.names import check_name
 
@@ -36,6 +48,7 @@ def new(context: Context, values: ParameterValues) -> None:
     directory = launcher_directory(context.environ, values["bin"])
     if not values["no-launcher"]:
         check_launcher(program, directory)
+        ask_about_name(context, program)
     address = base_url(values["base-url"], "--base-url") if values["base-url"] else None
     made = _made(context, values, program, address)
     for note in made.notes:
@@ -45,10 +58,16 @@ def new(context: Context, values: ParameterValues) -> None:
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {found}, would be made\n")
         return
-    where = put(program, made.files, context.environ)
+    source = os.path.abspath(values["from"]) if values["from"] not in (None, "-") else ""
+    where = put(program, made.files, Manifest({}, source, address, values["title"]), context.environ)
+    try:
+        try_program(program, context.environ)
+    except BaseException:
+        remove_files(program, context.environ)
+        raise
     context.streams.out.write(f"{program}: {found} of {where}\n")
     if not values["no-launcher"]:
-        say_launcher(context, program, write_launcher(program, directory, context.environ))
+        start_with_launcher(context, program, directory)
     _say_next(context, program, made)
 
 
@@ -67,6 +86,74 @@ def _made(context: Context, values: ParameterValues, program: str, address: str 
     return create(program, ProgramSource(text, name, address, values["title"]), uses, layers)
 
 
+def try_program(program: str, environ: Mapping[str, str]) -> None:
+    """Start it, and make the help of all its commands, as nothing is made that does not start."""
+    from ..main import make_all_help
+
+    make_all_help(program, environ)
+
+
+def update(context: Context, values: ParameterValues) -> None:
+    """A new version of a program, out of a document or of a directory that somebody shared."""
+    program = values["program"]
+    manifest = read_manifest(own_directory(program, context.environ))
+    source = values["from"] or manifest.source
+    if not source:
+        raise UsageError(
+            f"it is not known what {program} was made of", hint="name the document or directory with --from"
+        )
+    if not manifest.files:
+        hint = f"{program} definitions import FILE --product {program} updates its operations"
+        raise UsageError(f"which files of {program} you have changed is not known: it is older than updates", hint=hint)
+    if os.path.isdir(source):
+        from .programs_share import update_from_directory
+
+        update_from_directory(context, program, source, manifest)
+    else:
+        update_from_document(context, program, source, values["base-url"], values["title"])
+
+
+def update_from_document(context: Context, program: str, spec: str, address: str | None, title: str | None) -> None:
+    """What a person has changed stays; nothing is written unless the whole program is sound."""
+    from ...openapi.earlier import read_earlier
+    from ...urls import base_url
+    from .definitions_import import document_text, say_changes
+
+    directory = own_directory(program, context.environ)
+    before = with_present(directory, read_manifest(directory), directory_of(program))
+    address = base_url(address, "--base-url") if address else before.base_url
+    source = ProgramSource(
+        document_text(context, spec), "standard input" if spec == "-" else spec, address, title or before.title
+    )
+    uses = [str(name) for name in program_table(program, context.environ).get("uses", ())]
+    earlier = read_earlier(directory, program)
+    new, found = renewed(program, source, uses, layers_below(context, uses), directory, before, earlier)
+    say_changes(context, found)
+    came_from = before.source if spec == "-" else os.path.abspath(spec)
+    manifest = before._replace(source=came_from, base_url=address, title=source.title)
+    renew_program(context, program, new.files, before, manifest, ask=False)
+
+
+def renew_program(
+    context: Context, program: str, files: Mapping[str, str], before: Manifest, manifest: Manifest, *, ask: bool
+) -> None:
+    """Say what becomes of commands and of files that a person has changed, and write the new version."""
+    directory = own_directory(program, context.environ)
+    changes = changes_of_files(directory, before, files)
+    for line in changed_commands(directory, before, files, changes):
+        context.streams.out.write(f"{line}\n")
+    for path in changes.kept:
+        context.note(f"{path} stays as it is: you have changed it, and the new version has it otherwise")
+    if ask:
+        context.confirm(f"Update {program}?")
+    if context.only_tries(f"{program} would be updated"):
+        return
+    renew(directory, files, changes, manifest)
+    try_program(program, context.environ)
+    count = len(changes.write) + len(changes.remove)
+    context.streams.out.write(f"{program}: updated, {counted(count, 'file')} of {directory} changed\n")
+
+
 def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
     """The definitions of the programs that a new one uses; raises `UsageError` for one that does not exist."""
     from ...language.layers import layers_with
@@ -79,7 +166,19 @@ def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:
     return layers_with(" ", found, context.environ)
 
 
-def say_launcher(context: Context, program: str, launcher: Launcher) -> None:
+def ask_about_name(context: Context, program: str) -> None:
+    """Whether a program may get the name of another one, which it would hide or be hidden by."""
+    other = another_program(program, context.environ)
+    if other is not None and not context.option("dry-run"):
+        context.confirm(f"{program!r} starts {other} now. Make another program of this name?")
+
+
+def start_with_launcher(context: Context, program: str, directory: str) -> None:
+    """Write a launcher, and say what it takes to be found."""
+    launcher = write_launcher(program, directory, context.environ)
+    own = own_definitions(context.environ, program)
+    if os.path.isdir(own):
+        remember_launcher(own, launcher.path)
     context.note(f"{launcher.path} starts it")
     if launcher.hidden_by:
         context.note(f"another {program!r} comes first on your PATH: {launcher.hidden_by}")
@@ -160,14 +259,14 @@ def remove(context: Context, values: ParameterValues) -> None:
     """Definitions, launcher, sites and credentials of a person's own program."""
     program = values["program"]
     directory = own_directory(program, context.environ)
-    launcher = find_launcher(program, context.environ)
-    files = ", ".join(each for each in (directory, launcher) if each)
+    launchers = find_launchers(program, context.environ, read_manifest(directory).launchers)
+    files = ", ".join([directory, *launchers])
     context.confirm(f"Remove {program} ({files}), its sites and their credentials?")
     if context.only_tries(f"{program} would be removed: {files}"):
         return
     _forget_sites(context, program)
-    removed = [remove_launcher(program, context.environ), *remove_files(program, context.environ)]
-    for path in filter(None, removed):
+    remove_launchers(launchers)
+    for path in (*launchers, *remove_files(program, context.environ)):
         context.note(f"removed {path}")
 
 
@@ -195,7 +294,7 @@ def link(context: Context, values: ParameterValues) -> None:
         check_launcher(program, directory)
         context.streams.out.write(f"{launcher_path(program, directory)} would start {program}\n")
         return
-    say_launcher(context, program, write_launcher(program, directory, context.environ))
+    start_with_launcher(context, program, directory)
 
 
 __all__ = ["check", "link", "list_programs", "look_up", "new", "remove", "run_program"]

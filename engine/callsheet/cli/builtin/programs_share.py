@@ -11,14 +11,16 @@ from ...errors import DefinitionError, UsageError, counted
 from ...language.definition import Definitions
 from ...language.layers import Layer
 from ...language.load import load
-from ...programs.create import save
+from ...language.programs import layers
+from ...openapi.definition_files import save
 from ...programs.difference import ProgramDifference, difference
 from ...programs.installed import own_directory, put, refuse_existing
-from ...programs.launcher import check_launcher, launcher_directory, write_launcher
+from ...programs.launcher import check_launcher, launcher_directory
+from ...programs.manifest import Manifest, changes_of_files
 from ...programs.share import README, Shared, read_shared, readme
 from ...reach import Reach
 from ...terminal import escape_line
-from .programs import layers_below, say_launcher, sound
+from .programs import ask_about_name, layers_below, renew_program, sound, start_with_launcher, try_program
 
 
 def share(context: Context, values: ParameterValues) -> None:
@@ -49,6 +51,7 @@ def install(context: Context, values: ParameterValues) -> None:
     refuse_existing(program, context.environ)
     directory = launcher_directory(context.environ, values["bin"])
     check_launcher(program, directory)
+    ask_about_name(context, program)
     definitions, below = _checked(context, shared)
     title = escape_line(str(shared.table.get("title", "")))
     context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
@@ -56,9 +59,24 @@ def install(context: Context, values: ParameterValues) -> None:
     context.confirm(f"Install {program}?")
     if context.only_tries(f"{program} would be installed"):
         return
-    where = put(program, shared.files, context.environ)
+    where = put(program, shared.files, Manifest({}, shared.directory), context.environ)
+    try_program(program, context.environ)
     context.streams.out.write(f"{program}: installed in {where}\n")
-    say_launcher(context, program, write_launcher(program, directory, context.environ))
+    start_with_launcher(context, program, directory)
+
+
+def update_from_directory(context: Context, program: str, source: str, before: Manifest) -> None:
+    """Show what the new version could do that the program cannot do now, ask, and install exactly what was shown."""
+    shared = read_shared(os.path.abspath(source))
+    if shared.program != program:
+        raise UsageError(f"{source} holds the program {shared.program!r}, not {program!r}")
+    directory = own_directory(program, context.environ)
+    changes = changes_of_files(directory, before, shared.files)
+    present = {path: text for path, text in read_shared(directory).files.items() if path not in changes.remove}
+    below = load(layers(program, context.environ))
+    definitions, _ = _checked(context, shared._replace(files={**present, **changes.write}))
+    _show(context, difference(definitions, below, qualified_names(definitions)))
+    renew_program(context, program, shared.files, before, before._replace(source=shared.directory), ask=True)
 
 
 def _checked(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
