@@ -71,7 +71,7 @@ BUILTINS: dict[str, str] = {
     "programs remove": ".cli.builtin.programs:remove",
     "programs run": ".cli.builtin.programs:run_program",
     "programs share": ".cli.builtin.programs_share:share",
-    "programs update": ".cli.builtin.programs:update",
+    "programs update": ".cli.builtin.programs_update:update",
     "undo": ".cli.builtin.journals:undo_journal",
     "version": ".cli.builtin.version:version",
     "webhook check": ".cli.builtin.webhook_check:check",

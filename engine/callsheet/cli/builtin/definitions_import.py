@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError, counted
 from ...openapi import ImportResult, import_document, write_files
 from ...openapi.definition_files import PRODUCT, directory_of
 from ...openapi.earlier import read_earlier
-from ...openapi.sound import SoundImport, sound
+from ...openapi.sound import sound
 from ...paths import own_definitions
 from ...programs.manifest import read_manifest
+from .document_file import document_text, say_changes
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -26,7 +26,7 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     own = _own_directory(context)
     target = os.path.abspath(values.get("to") or own)
     if key == context.program and target == own and read_manifest(own).files:
-        from .programs import update_from_document
+        from .programs_update import update_from_document
 
         update_from_document(context, key, values["spec"], values.get("address"), values.get("title"))
         return
@@ -42,26 +42,6 @@ def import_definitions(context: Context, values: ParameterValues) -> None:
     stale = write_files(result.files, target, key)
     left = f"; {counted(len(stale), 'file')} of an earlier import removed" if stale else ""
     context.streams.out.write(f"{key}: {counts} written to {where}{left}\n")
-
-
-def say_changes(context: Context, found: SoundImport) -> None:
-    """What is left out, and what is different from the import before."""
-    for note in found.result.notes:
-        context.note(note)
-    for text in found.left_out:
-        context.say(f"warning: left out: {text}")
-    for line in _changes(found.result):
-        context.streams.out.write(f"{line}\n")
-
-
-def _changes(result: ImportResult) -> Iterator[str]:
-    """What is different from the import before: a line each operation."""
-    found, before = result.difference, result.earlier.operations
-    http = {id: table["http"] for id, table in {**before, **result.operations}.items()}
-    yield from (f"+ {id}  {http[id]}" for id in found.added)
-    yield from (f"- {id}  {http[id]}" for id in found.gone)
-    yield from (f"> {id} is now {now}  {http[now]}" for id, now in found.renamed.items())
-    yield from (f"~ {id}  {text}" for id, text in found.changed.items())
 
 
 def _own_directory(context: Context) -> str:
@@ -93,13 +73,3 @@ def _taken(context: Context, orders: dict[str, int], key: str, order: int) -> se
     """The ids that belong to products which come before."""
     before = {name for name, place in orders.items() if name != key and place < order}
     return {id for id, operation in context.catalog.all("operation").items() if operation["product"] in before}
-
-
-def document_text(context: Context, spec: str) -> str:
-    if re.match(r"https?://", spec):
-        raise UsageError(f"{spec}: expected a file or -", hint="download the document first")
-    raw = context.read("-" if spec == "-" else f"@{spec}")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{spec}: not UTF-8: byte {error.start}") from None

@@ -10,11 +10,9 @@ from click.exceptions import Exit
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
-from ...language.programs import program_table
-from ...openapi.definition_files import directory_of
 from ...paths import own_definitions
-from ...programs.create import Made, ProgramSource, create, create_empty, renewed
-from ...programs.installed import installed, own_directory, put, refuse_existing, renew
+from ...programs.create import Made, ProgramSource, create, create_empty
+from ...programs.installed import installed, own_directory, put, refuse_existing
 from ...programs.installed import remove as remove_files
 from ...programs.launcher import (
     BIN,
@@ -29,11 +27,8 @@ from ...programs.launcher import (
 )
 from ...programs.manifest import (
     Manifest,
-    changed_commands,
-    changes_of_files,
     read_manifest,
     remember_launcher,
-    with_present,
 )
 from ...programs.names import check_name
 
@@ -72,7 +67,7 @@ def new(context: Context, values: ParameterValues) -> None:
 
 
 def _made(context: Context, values: ParameterValues, program: str, address: str | None) -> Made:
-    from .definitions_import import document_text
+    from .document_file import document_text
 
     uses = [*dict.fromkeys(values["uses"])]
     layers = layers_below(context, uses)
@@ -91,67 +86,6 @@ def try_program(program: str, environ: Mapping[str, str]) -> None:
     from ..main import make_all_help
 
     make_all_help(program, environ)
-
-
-def update(context: Context, values: ParameterValues) -> None:
-    """A new version of a program, out of a document or of a directory that somebody shared."""
-    program = values["program"]
-    manifest = read_manifest(own_directory(program, context.environ))
-    source = values["from"] or manifest.source
-    if not source:
-        raise UsageError(
-            f"it is not known what {program} was made of", hint="name the document or directory with --from"
-        )
-    if not manifest.files:
-        hint = f"{program} definitions import FILE --product {program} updates its operations"
-        raise UsageError(f"which files of {program} you have changed is not known: it is older than updates", hint=hint)
-    if os.path.isdir(source):
-        from .programs_share import update_from_directory
-
-        update_from_directory(context, program, source, manifest)
-    else:
-        update_from_document(context, program, source, values["base-url"], values["title"])
-
-
-def update_from_document(context: Context, program: str, spec: str, address: str | None, title: str | None) -> None:
-    """What a person has changed stays; nothing is written unless the whole program is sound."""
-    from ...openapi.earlier import read_earlier
-    from ...urls import base_url
-    from .definitions_import import document_text, say_changes
-
-    directory = own_directory(program, context.environ)
-    before = with_present(directory, read_manifest(directory), directory_of(program))
-    address = base_url(address, "--base-url") if address else before.base_url
-    source = ProgramSource(
-        document_text(context, spec), "standard input" if spec == "-" else spec, address, title or before.title
-    )
-    uses = [str(name) for name in program_table(program, context.environ).get("uses", ())]
-    earlier = read_earlier(directory, program)
-    new, found = renewed(program, source, uses, layers_below(context, uses), directory, before, earlier)
-    say_changes(context, found)
-    came_from = before.source if spec == "-" else os.path.abspath(spec)
-    manifest = before._replace(source=came_from, base_url=address, title=source.title)
-    renew_program(context, program, new.files, before, manifest, ask=False)
-
-
-def renew_program(
-    context: Context, program: str, files: Mapping[str, str], before: Manifest, manifest: Manifest, *, ask: bool
-) -> None:
-    """Say what becomes of commands and of files that a person has changed, and write the new version."""
-    directory = own_directory(program, context.environ)
-    changes = changes_of_files(directory, before, files)
-    for line in changed_commands(directory, before, files, changes):
-        context.streams.out.write(f"{line}\n")
-    for path in changes.kept:
-        context.note(f"{path} stays as it is: you have changed it, and the new version has it otherwise")
-    if ask:
-        context.confirm(f"Update {program}?")
-    if context.only_tries(f"{program} would be updated"):
-        return
-    renew(directory, files, changes, manifest)
-    try_program(program, context.environ)
-    count = len(changes.write) + len(changes.remove)
-    context.streams.out.write(f"{program}: updated, {counted(count, 'file')} of {directory} changed\n")
 
 
 def layers_below(context: Context, uses: Sequence[str]) -> list[Layer]:

@@ -11,16 +11,15 @@ from ...errors import DefinitionError, UsageError, counted
 from ...language.definition import Definitions
 from ...language.layers import Layer
 from ...language.load import load
-from ...language.programs import layers
 from ...openapi.definition_files import save
 from ...programs.difference import ProgramDifference, difference
 from ...programs.installed import own_directory, put, refuse_existing
 from ...programs.launcher import check_launcher, launcher_directory
-from ...programs.manifest import Manifest, changes_of_files
+from ...programs.manifest import Manifest
 from ...programs.share import README, Shared, read_shared, readme
 from ...reach import Reach
 from ...terminal import escape_line
-from .programs import ask_about_name, layers_below, renew_program, sound, start_with_launcher, try_program
+from .programs import ask_about_name, layers_below, sound, start_with_launcher, try_program
 
 
 def share(context: Context, values: ParameterValues) -> None:
@@ -32,10 +31,10 @@ def share(context: Context, values: ParameterValues) -> None:
     target = os.path.abspath(values["to"] or program)
     if os.path.lexists(target) and not (os.path.isdir(target) and not os.listdir(target)):
         raise UsageError(f"{target} already exists", hint="name another directory with --to")
-    definitions, below = _checked(context, shared)
+    definitions, below = checked_definitions(context, shared)
     commands = _commands(definitions, below)
     files = {**shared.files, README: readme(program, str(shared.table.get("title", program)), commands)}
-    _show(context, difference(definitions, below, qualified_names(definitions)))
+    show_difference(context, difference(definitions, below, qualified_names(definitions)))
     if context.option("dry-run"):
         context.streams.out.write(f"{program}: {counted(len(files), 'file')} would be written to {target}\n")
         return
@@ -52,10 +51,10 @@ def install(context: Context, values: ParameterValues) -> None:
     directory = launcher_directory(context.environ, values["bin"])
     check_launcher(program, directory)
     ask_about_name(context, program)
-    definitions, below = _checked(context, shared)
+    definitions, below = checked_definitions(context, shared)
     title = escape_line(str(shared.table.get("title", "")))
     context.note(f"{program}: {title}; {len(shared.files)} files, {len(_commands(definitions, below))} commands")
-    _show(context, difference(definitions, below, qualified_names(definitions)))
+    show_difference(context, difference(definitions, below, qualified_names(definitions)))
     context.confirm(f"Install {program}?")
     if context.only_tries(f"{program} would be installed"):
         return
@@ -65,21 +64,7 @@ def install(context: Context, values: ParameterValues) -> None:
     start_with_launcher(context, program, directory)
 
 
-def update_from_directory(context: Context, program: str, source: str, before: Manifest) -> None:
-    """Show what the new version could do that the program cannot do now, ask, and install exactly what was shown."""
-    shared = read_shared(os.path.abspath(source))
-    if shared.program != program:
-        raise UsageError(f"{source} holds the program {shared.program!r}, not {program!r}")
-    directory = own_directory(program, context.environ)
-    changes = changes_of_files(directory, before, shared.files)
-    present = {path: text for path, text in read_shared(directory).files.items() if path not in changes.remove}
-    below = load(layers(program, context.environ))
-    definitions, _ = _checked(context, shared._replace(files={**present, **changes.write}))
-    _show(context, difference(definitions, below, qualified_names(definitions)))
-    renew_program(context, program, shared.files, before, before._replace(source=shared.directory), ask=True)
-
-
-def _checked(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
+def checked_definitions(context: Context, shared: Shared) -> tuple[Definitions, Definitions]:
     """All its definitions, and those of the programs that it uses; raises `DefinitionError`."""
     from ...language import check as checks
     from ...registry import names
@@ -113,7 +98,7 @@ _SAID: dict[Reach, str] = {
 }
 
 
-def _show(context: Context, found: ProgramDifference) -> None:
+def show_difference(context: Context, found: ProgramDifference) -> None:
     """What definitions could do, in lines that cannot pretend to be anything else. None is left out for its length."""
     for kind, what in _SAID.items():
         for text in sorted(each.text for each in found.reached if each.kind == kind):
