@@ -49,7 +49,7 @@ base = "/shop"
 [operation.listThings]
 product = "shop"
 http = "GET /shop/things"
-params = [{ name = "page", type = "integer" }]
+params = [{ name = "page", type = "integer" }, { name = "said", type = "array" }]
 view = "things"
 
 [view.things]
