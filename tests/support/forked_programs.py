@@ -21,6 +21,7 @@ _TESTS = Path(__file__).resolve().parent.parent
 _SCRIPTS = os.path.dirname(sys.executable)
 _INTERPRETER = "interpreter"
 _LAUNCHER = """#!{python} -IS
+# callsheet launcher: {name}
 import _socket, marshal, os, signal, sys
 name, words = {name!r}, sys.argv[1:]
 if not name:  # the interpreter: of a program that starts another one of ours
@@ -55,9 +56,11 @@ def forked_programs(directory: Path, names: Sequence[str], cache: Path) -> Itera
 @contextlib.contextmanager
 def _served(address: str, directory: Path, names: Sequence[str], cache: Path) -> Iterator[None]:
     for name in [*names, ""]:
-        launcher = directory / (name or _INTERPRETER)
+        launcher = directory / f"{name or _INTERPRETER}.py"
         launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address, name=name), encoding="utf-8")
         launcher.chmod(0o755)
+        # A link to a launcher is one of ours, and nothing that removing a program would take away.
+        (directory / (name or _INTERPRETER)).symlink_to(launcher)
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")])}
     environ |= {"CALLSHEET_CACHE": str(cache), "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"}  # the last for macOS
     command = [sys.executable, "-m", "support.forked_programs", address, str(directory / _INTERPRETER)]
