@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-# `sets`: a value that nobody typed, for a parameter that reaches nothing that is named here.
-Reach = Literal["runs", "reads", "writes", "connects", "listens", "credentials", "sets"]
+# `sets`: a value that nobody typed, for a parameter that reaches nothing that is named here. `offers`: what agents may
+# do, in words that their models read.
+Reach = Literal["runs", "reads", "writes", "connects", "listens", "credentials", "sets", "offers"]
 ITSELF = ""  # whatever its parameters are
 
 _SIGN_IN: dict[str, Reach] = dict.fromkeys((ITSELF, "token", "client-secret", "email"), "credentials")

@@ -23,6 +23,7 @@ from callsheet.mcp.resources import Resources
 from callsheet.mcp.run import Watch
 from callsheet.mcp.server import make_server
 from callsheet.mcp.toolbox import Toolbox
+from callsheet.mcp.untrusted import UNTRUSTED
 from mcp import Client, MCPError, StdioServerParameters
 from support.tracker import Tracker
 from support.waiting import PATIENCE
@@ -209,6 +210,8 @@ def test_resources_and_completions(make: Make, era: str) -> None:
             reference = types.ResourceTemplateReference(uri="suite://operations/{id}")
             found = await client.complete(reference, {"name": "id", "value": "getIssueW"})
             assert found.completion.values == ["getIssueWatchers", "getIssueWorklog"]
+            assert found.meta is not None
+            assert found.meta.items() >= UNTRUSTED.items()
 
     anyio.run(use)
 

@@ -67,6 +67,53 @@ def test_a_command_and_what_it_starts_take_nothing_from_the_current_directory(
     assert ran(planted) == ""
 
 
+# In one process, in the planted directory: the help of every command, and a dry run of its first example.
+_ALL = """
+import os, shlex, sys
+from contextlib import closing
+from io import StringIO
+from callsheet.catalog.catalog import open_catalog
+from callsheet.cli.main import run
+
+program, some = sys.argv[1], int(sys.argv[2])
+with closing(open_catalog(program, os.environ)) as catalog:
+    commands = catalog.all("command")
+done = 0
+for id, command in list(commands.items())[::some]:
+    words = [id.split() + ["--help"]]
+    if "builtin" not in command:
+        words += [shlex.split(each) + ["--dry-run"] for each in command.get("examples", [])[:1]]
+    for argv in words:
+        out, err = StringIO(), StringIO()
+        run(program, argv, stdin=StringIO(), stdout=out, stderr=err)
+        assert "Traceback" not in err.getvalue(), (argv, err.getvalue())
+        done += 1
+print(done)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "some"),
+    [
+        ("suite", 12),
+        ("callsheet", 1),
+        pytest.param("suite", 1, marks=pytest.mark.slow),
+        pytest.param("lms", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_every_command_takes_nothing_from_the_current_directory(
+    program: str, some: int, planted: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "script" / "all.py"
+    script.parent.mkdir()
+    script.write_text(_ALL)
+    environ = {"SUITE_BASE_URL": "http://localhost:9", "SUITE_TOKEN": "only here", "SUITE_METHOD": "pat"}
+    done = run_in(planted, [sys.executable, "-P", str(script), program, str(some)], tmp_path, **environ)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+    assert ran(planted) == ""
+
+
 def test_a_launcher_takes_nothing_from_the_current_directory(planted: Path, tmp_path: Path) -> None:
     launcher = tmp_path / "suite"
     launcher.write_text(_script("suite"))

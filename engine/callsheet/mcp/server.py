@@ -193,7 +193,8 @@ class Serving:
         )
         shown = values[:100]  # the most that the protocol takes
         return types.CompleteResult(
-            completion=types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
+            completion=types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown)),
+            _meta=UNTRUSTED,
         )
 
 

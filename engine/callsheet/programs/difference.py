@@ -78,6 +78,8 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
     elif kind == "route":
         for handler in table["do"]:
             yield from _of_handler(handler, where)
+    elif kind in ("tool", "toolset") or (kind == "resource" and "agents" in table):
+        yield ReachedThing("offers", f"{where}: {json.dumps(_offered(table), ensure_ascii=False)}")
     elif kind == "queue":
         yield from _of_keys(table, _declared("queue", table["driver"]), where)
     elif kind == PROGRAM:
@@ -86,6 +88,12 @@ def reached_by(definition: Definition) -> Iterator[ReachedThing]:
         yield from (
             ReachedThing("sets", f"{where}: {alias} = {words}") for alias, words in table.get("aliases", {}).items()
         )
+
+
+def _offered(table: dict[str, Any]) -> dict[str, Any]:
+    """What agents read of it, and what it does with which values."""
+    of_agents: dict[str, Any] = table.get("agents", {})
+    return {key: table[key] for key in ("command", "commands", "default", "help", "values") if key in table} | of_agents
 
 
 def _of_command(table: dict[str, Any], where: str) -> Iterator[ReachedThing]:

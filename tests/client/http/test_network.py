@@ -105,7 +105,7 @@ def test_an_address_of_another_protocol_is_a_usage_error() -> None:
     [
         (httpx.ReadTimeout("x"), [1, 1, 1]),
         (httpx.ConnectTimeout("x"), [1, 1, 1]),
-        (httpx.ProxyError("x"), [4, 2, 0]),
+        (httpx.ProxyError("x"), [0, 0, 0]),
         (httpx.ConnectError("x"), [4, 2, 0]),
         (caused(httpx.ConnectError("x"), distrusted()), [0, 0, 0]),
         (httpx.LocalProtocolError("x"), [0, 0, 0]),

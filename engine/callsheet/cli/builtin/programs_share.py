@@ -95,6 +95,7 @@ _SAID: dict[Reach, str] = {
     "listens": "it listens",
     "credentials": "it uses the credential",
     "sets": "it sets",
+    "offers": "it offers agents",
 }
 
 

@@ -24,13 +24,14 @@ def was_not_sent(error: httpx.RequestError) -> bool:
 def allowed_retries(error: httpx.RequestError, max_retries: int, *, reached: bool, begun: bool) -> int:
     """How often an idempotent request is repeated after this error.
 
-    A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address. What cuts
+    A host that was never reached and refuses, or does not exist, is not waited for: that is a wrong address. A proxy
+    that refuses was reached, and will say the same again. What cuts
     off an answer that had `begun`, or the first one of all, is seldom a restart that is over in half a minute.
     """
     if isinstance(error, httpx.TimeoutException):
         return min(_TIMEOUT_RETRIES, max_retries)
-    hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError) or _tls_error(error) is not None
-    if hopeless or (isinstance(error, httpx.ConnectError | httpx.ProxyError) and not reached):
+    hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError | httpx.ProxyError)
+    if hopeless or _tls_error(error) is not None or (isinstance(error, httpx.ConnectError) and not reached):
         return 0
     return min(_CUT_OFF_RETRIES, max_retries) if begun or not reached else max_retries
 

@@ -51,13 +51,16 @@ def markdown(context: Context, text: str) -> str:
 def edited(context: Context, step: Edit) -> Any:
     """What an `edit` step answers: the Markdown of its source, or the source with the changes of its text.
 
-    A source that is not known in a dry run makes the answer unknown.
+    A source that is not known in a dry run makes the answer unknown. Raises `CallsheetError` where there is none: a
+    thing that has no text yet has an empty one.
     """
     source, form, text, section = step.get("of"), step["format"], step.get("text"), step.get("section")
     images, since = step.get("images"), step.get("since")
     if any(isinstance(part, Unknown) for part in (source, text, images, since)):
         name = str(source).strip("<>")
         return Unknown(name if text is None else f"{name}, edited" if source else "the text with its images")
+    if source is None:
+        raise CallsheetError("an answer of the site is not as expected: it has no text")
     beside = getattr(text, "beside", None)
     if beside is not None and images:
         beside.addresses = images

@@ -217,7 +217,9 @@ class Edit(Shape, total=False):
     did not touch stays as it is in the source.
     """
 
-    of: Required[Annotated[Value, Field(description="The source: a text or a document. Null or empty: none yet.")]]
+    of: Required[
+        Annotated[Value, Field(description="The source: a text or a document. Empty: none yet. Null is a failure.")]
+    ]
     format: Required[Annotated[str, Field(description="Its rich-text format: storage, adf or wiki.")]]
     section: Annotated[Value, Field(description="Only the part below this heading.")]
     text: Annotated[Value, Field(description="The edited Markdown.")]
