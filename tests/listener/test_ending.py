@@ -13,7 +13,7 @@ from callsheet.listener.ending import bounded, cancel_all
 from callsheet.listener.queue.jetstream.address import QueueAddress
 from callsheet.listener.queue.jetstream.connection import QueueAccess, disconnect
 from callsheet.listener.queue.jetstream.queue import JetStreamQueue
-from support.waiting import PATIENCE, at_most
+from support.waiting import PATIENCE, all_turns, at_most
 
 
 async def goes_on(times: int) -> None:
@@ -50,7 +50,7 @@ def test_all_end_whatever_they_lose_and_whatever_they_raise() -> None:
         told: list[Any] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
         tasks = started(goes_on(0), goes_on(1), goes_on(3), fails(), asyncio.sleep(0))
-        await asyncio.sleep(0.01)
+        await all_turns()
         await cancel_all(tasks)
         assert [task.done() for task in tasks] == [True] * 5
         await cancel_all(tasks)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE = 600.0  # seconds; how long anything may take that does come, on a machine that does much else
@@ -27,3 +28,16 @@ def at_most(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+async def reach(holds: Callable[[], object]) -> None:
+    """As soon as it is so; what never comes fails the test instead of holding it up."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - any condition
+            await asyncio.sleep(0.001)
+
+
+async def all_turns() -> None:
+    """When the loop has done all that it could do by now: after this nothing happens without an event from outside."""
+    for _ in range(50):
+        await asyncio.sleep(0)

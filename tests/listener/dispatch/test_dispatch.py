@@ -16,7 +16,7 @@ from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
 from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, failure
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, all_turns
 
 
 def event(key: str = "k", **scope: Any) -> Any:
@@ -283,12 +283,12 @@ def test_who_waits_is_told_when_the_first_is_cut_off() -> None:
 
     async def cut_off() -> Any:
         first = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
-        await asyncio.sleep(0.01)
+        await all_turns()
         second = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
         third = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
-        await asyncio.sleep(0.01)
+        await all_turns()
         third.cancel()  # a sender that leaves takes nobody along
-        await asyncio.sleep(0.01)
+        await all_turns()
         assert not first.done()
         first.cancel()
         return await second

@@ -16,7 +16,7 @@ from callsheet.listener.handlers import HandlerContext, HandlerFailed, append
 from callsheet.listener.handlers.append import Append
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, reach
 
 
 class Said:
@@ -74,9 +74,10 @@ def test_a_line_that_cannot_be_written_fails_alone(tmp_path: Path, monkeypatch: 
 
 def test_a_line_that_waited_too_long_is_not_written_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried again, and would stand there twice."""
-    go, write = threading.Event(), append._append_to_file
+    begun, go, write = threading.Event(), threading.Event(), append._append_to_file
 
     def slow(opened: int, data: bytes) -> None:
+        begun.set()
         go.wait(PATIENCE)
         write(opened, data)
 
@@ -85,13 +86,12 @@ def test_a_line_that_waited_too_long_is_not_written_afterwards(tmp_path: Path, m
 
     async def work() -> None:
         first = asyncio.create_task(made.run(cast("Any", Said("first")), "job"))
-        await asyncio.sleep(0.05)
+        await reach(begun.is_set)
         second = asyncio.create_task(made.run(cast("Any", Said("second")), "job"))
         done = await asyncio.gather(first, second, return_exceptions=True)
         assert [str(each) for each in done] == ["no result after 0.3 s"] * 2
         go.set()
-        while made._is_writing:  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.01)
+        await reach(lambda: not made._is_writing)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(work())

@@ -8,6 +8,7 @@ from typing import Any
 
 from callsheet.listener.queue.port import Lease
 from callsheet.listener.queue.worker import Backoff, Worker
+from support.waiting import all_turns, reach
 
 
 class Notes(list[str]):
@@ -40,7 +41,7 @@ def test_places_are_taken_while_runs_go_on_and_none_when_it_stops() -> None:
             here._create_task(Lease(number, 1), run())
             found.append(here.free_slots)
         end.set()
-        await asyncio.sleep(0.01)
+        await reach(lambda: here.idle)
         found += [here.free_slots, here.idle]
         here._stopping = True
         return [*found, here.free_slots, list(notes)]
@@ -61,11 +62,10 @@ def test_a_run_that_breaks_is_told_and_one_that_is_cancelled_is_not() -> None:
 
         here._create_task(Lease(1, 1), broken())
         here._create_task(Lease(2, 1), endless())
-        await asyncio.sleep(0.01)
+        await all_turns()
         for task in list(here._tasks):
             task.cancel()
-        await asyncio.sleep(0.01)
-        assert here.idle
+        await reach(lambda: here.idle)
         return list(notes)
 
     assert asyncio.run(play()) == ["inbox: KeyError: 'x'"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -26,7 +26,7 @@ from callsheet.listener.telemetry.line_writer import LineWriter
 from callsheet.listener.telemetry.log import Log
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
-from support.waiting import PATIENCE
+from support.waiting import all_turns, reach
 
 SOURCE = Source("lms", {"title": "x", "path": "/x", "type": "payload.type", "id": "payload.id"}, [], None)
 
@@ -124,13 +124,6 @@ def job(id: str, handler: Noted) -> Job:
     return Job(id, cast("Any", handler), None, ())
 
 
-async def reach(holds: Callable[[], object]) -> None:
-    """As soon as it is so; what never comes fails the test instead of holding it up."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - any condition
-            await asyncio.sleep(0.001)
-
-
 async def until_idle(worker: Worker) -> None:
     await reach(lambda: worker.idle)
     worker.log.err.close()
@@ -218,7 +211,7 @@ def test_what_ends_without_a_task_after_the_end_is_left_to_others() -> None:
         worker.run_event(Lease(1, 1), event("1"), [job("r/1", Slow(needs_task=False))])
         await worker.shutdown()
         waiting[0](None)
-        await asyncio.sleep(0.01)
+        await all_turns()
         worker.log.err.close()
         assert queue.changes == [("left", 1)]
 
@@ -333,7 +326,7 @@ def test_a_place_that_becomes_free_is_filled_again() -> None:
 
         async def fetch(self, count: int) -> list[QueuedEvent]:
             self.asked.append(count)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
             return []
 
     async def work() -> None:
@@ -343,7 +336,7 @@ def test_a_place_that_becomes_free_is_filled_again() -> None:
         for number in range(8):
             worker._create_task(Lease(number, 1), held.wait())  # type: ignore[arg-type]  # any run
         await worker.start()
-        await asyncio.sleep(0.01)
+        await all_turns()
         assert queue.asked == []
         held.set()
         await reach(lambda: queue.asked)
@@ -363,7 +356,7 @@ class Queued(Memory):
         self.events = list(events)
 
     async def fetch(self, count: int) -> list[QueuedEvent]:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
         taken, self.events = self.events[:count], self.events[count:]
         return taken
 

@@ -16,6 +16,8 @@ import pytest
 
 from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.dispatch.grants import INTERRUPTED, Grant, LocalGrants
+from callsheet.listener.dispatch.runner import RunResult
+from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
 from callsheet.listener.dispatch.verdict import DUPLICATE, DispatchVerdict
 from callsheet.listener.workers import shared_grants
 from callsheet.listener.workers.channel import Unreachable
@@ -356,3 +358,65 @@ def test_what_needs_no_handler_is_settled_where_it_arrives(tmp_path: Path) -> No
 
     with team(tmp_path) as made:
         run(work(*made.workers))
+
+
+class LateWire(Wire):
+    """What it tells arrives when the other has time, and before what is asked later."""
+
+    def __init__(self, index: int, team: Team) -> None:
+        super().__init__(index, team)
+        self.told: list[tuple[int, dict[str, Any]]] = []
+
+    def tell(self, index: int, message: dict[str, Any]) -> None:
+        self.told.append((index, message))
+
+    async def request(self, index: int, message: dict[str, Any]) -> Any:
+        told, self.told = self.told, []
+        for each in told:
+            super().tell(*each)
+        return None if message["kind"] == shared_grants.HEARD_MESSAGE else await super().request(index, message)
+
+
+class Failing:
+    """Runs one job, which fails."""
+
+    async def run(self, event: Any, jobs: list[Any]) -> RunResult:
+        return RunResult({"r/2": "no"})
+
+
+def test_a_failure_is_answered_when_the_worker_that_lent_the_event_knows_it(tmp_path: Path) -> None:
+    """A sender that tries again at once may arrive there, and would get the same failure without a run."""
+
+    async def work(made: Team) -> None:
+        first, second = made.workers
+        second._channel = LateWire(1, made)
+        await first.acquire(KEY)
+        first.settle(KEY, {"r/1"}, FAILED)
+        dispatcher = SynchronousDispatcher(second, Failing())  # type: ignore[arg-type]
+        jobs = [SimpleNamespace(id="r/1"), SimpleNamespace(id="r/2")]
+        assert await dispatcher.handle(SimpleNamespace(key=KEY), jobs) == FAILED  # type: ignore[arg-type]
+        assert not first.lends
+        grant = await first.acquire(KEY)
+        assert isinstance(grant, Grant)
+        assert grant.succeeded == {"r/1"}
+
+    with team(tmp_path) as made:
+        run(work(made))
+
+
+def test_a_failure_is_answered_where_the_worker_that_lent_the_event_is_gone(tmp_path: Path) -> None:
+    async def work(made: Team) -> None:
+        first, second = made.workers
+        await first.acquire(KEY)
+        first.settle(KEY, {"r/1"}, FAILED)
+
+        class Killing(Failing):
+            async def run(self, event: Any, jobs: list[Any]) -> RunResult:
+                made.kill(0)
+                return await super().run(event, jobs)
+
+        dispatcher = SynchronousDispatcher(second, Killing())  # type: ignore[arg-type]
+        assert await dispatcher.handle(SimpleNamespace(key=KEY), [SimpleNamespace(id="r/2")]) == FAILED  # type: ignore[arg-type, list-item]
+
+    with team(tmp_path) as made:
+        run(work(made))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
 
 
 class Grant(NamedTuple):
-    """The right to run an event, but not the jobs that succeeded in an earlier run. It ends with `settle`."""
+    """The right to run an event, but not the jobs that succeeded in an earlier run. It ends with `settle`.
+
+    `heard` waits until all who would answer for the event know how it ended, where these are not all in this process.
+    """
 
     succeeded: AbstractSet[str]
+    heard: Callable[[], Awaitable[None]] | None = None
 
 
 INTERRUPTED = DispatchVerdict(500, "failed", "interrupted")

@@ -61,4 +61,6 @@ class SynchronousDispatcher:
             succeeded, failed = result.succeeded, failure(result) if result.failed else None
         finally:
             self.grants.settle(event.key, succeeded, failed)
+        if failed is not None and grant.heard is not None:  # a delivery that answers this failure is to be a new run
+            await grant.heard()
         return failed or ACCEPTED

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterable
 from collections.abc import Set as AbstractSet
+from functools import partial
 from time import monotonic
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from .event_table import DONE, FREE, KEPT, EventTable, TableBusy
 
 ACQUIRE_MESSAGE = "acquire"
 SETTLE_MESSAGE = "settle"
+HEARD_MESSAGE = "heard"  # answered by who has dealt with all that came before it
 RETRY_DELAYS = (0.1, 0.4, 1.0)  # what a worker had that died is free as soon as the supervisor knows it
 BUSY_DELAY = 0.001
 BUSY_TIMEOUT = 1.5
@@ -129,7 +131,12 @@ class SharedGrants:
         if status:
             return DispatchVerdict(status, *rest)
         self._borrowed[key] = holder
-        return Grant(frozenset(rest))
+        return Grant(frozenset(rest), partial(self._heard, holder))
+
+    async def _heard(self, holder: int) -> None:
+        """One that is gone answers for nothing any more."""
+        with contextlib.suppress(Unreachable):
+            await self._channel.request(holder, {"kind": HEARD_MESSAGE})
 
     def settle(self, key: str, succeeded: AbstractSet[str], failed: DispatchVerdict | None) -> None:
         if self._borrowed and (holder := self._borrowed.pop(key, None)) is not None:

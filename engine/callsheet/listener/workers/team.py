@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, Unreachable
 from .event_table import EventTable
-from .shared_grants import ACQUIRE_MESSAGE, SETTLE_MESSAGE, SharedGrants
+from .shared_grants import ACQUIRE_MESSAGE, HEARD_MESSAGE, SETTLE_MESSAGE, SharedGrants
 
 if TYPE_CHECKING:
     from ..dispatch.grants import LocalGrants
@@ -57,6 +57,8 @@ class Team:
             return self._grants.lend(sender, **message)
         if self._grants is not None and kind == SETTLE_MESSAGE:
             self._grants.give_back(sender, **message)
+            return None
+        if kind == HEARD_MESSAGE:
             return None
         raise ValueError(kind)
 

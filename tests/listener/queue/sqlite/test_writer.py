@@ -17,7 +17,7 @@ from callsheet.listener.queue.port import QueueFailed, Unstorable
 from callsheet.listener.queue.sqlite import schema
 from callsheet.listener.queue.sqlite import writer as writer_module
 from callsheet.listener.queue.sqlite.writer import InboxWriter
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, all_turns, reach
 
 
 def with_writer(path: Path, play: Callable[[InboxWriter], Awaitable[None]]) -> list[str]:
@@ -92,8 +92,8 @@ def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeyp
 
     async def play(writer: InboxWriter) -> None:
         first, second = (writer.submit(lambda _, n=n: made.append(n), is_urgent=False) for n in "ab")
-        await asyncio.sleep(0.02)
-        assert (made, first.done()) == ([], False)
+        await all_turns()
+        assert (made, first.done(), writer.batch) == ([], False, 0)
         await writer.submit(lambda _: made.append("c"))
         assert (made, first.done(), second.done()) == (["a", "b", "c"], True, True)
         writer.submit(lambda _: made.append("d"), is_urgent=False)  # the end waits for nothing
@@ -185,7 +185,9 @@ def test_what_comes_while_another_process_writes_shares_one_commit(tmp_path: Pat
         changes = []
         for _ in range(20):
             changes.append(writer.submit(lambda inbox: inbox.execute("UPDATE tally SET events = events")))
-            await asyncio.sleep(0.005)
+            await all_turns()  # each is handed to the thread by itself, which took the first and waits for the other
+            if len(changes) == 1:
+                await reach(writer._batches.empty)
         assert not any(change.done() for change in changes)
         other.execute("COMMIT")
         other.close()
