@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)* *")  # nothing in it me
 _READ_OTHERWISE = re.compile(r"""\\(?:[\s;|&<>"'()#{}]|$)|[`^%]|\S(?:''|"")|(?:''|"")\S|(?<!\S)@""")
 _LONGEST = 200_000  # characters: hosts wait for an answer, and some go on without one
 _PATIENCE = 10.0  # seconds
-_PACKAGE = "shfmt-py"
+PACKAGE = "shfmt-py"  # of the extra `guard`; an index has it, whether or not it has this distribution
 
 
 class Unclear(Exception):
@@ -39,7 +39,7 @@ def statements(line: str) -> list[Node]:
         words = [{"Parts": [{"Type": "Lit", "Value": word}]} for word in line.split()]
         return [{"Cmd": {"Type": "CallExpr", "Args": words}}]
     if (program := shfmt()) is None:
-        raise Unclear(f"only plain words can be read without the package {_PACKAGE}; {how_to_add(extra='guard')}")
+        raise Unclear(f"only plain words can be read without the package {PACKAGE}; {how_to_add(PACKAGE)}")
     tree = _read(program, line)
     if not isinstance(tree, dict):
         raise Unclear("shfmt gives no syntax tree")
@@ -58,7 +58,7 @@ def shfmt() -> str | None:
     from importlib import metadata
 
     try:
-        files = metadata.files(_PACKAGE) or []
+        files = metadata.files(PACKAGE) or []
     except metadata.PackageNotFoundError:
         return None
     found = (str(file.locate()) for file in files if file.name in ("shfmt", "shfmt.exe"))

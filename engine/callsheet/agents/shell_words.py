@@ -63,11 +63,7 @@ def read_word(node: Node, source: bytes, *, named: bool = False) -> Word:
             bare += _ESCAPED.sub("x", part["Value"])
         elif kind == "SglQuoted" and not part.get("Dollar"):
             text += part.get("Value", "")
-        elif (
-            kind == "DblQuoted"
-            and not part.get("Dollar")
-            and all(each["Type"] == "Lit" for each in part.get("Parts", ()))
-        ):
+        elif kind == "DblQuoted" and _is_fixed(part):
             text += "".join(_ESCAPED_IN_QUOTES.sub(r"\1", each["Value"]) for each in part.get("Parts", ()))
         else:
             text += source[part["Pos"]["Offset"] : part["End"]["Offset"]].decode(errors="replace")

@@ -115,7 +115,7 @@ def _guard_of(context: Context, name: str) -> GuardDefinition:
 def guard(context: Context, values: ParameterValues) -> None:
     """Print what would be written; `write` it, or `check` whether what is there fits."""
     from ...agents.guard import hook_command, plan
-    from ...agents.shell_syntax import shfmt
+    from ...agents.shell_syntax import PACKAGE, shfmt
     from ...hosts.places import home
     from ...installation import how_to_add
 
@@ -146,7 +146,7 @@ def guard(context: Context, values: ParameterValues) -> None:
     if note := definition.get("note"):
         context.note(note)
     if "payload" in definition and shfmt() is None:
-        context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(extra='guard')}")
+        context.note(f"without shfmt all but lines of plain words is asked about; {how_to_add(PACKAGE)}")
 
 
 def _check(context: Context, outdated: list[str], host: str) -> None:
