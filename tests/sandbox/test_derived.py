@@ -126,6 +126,7 @@ def test_items_are_changed_replaced_and_removed(library: SandboxSite) -> None:
     isbn = add(library, isbn="978-1", tags=["grass"])["isbn"]
     assert isbn == "978-1"
     assert ask(library, f"PATCH /v2/books/{isbn}", {"pages": 99}).body["tags"] == ["grass"]
+    assert "tags" not in ask(library, f"PATCH /v2/books/{isbn}", {"tags": None}).body
     replaced = ask(library, f"PUT /v2/books/{isbn}", {"title": "Grass", "kind": "novel"}).body
     assert (replaced["title"], replaced["isbn"], "tags" in replaced) == ("Grass", isbn, False)
     assert ask(library, f"DELETE /v2/books/{isbn}").status == 204

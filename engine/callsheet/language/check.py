@@ -48,6 +48,7 @@ from .checks.used import unused_findings
 from .definition import DEFAULTS, PARTS, RESOURCE, Definition, Definitions, Stale
 from .locate import Path
 from .renames import lost
+from .resources import is_derived
 from .shape import COMPLETED, KINDS
 from .shape.base import SOME_WORDS
 from .source_file import EXTEND
@@ -79,7 +80,8 @@ def problems_in(
             problems.extend(Problem(definition, finding) for finding in each)
         problems.extend(_further_problems(definitions, aliases.get("operation", {})))
         problems.extend(_removed_problems(definitions))
-    return [_of_what_is_gone(problem, definitions) for problem in problems]
+    said = (problem for problem in problems if not is_derived(problem.definition, definitions))
+    return [_of_what_is_gone(problem, definitions) for problem in said]
 
 
 def _of_what_is_gone(problem: Problem, definitions: Definitions) -> Problem:

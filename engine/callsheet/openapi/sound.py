@@ -20,12 +20,13 @@ from ..registry import names
 from . import ImportResult, without, write_files
 from .definition_files import generated_files, reached, save
 
-COMMAND, VIEW = "command", "view"
+COMMAND = "command"
+_BUILT = (COMMAND, "view", "resource")  # what can be left out where it would not be accepted
 _SHOWN = 10
 
 
 class SoundImport(NamedTuple):
-    """`dropped`: commands and views that were built and would not be accepted.
+    """`dropped`: resources, commands and views that were built and would not be accepted.
 
     `left_out` says what of a person's own definitions is not in use any more, and why.
     """
@@ -51,9 +52,9 @@ def sound(
     """The result without the operations that the program would not accept, and why, among its notes.
 
     `layers` are the program's other definitions. Where `target` is one of them, the new files stand in the place of
-    those of an earlier import and of those at the paths `leaving`; any other is laid over all of them. Commands and
-    views that are built and would not be accepted are left out, too. Raises `DefinitionError` when no operation is
-    left, or when something else is wrong.
+    those of an earlier import and of those at the paths `leaving`; any other is laid over all of them. Resources,
+    commands and views that are built and would not be accepted are left out, too. Raises `DefinitionError` when no
+    operation is left, or when something else is wrong.
     """
     left_out: list[Stale] = []
     dropped: dict[Key, str] = {}
@@ -142,7 +143,7 @@ def _refused(
     unsound = {
         (each.definition.kind, each.definition.id): f"{each.where}{each.finding.text}" for each in reversed(of_built)
     }
-    if fixed := [f'{kind} "{id}": {told}' for (kind, id), told in unsound.items() if kind not in (COMMAND, VIEW)]:
+    if fixed := [f'{kind} "{id}": {told}' for (kind, id), told in unsound.items() if kind not in _BUILT]:
         raise DefinitionError(fixed[0], details=fixed[1:])
     return _Refused([], {}, unsound)
 

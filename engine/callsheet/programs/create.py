@@ -15,9 +15,10 @@ from ..openapi import ImportResult, import_document
 from ..openapi.earlier import NO_IMPORT, EarlierImport
 from ..openapi.layout import layout
 from ..openapi.sound import SoundImport, sound
-from .everyday import Api, TakenNames, everyday, shared_views
+from .everyday import TakenNames, everyday, shared_views
 from .manifest import NO_MANIFEST, Manifest, changes_of_files, is_untouched
 from .names import prefix_of
+from .things import Api
 
 if TYPE_CHECKING:
     from ..language.shape.commands import CommandDefinition
@@ -136,19 +137,28 @@ def _commands(
         {"help", "h", "d", *_option_names(programs, "options")},
         _option_names(programs, "paging"),
         {id for kind, id in below if kind == "view"},
+        {id for kind, id in below if kind == "resource"},
     )
     made = everyday(Api(result.operations, result.schemas, result.replies, paginators), taken)
     return {group: _kept(kinds, without) for group, kinds in made.items()} if without else made
 
 
 def _kept(kinds: Mapping[str, Mapping[str, Any]], without: Collection[Key]) -> dict[str, dict[str, Any]]:
-    """Without some commands and views; a command whose view is not there prints what it gets."""
+    """Without some resources, commands and views, and what refers to them; without its view a command prints all."""
     kept: dict[str, dict[str, Any]] = {}
     for kind, tables in kinds.items():
         kept[kind] = {id: table for id, table in tables.items() if (kind, id) not in without}
     for table in kept["command"].values():
         if ("view", table.get("view")) in without:
             del table["view"]
+        if ("resource", table.get("keep", {}).get("snapshot")) in without:
+            del table["keep"]
+        for param in table.get("params", ()):
+            for key in [key for key in ("lookup", "suggest") if ("resource", param.get(key)) in without]:
+                del param[key]
+    for table in kept["resource"].values():
+        if ("command", table.get("agents", {}).get("command")) in without:
+            del table["agents"]
     return kept
 
 

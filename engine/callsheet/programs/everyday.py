@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
 from .resources import NamedCommand, named_commands, resources_of, word
+from .things import Api, WordedCommand, add_resources
 from .values import DATA, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
 from .views import path, view_of
 
 if TYPE_CHECKING:
-    from ..language.shape.paging import PaginatorDefinition
     from ..language.shape.rest import OperationDefinition
 
 Tables = dict[str, dict[str, Any]]
@@ -32,39 +32,40 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _LIMIT = "limit"
 
 
-class Api(NamedTuple):
-    """What an import made, and the paginators that it may name. `replies` are by id of operation."""
-
-    operations: Mapping[str, OperationDefinition]
-    schemas: Tables
-    replies: Mapping[str, Any]
-    paginators: Mapping[str, PaginatorDefinition]
-
-
 class TakenNames(NamedTuple):
-    """Names that mean something already: words at the top, options of every command and of lists, views."""
+    """Names that mean something already: words at the top, options of every command and of lists, views, resources."""
 
     name: str
     words: set[str]
     options: set[str]
     paging: set[str]
     views: set[str]
+    resources: set[str]
 
 
 def everyday(api: Api, program: TakenNames) -> dict[str, dict[str, Tables]]:
-    """Group → the definitions of its commands, by kind."""
+    """Group → the definitions of its resources and commands, by kind."""
     made: dict[str, dict[str, Tables]] = {}
+    found, commands, groups = resources_of(api.operations, api.replies), dict[str, WordedCommand](), dict[str, str]()
     tags = {id: table.get("tag") or "" for id, table in api.operations.items()}
-    for named in named_commands(resources_of(api.operations, api.replies), program.words, program.name):
+    for named in named_commands(found, program.words, program.name):
         command = _command(api, program, named)
         if command is None:
             continue
-        kinds = made.setdefault(named.words[0], {"group": {}, "view": {}, "command": {}})
+        kinds = made.setdefault(named.words[0], {"group": {}, "resource": {}, "view": {}, "command": {}})
         for length in range(1, len(named.words)):
             title = tags[named.operation] if length == 1 else ""
             kinds["group"].setdefault(" ".join(named.words[:length]), {"help": title or _title(named.words[:length])})
         _add_view(kinds["view"], api, program, named, command)
         kinds["command"][" ".join(named.words)] = command
+        commands[named.operation], groups[named.operation] = (
+            WordedCommand(" ".join(named.words), command),
+            named.words[0],
+        )
+    for resource, id, table in add_resources(found, api, commands, program.resources):
+        group = next((groups[operation] for operation in resource.verbs.values() if operation in groups), None)
+        if group is not None:
+            made[group]["resource"][id] = table
     return made
 
 

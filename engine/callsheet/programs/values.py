@@ -81,6 +81,11 @@ def body_of(
     return found if found.params else None
 
 
+def members_of(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonObject]:
+    """The members that a body may have, by name."""
+    return _members(body, schemas)[0]
+
+
 def _members(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, JsonObject], set[str]]:
     if "parts" in body:
         parts = {name: part for name, part in body["parts"].items() if not part.get("file")}

@@ -25,15 +25,21 @@ def view_of(fields: Mapping[str, Mapping[str, Any]], noun: str) -> JsonObject | 
     names = [name for name, facts in fields.items() if _column_kind(facts)]
     if not names:
         return None
-    first = [_id(names, noun), *_NAMES, *_STATES]
+    first = [id_of(names, noun), *_NAMES, *_STATES]
     ordered = list(dict.fromkeys([name for name in first if name in names] + names))[:_MOST]
     columns = [_column(name, fields[name], wide=place >= _SHOWN) for place, name in enumerate(ordered)]
-    id = _id(names, noun)
+    id = id_of(names, noun)
     view = {"id": path(id)} if id else {}
     return {**view, "columns": _unlike(columns)}
 
 
-def _id(names: list[str], noun: str) -> str:
+def name_of(names: list[str]) -> str:
+    """The field by which people know a thing; nothing where there is none."""
+    return next((name for name in _NAMES if name in names), "")
+
+
+def id_of(names: list[str], noun: str) -> str:
+    """The field that has the id of a thing; nothing where there is none."""
     own = [name for name in names if word(name) in (f"{noun}-id", f"{noun}-key")]
     return next((name for name in ("id", *own, *_IDS) if name in names), "")
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..language.shape.rest import OperationParam
     from ..language.shape.sandbox import ActionHere, EntityDefinition
 
+_NULLS = "zip(keys(body || `{}`), values(body || `{}`))[?[1] == `null`].[[0]][]"  # null in a change takes it away
 _WITHOUT_OWN = "{{from_items(zip(keys(item), values(item))[?!contains({names}, [0])])}}"
 
 
@@ -134,7 +135,8 @@ class _Table:
             return {"find": action["find"], "do": [{"delete": "item"}], "status": 204}
         if method in ("PUT", "PATCH"):
             kept = f"['id', 'of', '{self.key}', keys(body || `{{}}`)][]"
-            clear = "`[]`" if method == "PATCH" else f"keys(item)[?!contains({kept.replace('body', '$body')}, @)]"
+            rest = f"keys(item)[?!contains({kept.replace('body', '$body')}, @)]"
+            clear = _NULLS if method == "PATCH" else rest
             return {**action, "do": [{"patch": "item", "to": "{body}", "clear": clear}]}
         return None
 

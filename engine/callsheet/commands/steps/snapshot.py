@@ -62,7 +62,7 @@ class Snapshots:
         return [value if value is MISSING else self._value(value) for value in values]
 
     def _answer(self, items: Sequence[Any]) -> list[Any]:
-        definition, scope = self.definition, {**self._scope, "ids": list(items)}
+        definition, scope = self.definition, {**self._scope, "ids": list(items), "id": items[0]}
         body = fill(definition["body"], scope) if "body" in definition else None
         request = self._dispatcher.build(definition["call"], fill(definition.get("args", {}), scope) or {}, body)
         answer = self._dispatcher.everything(definition["call"], request)

@@ -44,7 +44,7 @@ def keep_problems(keep: Keep, snapshot: SnapshotDefinition | None, names: Names,
     yield from value_faults(keep.get("args"), names, (*at, "args"))
     given = {*keep.get("args", {}), "site"}
     for here in (snapshot, *variants(snapshot).values()) if snapshot else ():
-        used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids"}
+        used = {*names_in(here.get("args")), *names_in(here.get("body"))} - {"ids", "id"}
         used |= set(roots(here["state"])) - {"found"}
         for name in sorted(used - given):
             yield at, f"the snapshot {keep['snapshot']!r} needs {name!r} in args"

@@ -1,0 +1,138 @@
+"""Resources of a program out of a document: what is one kind of thing, what it belongs to, and what follows from it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.language.layers import Layer, layers_with
+from callsheet.language.load import load
+from callsheet.openapi.definition_files import save
+from callsheet.programs.create import ProgramSource, create
+
+LAYERS = layers_with("x", ["client", "listener"], {"CALLSHEET_HOME": os.devnull}, own=False)
+TEXT: dict[str, Any] = {"type": "string"}
+SHELF = {"type": "object", "properties": {"id": {"type": "integer"}, "name": TEXT, "note": TEXT}}
+BOOK = {
+    "type": "object",
+    "properties": {
+        "isbn": TEXT,
+        "title": TEXT,
+        "language": TEXT,
+        "pages": {"type": "integer", "readOnly": True},
+        "updatedAt": {"type": "string", "format": "date-time", "readOnly": True},
+    },
+}
+CHANGED_BOOK = {"type": "object", "properties": {"title": TEXT}}
+
+
+def call(id: str, answer: Any, body: Any = None) -> dict[str, Any]:
+    content = {"content": {"application/json": {"schema": body}}} if body else None
+    reply = {"description": "ok", "content": {"application/json": {"schema": answer}}}
+    return {"operationId": id, "responses": {"200": reply}, **({"requestBody": content} if content else {})}
+
+
+def listed(item: Any) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+PATHS: dict[str, Any] = {
+    "/shelf": {"get": call("listShelf", listed(SHELF)), "post": call("addShelf", SHELF, SHELF)},
+    "/shelf/{shelfId}": {
+        "get": call("getShelf", SHELF),
+        "patch": call("changeShelf", SHELF, SHELF),
+        "delete": call("dropShelf", {}),
+    },
+    "/shelf/{shelfId}/books": {"get": call("listBooks", listed(BOOK)), "post": call("addBook", BOOK, BOOK)},
+    "/shelf/{shelfId}/books/{isbn}": {"get": call("getBook", BOOK), "put": call("changeBook", BOOK, CHANGED_BOOK)},
+}
+
+
+@pytest.fixture
+def kinds(tmp_path: Path) -> dict[str, dict[str, Any]]:
+    return made(PATHS, tmp_path)
+
+
+def made(paths: dict[str, Any], home: Path) -> dict[str, dict[str, Any]]:
+    """The tables of a program by kind and id, compiled parts too."""
+    document = {"openapi": "3.0.0", "info": {"title": "Shop"}, "paths": copy.deepcopy(paths)}
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            operation["tags"] = [path.split("/")[-1] if not path.endswith("}") else path.split("/")[-2]]
+    found = create("shop", ProgramSource(json.dumps(document), "d", None, None), ["client", "listener"], LAYERS)
+    assert not [note for note in found.notes if "left out" in note]
+    save(found.files, str(home))
+    for text in found.files.values():
+        tomllib.loads(text)
+    kinds: dict[str, dict[str, Any]] = {}
+    for (kind, id), definition in load([*LAYERS, Layer(str(home))]).items():
+        kinds.setdefault(kind, {})[id] = definition.table
+    return kinds
+
+
+def test_operations_at_one_path_are_one_kind_of_thing(kinds: dict[str, dict[str, Any]]) -> None:
+    shelf = kinds["resource"]["shelf"]
+    assert {key: shelf[key]["call"] for key in ("list", "read", "create", "update", "delete")} == {
+        "list": "listShelf",
+        "read": "getShelf",
+        "create": "addShelf",
+        "update": "changeShelf",
+        "delete": "dropShelf",
+    }
+    assert shelf["read"]["args"] == {"shelfId": "{id}"}
+    assert (shelf["name"], shelf["fields"]) == ("name", ["id", "name", "note"])
+    assert "parent" not in shelf
+
+
+def test_a_thing_knows_what_it_belongs_to_and_what_cannot_be_changed(kinds: dict[str, dict[str, Any]]) -> None:
+    book = kinds["resource"]["book"]
+    assert book["parent"] == {"shelf": "`null`"}
+    assert book["id"] == "isbn"
+    assert book["list"] == {"call": "listBooks", "args": {"shelfId": "{shelf}"}}
+    assert book["update"]["args"] == {"shelfId": "{shelf}", "isbn": "{id}"}
+    assert book["fields"] == ["isbn", "title", "language"]
+    assert book["fixed"] == ["isbn", "language"]
+    assert book["changed"] == {"at": "updatedAt"}
+
+
+def test_words_are_looked_up_and_completed(kinds: dict[str, dict[str, Any]]) -> None:
+    lookup = kinds["lookup"]["shelf"]
+    assert (lookup["pattern"], lookup["match"], lookup["value"]) == (r"\d+", ["name"], "id")
+    argument = kinds["command"]["shelf get"]["params"][0]
+    assert argument["lookup"] == "shelf"
+    assert "lookup" not in kinds["command"]["books get"]["params"][1]
+    agents = kinds["resource"]["shelf"]["agents"]
+    assert (agents["uri"], agents["command"], agents["values"]) == ("shelf/{id}", "shelf get", {"shelf-id": "{id}"})
+
+
+def test_a_change_can_be_taken_back(kinds: dict[str, dict[str, Any]]) -> None:
+    assert kinds["command"]["shelf update"]["keep"] == {"snapshot": "shelf", "of": "shelf-id"}
+    keep = kinds["command"]["books update"]["keep"]
+    assert keep == {"snapshot": "book", "of": "isbn", "args": {"shelf": "{shelf_id}"}}
+    snapshot = kinds["snapshot"]["book"]
+    assert snapshot["state"] == 'found | @ | {fields: picked({"title": "title"}, `["title"]`), shelf: $shelf}'
+    assert snapshot["undo"][-1] == {
+        "call": "changeBook",
+        "args": {"shelfId": "{shelf}", "isbn": "{id}"},
+        "body": "{fields}",
+    }
+    assert 'fields: {"id": "id", "name": "name", "note": "note"}' in kinds["snapshot"]["shelf"]["state"]
+
+
+def test_what_nobody_can_name_is_no_resource(tmp_path: Path) -> None:
+    nameless = {"type": "object", "properties": {"text": TEXT}}
+    paths = {
+        "/notes": {"get": call("listNotes", listed(nameless))},
+        "/lost/{lostId}/parts": {"get": call("listParts", listed(SHELF))},
+        "/site": {"get": call("listSites", listed(SHELF))},
+    }
+    resources = made(paths, tmp_path)["resource"]
+    assert "note" not in resources
+    assert "part" not in resources
+    assert "site-site" in resources
