@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .shape.resources import ResourceDefinition
 
 _TITLED = frozenset({"lookup", "address"})
+_CANDIDATES = ("call", "args", "items", "where")
 
 
 def title_of(id: str, definition: ResourceDefinition) -> str:
@@ -36,10 +37,23 @@ def unfold(definitions: Definitions) -> None:
         for within, kind in PARTS.items():
             table = resource.table.get(within, _kept(definitions, resource.table) if within == "snapshot" else None)
             if isinstance(table, dict):
-                titled = {"title": title_of(resource.id, resource.table)} if kind in _TITLED else {}
-                part = Definition(kind, resource.id, {**titled, **table}, resource.files[0])
+                known = {"title": title_of(resource.id, resource.table)} if kind in _TITLED else {}
+                known |= _listed(resource.table) if within == "find" and _only_matches(table) else {}
+                part = Definition(kind, resource.id, {**known, **table}, resource.files[0])
                 part.files, part.within = resource.files, within
                 definitions[kind, resource.id] = part
+
+
+def _only_matches(find: Table) -> bool:
+    """Whether a look-up compares words with candidates that it does not say how to get."""
+    return "match" in find and "call" not in find
+
+
+def _listed(resource: Table) -> Table:
+    """The candidates are the things that are listed."""
+    listing = resource.get("list")
+    found = {key: listing[key] for key in _CANDIDATES if key in listing} if isinstance(listing, dict) else {}
+    return {**found, "value": resource.get("id", "id"), **({"label": resource["name"]} if "name" in resource else {})}
 
 
 def is_derived(definition: Definition, definitions: Definitions) -> bool:

@@ -142,8 +142,7 @@ class _Thing:
         id, name = path(self.id), table.get("name")
         match = [*([] if pattern and name else [id]), *([name] if name else [])]
         labels = {"label": name} if name else {}
-        find = {key: table["list"][key] for key in ("call", "items") if key in table["list"]}
-        find |= {"match": match, "value": id, **labels, "suggest": {"word": id, **labels}}
+        find = {"match": match, "suggest": {"word": id, **labels}}
         return {**find, **({"pattern": pattern} if pattern else {})}
 
     def _above(self, owners: Mapping[str | None, str]) -> list[tuple[str, str]]:
