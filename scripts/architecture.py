@@ -1,4 +1,4 @@
-"""Write and draw what docs/architecture.md shows of the code: `python3 scripts/architecture.py [--check]`."""
+"""Write what docs/architecture.md shows of the code: `python3 scripts/architecture.py [--check]`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-
-from graph_svg import svg
-from terminal_svg import PALETTES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "engine" / "callsheet"
@@ -61,15 +58,9 @@ def packages() -> dict[str, set[str]]:
 
 
 def picture() -> str:
-    """The drawings in the place of the picture; who cannot see them is told the same."""
-    told = "; ".join(f"{room} uses {', '.join(sorted(others))}" for room, others in packages().items() if others)
-    light, dark = (drawing(palette).relative_to(PAGE.parent).as_posix() for palette in ("light", "dark"))
-    source = f'  <source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-    return "\n".join(["<picture>", source, f'  <img src="{light}" alt="{told}">', "</picture>", ""])
-
-
-def drawing(palette: str) -> Path:
-    return PAGE.parent / "pictures" / f"packages-{palette}.svg"
+    """A diagram that GitHub draws; elsewhere its text can be read."""
+    arrows = [f"    {room} --> {other}" for room, others in packages().items() for other in sorted(others)]
+    return "\n".join(["```mermaid", "graph TD", *arrows, "```", ""])
 
 
 def first_line(path: Path) -> str:
@@ -102,20 +93,14 @@ def current() -> str:
     return ROOMS.sub(lambda found: f"{found[1]}\n{table()}\n{found[2]}", text)
 
 
-def files() -> dict[Path, str]:
-    """What the page and its drawings should be."""
-    drawn = {drawing(palette): svg("The packages of the engine", packages(), palette) for palette in PALETTES}
-    return {PAGE: current(), **drawn}
-
-
 def main(arguments: list[str]) -> int:
-    old = [path for path, text in files().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    if old and "--check" in arguments:
-        names = ", ".join(path.relative_to(ROOT).as_posix() for path in old)
-        print(f"not up to date: {names}: run python3 scripts/architecture.py", file=sys.stderr)
+    wanted = current()
+    if PAGE.read_text(encoding="utf-8") == wanted:
+        return 0
+    if "--check" in arguments:
+        print(f"not up to date: {PAGE.relative_to(ROOT)}: run python3 scripts/architecture.py", file=sys.stderr)
         return 1
-    for path, text in files().items() if old else ():
-        path.write_text(text, encoding="utf-8")
+    PAGE.write_text(wanted, encoding="utf-8")
     return 0
 
 

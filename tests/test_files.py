@@ -8,11 +8,12 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from callsheet.errors import CallsheetError
-from callsheet.files import locked, shared, write_atomically
+from callsheet.files import changeable, entry_changeable, locked, make_private_directory, shared, write_atomically
 
 # A program that is killed right before one of the steps of a writing.
 KILLED = """
@@ -114,3 +115,46 @@ def test_who_else_may_use_a_file_with_a_secret(
     monkeypatch.setattr(os, "geteuid", lambda: me)
     status = os.stat_result((mode | stat.S_IFREG, 0, 0, 1, owner, group, 0, 0, 0, 0))
     assert shared(status) is is_shared
+
+
+@pytest.mark.skipif(os.name == "nt", reason="groups of POSIX")
+@pytest.mark.parametrize(
+    ("name", "number", "members", "is_own"),
+    [
+        ("robin", 1000, [], True),
+        ("robin", 1000, ["robin"], True),
+        ("robin", 1000, ["robin", "kim"], False),
+        ("robin", 1001, [], False),
+        ("staff", 1000, [], False),
+    ],
+)
+def test_a_group_is_ones_own_where_nobody_else_is_in_it(
+    name: str, number: int, members: list[str], is_own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import grp
+    import pwd
+
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_gid=1000, pw_name="robin"))
+    monkeypatch.setattr(grp, "getgrgid", lambda _: SimpleNamespace(gr_name=name, gr_mem=members))
+    path = tmp_path / "file"
+    path.write_text("content")
+    status = os.stat_result((0o660 | stat.S_IFREG, 0, 0, 1, os.geteuid(), number, 0, 0, 0, 0))
+    stat_of = os.stat
+    monkeypatch.setattr(os, "stat", lambda each, **more: status if each == str(path) else stat_of(each, **more))
+    assert (entry_changeable(str(path)) is None) is is_own
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_what_a_link_leads_to_is_looked_at_with_all_above_it(tmp_path: Path) -> None:
+    there = tmp_path / "there" / "own"
+    make_private_directory(str(there))
+    (there / "file").write_text("content")
+    (there / "file").chmod(0o600)
+    here = tmp_path / "here"
+    here.mkdir(mode=0o700)
+    (here / "link").symlink_to(there / "file")
+    assert changeable(str(here / "link")) is None
+    there.parent.chmod(0o777)
+    doubt = changeable(str(here / "link"))
+    assert doubt is not None
+    assert doubt.path == str(there.parent)

@@ -174,6 +174,7 @@ def test_a_connection_that_breaks_after_the_request_leaves_what_nobody_knows(hom
     done, _ = run(home, script, *keys, "--journal", str(journal))
     assert done.exit == 1
     assert "shipped 0 of 12" in done.stderr
+    assert f"not tried: {', '.join(keys)}" in done.stderr
     assert states(journal) == dict.fromkeys(keys[:10], "unknown")
     done, sent = run(home, [ship("11"), ship("12")], "--resume", str(journal))
     assert sorted(sent) == ["POST /orders/11/ship", "POST /orders/12/ship"]

@@ -224,9 +224,10 @@ def test_one_item_fails_as_a_command_for_one_thing_does(home: Path) -> None:
     assert done.stderr == "error: order 1 is gone\nhint: look for it\n"
 
 
-def test_what_all_would_meet_ends_it_and_the_rest_is_told(home: Path) -> None:
+@pytest.mark.parametrize("answer", [{"status": 401}, {"status": 429}, {"cut": 0}], ids=str)
+def test_what_all_would_meet_ends_it_and_the_rest_is_told(answer: dict[str, int], home: Path) -> None:
     found = reply(json={"orders": [{"id": str(n), "title": f"order {n}"} for n in range(1, 5)]})
-    exchanges = [exchange("GET", "/orders", found), tell("1"), tell("2", 401, message="who are you?")]
+    exchanges = [exchange("GET", "/orders", found), tell("1"), exchange("POST", "/orders/2/tell", reply(**answer))]
     done, sent = run(home, exchanges, "orders", "tell")
     assert done.exit == 1
     assert sent == ["GET /orders", "POST /orders/1/tell", "POST /orders/2/tell"]

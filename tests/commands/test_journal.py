@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -568,3 +568,35 @@ def test_the_environment_says_which_changes_are_kept(settled: Desk) -> None:
     assert done.exit == 2
     assert "SUITE_JOURNAL: expected always, many or never, not 'allways', did you mean 'always'?" in done.stderr
     assert settled.fields("DEMO-1", "labels") == [*WAS["DEMO-1"], "x"]
+
+
+def rewritten(path: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    changed = [json.dumps(line) for each in lines(path) if (line := change(each)) is not None]
+    Path(path).write_text("".join(f"{line}\n" for line in changed), encoding="utf-8")
+
+
+def test_all_that_an_undo_sends_is_judged_before_the_first(desk: Desk) -> None:
+    """A policy forbids one of the two, whose project is known by its own request alone: neither is put back."""
+    path = desk.path("j")
+    assert desk.run("issues", "edit", "DEMO-1", "OPS-1", "--label", "urgent", "--journal", path).exit == 0
+    policy = Path(desk.path("policy.toml"))
+    policy.write_text('[[rule]]\nproject = "DEMO"\nclass = "write"\ndecision = "deny"\n', encoding="utf-8")
+    desk.environ["SUITE_POLICY"] = str(policy)
+    done = desk.run("undo", path, "--yes")
+    assert (done.exit, "editIssue" in done.stderr) == (3, True), done.stderr
+    assert "urgent" in desk.fields("OPS-1", "labels")
+
+
+def test_what_may_have_been_changed_since_is_not_put_back(desk: Desk) -> None:
+    path = relabelled(desk)
+    rewritten(path, lambda line: None if "now" in line else line)
+    done = desk.run("undo", path, "--yes")
+    assert (done.exit, done.stderr.count("it is not known whether it was changed since")) == (1, 3), done.stderr
+    assert desk.labels() == {key: [*labels, "urgent"] for key, labels in WAS.items()}
+
+
+def test_a_journal_of_another_program_is_refused(desk: Desk) -> None:
+    path = relabelled(desk)
+    rewritten(path, lambda line: line | {"program": "other"} if "program" in line else line)
+    done = desk.run("undo", path, "--yes")
+    assert (done.exit, "is a journal of `other issues edit`" in done.stderr) == (2, True), done.stderr

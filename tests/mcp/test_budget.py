@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callsheet.errors import UsageError
+from callsheet.mcp import budget
 from callsheet.mcp.budget import Rests, cut, cut_text, size
 from callsheet.mcp.render import rendered
 
@@ -85,3 +86,14 @@ def test_old_rests_are_forgotten_and_no_handle_is_like_another() -> None:
 )
 def test_records_read_as_markdown(value: Any, text: str) -> None:
     assert rendered(value) == text
+
+
+def test_the_rests_of_large_answers_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "_KEPT_SIZE", 1000)
+    rests = Rests()
+    handles = [str(rests.put(letter * 400)) for letter in "abcd"]
+    assert [rests.take(handle)[0][0] for handle in handles[2:]] == ["c", "d"]
+    for handle in handles[:2]:
+        with pytest.raises(UsageError):
+            rests.take(handle)
+    assert rests.take(str(rests.put("e" * 5000)))[0] == "e" * 5000  # the last one stays, however large it is

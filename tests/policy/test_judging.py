@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from callsheet.policy.facts import Facts, NamedThings
 from callsheet.policy.policy import Policy, PolicySource, class_rules, read_only
-from callsheet.policy.rule import CLASSES, DECISIONS, PolicyRule, RuleMatch
+from callsheet.policy.rule import CLASSES, DECISIONS, Decision, PolicyRule, RuleMatch
 
 SAFETY = st.sampled_from(CLASSES)
 WORDS = st.sampled_from(["getThing", "deleteThing", "addNote"])
@@ -152,3 +152,16 @@ def test_an_allowed_project_is_allowed_alone() -> None:
 
     assert decision("DEMO") == "allow"
     assert [decision(), decision("SECRET"), decision("DEMO", "SECRET"), decision("DEMO", unclear=True)] == ["deny"] * 4
+
+
+@given(policy=st.lists(sources, max_size=3), known=facts)
+def test_what_is_not_known_yet_makes_nothing_milder(policy: list[PolicySource], known: Facts) -> None:
+    unknown = known._replace(operations=None, methods=None, paths=None, sites=None, named=None)
+    assert strictness(Policy(policy), unknown) >= strictness(Policy(policy), known)
+
+
+@pytest.mark.parametrize("decision", ["ask", "deny"])
+def test_a_stricter_rule_holds_where_one_reading_falls_under_it(decision: Decision) -> None:
+    rule = PolicyRule(decision, "a rule", operations=("deleteThing",))
+    two = Facts("write", operations=frozenset({"deleteThing", "addNote"}))
+    assert Policy([PolicySource("here", (rule,))]).judge(two).decision == decision

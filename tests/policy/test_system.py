@@ -48,6 +48,7 @@ def test_root_owns_the_file_and_all_above(
         return statuses.get(path, Status(FILE if path.endswith(".toml") else DIRECTORY))
 
     monkeypatch.setattr(os, "lstat", lstat)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(os.path, "realpath", lambda _: "/real/policy.toml")
     assert why_not_administrators("/etc/x/policy.toml") == doubt
 

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from callsheet import files
 from callsheet.errors import NotAllowed
 from callsheet.files import changeable, make_private_directory, read_private
 from support.cases import run_program
@@ -257,6 +258,14 @@ def test_a_secret_from_a_pipe_is_taken_and_an_endless_one_refused(tmp_path: Path
     large.chmod(0o600)
     with pytest.raises(NotAllowed, match="larger than 8 MiB"):
         read_private(str(large), "the token file")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_NO_WRITER", 0.05)
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(NotAllowed, match="nobody writes to this pipe"):
+        read_private(str(tmp_path / "pipe"), "the token file")
 
 
 def planted_profiles(shell: Shell, cache: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from callsheet.client.http import incoming
 from callsheet.client.http.failure import texts_in
-from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound
+from callsheet.errors import CallsheetError, Conflict, NotAllowed, NotFound, RateLimited
 from support.places import CASES
 from support.server import exchange, reply
 from support.shop import DEFINITIONS, shop
@@ -162,3 +162,16 @@ def test_only_a_short_answer_reports_a_failure_with_success() -> None:
                 assert here.fail("getItem", {"id": "1"}).message.endswith("shut")
             else:
                 assert here.send("getItem", {"id": "1"}).status == 200
+
+
+@pytest.mark.parametrize(("status", "said"), [(499, False), (500, True), (503, True)])
+def test_a_change_that_failed_on_the_sites_side_may_have_been_carried_out(status: int, said: bool) -> None:
+    with shop([exchange("POST", "/api/3/item", reply(status, text="no"))]) as here:
+        error = here.fail("makeItem", body={"a": 1})
+    assert ("it was sent once and not repeated: it may have been carried out" in error.details) is said
+
+
+def test_too_many_requests_is_a_class_of_its_own() -> None:
+    with shop([exchange("POST", "/api/3/item", reply(429, text="no"))]) as here:
+        error = here.fail("makeItem", body={"a": 1})
+    assert (type(error), error.exit_code) == (RateLimited, 6)

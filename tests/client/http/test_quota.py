@@ -143,3 +143,11 @@ def test_the_clock_may_start_anywhere(start: float) -> None:
     later = RateLimiter(None, lambda: start)
     later.update("b", QuotaState(reset=0.125), limited=True)
     assert later.reserve("b").wait == 0.125
+
+
+def test_no_later_answer_shortens_a_wait() -> None:
+    """Of requests that were under way together, one is refused, and another one's answer comes after that."""
+    limiter = RateLimiter(None, lambda: 100.0)
+    limiter.update("a", QuotaState(wait=20.0), limited=True)
+    limiter.update("a", QuotaState(near=True))
+    assert limiter.reserve("a").wait == 20.0
