@@ -71,7 +71,7 @@ def test_a_wrong_query_says_what_was_expected_and_where(grammar: Grammar, text: 
 MEANT = {
     "project = DEMO and sprint in openSprints()": ["DEMO-2", "DEMO-3", "DEMO-4", "DEMO-9"],
     "key in (DEMO-1, demo-2, 10002)": ["DEMO-1", "DEMO-2", "DEMO-3"],
-    "key > DEMO-8 and project = DEMO": ["DEMO-9", "DEMO-10"],
+    "key > DEMO-8": ["DEMO-9", "DEMO-10"],
     'summary ~ "bask*"': ["DEMO-3"],
     'text ~ "\\"basket is empty\\""': ["DEMO-3"],
     "labels = wish or labels in (urgent)": ["DEMO-8", "OPS-2"],
@@ -93,6 +93,8 @@ MEANT = {
     "project = DEMO and status changed": [],
     'component = Checkout and type != "Bug"': ["DEMO-2", "DEMO-8"],
     "project = OPS order by priority, key desc": ["OPS-3", "OPS-4", "OPS-2", "OPS-1"],
+    "project = DEMO and key < DEMO-5 order by cf[10016], key": ["DEMO-4", "DEMO-3", "DEMO-2", "DEMO-1"],
+    "project = DEMO and key < DEMO-5 order by cf[10016] desc, key": ["DEMO-2", "DEMO-3", "DEMO-4", "DEMO-1"],
     "project = DEMO and sprint is empty order by created": ["DEMO-1", "DEMO-8", "DEMO-10"],
 }
 

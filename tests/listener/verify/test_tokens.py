@@ -196,6 +196,8 @@ def test_issuer_and_audience_are_checked_when_configured() -> None:
         check(text, audience=["z"])
     with pytest.raises(Rejected):
         check(token(CLAIMS), issuer=["https://a"])
+    with pytest.raises(Rejected, match="meant for"):
+        check(token(CLAIMS), audience=["x"])
 
 
 @pytest.mark.parametrize("odd", [["https://a"], {}, [[]], [{"y": 1}], 1])
