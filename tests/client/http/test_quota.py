@@ -145,9 +145,10 @@ def test_the_clock_may_start_anywhere(start: float) -> None:
     assert later.reserve("b").wait == 0.125
 
 
-def test_no_later_answer_shortens_a_wait() -> None:
+@pytest.mark.parametrize("later", [QuotaState(near=True), QuotaState(), QuotaState(limit=100.0, remaining=90.0)])
+def test_no_later_answer_shortens_a_wait(later: QuotaState) -> None:
     """Of requests that were under way together, one is refused, and another one's answer comes after that."""
     limiter = RateLimiter(None, lambda: 100.0)
     limiter.update("a", QuotaState(wait=20.0), limited=True)
-    limiter.update("a", QuotaState(near=True))
+    limiter.update("a", later)
     assert limiter.reserve("a").wait == 20.0

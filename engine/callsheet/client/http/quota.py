@@ -101,6 +101,14 @@ class Turn(NamedTuple):
     by_option: bool
 
 
+class _Endpoint(NamedTuple):
+    """When it may be asked next, the seconds between two requests, and until when it has refused all."""
+
+    free: float = 0.0
+    pace: float = 0.0
+    refused: float = 0.0
+
+
 class RateLimiter:
     """Keeps a free moment for each endpoint, and one for all by `rps`. Safe with many threads."""
 
@@ -108,19 +116,19 @@ class RateLimiter:
         self._pace = Pace(rps) if rps else None
         self._clock = clock
         self._lock = threading.Lock()
-        self._endpoints: dict[str, tuple[float, float]] = {}
+        self._endpoints: dict[str, _Endpoint] = {}
 
     def reserve(self, endpoint: str) -> Turn:
         """When this request may be sent; the turn is taken."""
         with self._lock:
             now = self._clock()
-            free, pace = self._endpoints.get(endpoint, (0.0, 0.0))
-            start = turn = max(now, free)
+            known = self._endpoints.get(endpoint, _Endpoint())
+            start = turn = max(now, known.free)
             if self._pace is not None:
                 start = max(turn, self._pace.next(now))
                 self._pace.take(start, now)
             if endpoint in self._endpoints:
-                self._endpoints[endpoint] = (start + pace, pace)
+                self._endpoints[endpoint] = known._replace(free=start + known.pace)
             return Turn(start - now, by_option=start > turn)
 
     def update(self, endpoint: str, state: QuotaState, *, limited: bool = False) -> None:
@@ -133,7 +141,11 @@ class RateLimiter:
         if limited:
             free = now + (state.resets_in or 0.0)
         with self._lock:
+            known = self._endpoints.get(endpoint, _Endpoint())
+            refused = free if limited else known.refused
             if pace or free > now:
-                self._endpoints[endpoint] = (max(free, self._endpoints.get(endpoint, (0.0, 0.0))[0]), pace)
+                self._endpoints[endpoint] = _Endpoint(max(free, known.free), pace, refused)
+            elif refused > now:  # the answer is to a request that was under way when another one was refused
+                self._endpoints[endpoint] = _Endpoint(refused, pace, refused)
             else:
                 self._endpoints.pop(endpoint, None)
