@@ -44,7 +44,7 @@ def test_each_secret_is_looked_for_in_each_place(table: Any, headers: list[tuple
         (IN_HEADER, [(b"x-token", b"")], b"", "token_wrong", "X-Token header matches none of the secrets (2)"),
         (
             AFTER_WORD,
-            [(b"authorization", b"Basic one")],
+            [(b"authorization", b"Digest one")],
             b"",
             "token_wrong",
             "Authorization header matches none of the secrets (2)",
