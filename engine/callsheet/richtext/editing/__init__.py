@@ -7,8 +7,10 @@ text, under a name that the document is asked for (see `lossless_markers`).
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...collector import without_collector
 from ...errors import CallsheetError, Conflict, UsageError
 from ...jsontext import dump
 from ..adf.read import read as read_adf
@@ -46,7 +48,8 @@ class Editing:
         self.sayable = Sayable(self.rules)
         self.losses = Losses()
         try:
-            self._open(source)
+            with without_collector():
+                self._open(source)
         except UsageError as error:  # it is what a service holds: no mistake of the person's
             raise CallsheetError(f"the text to be edited cannot be read: {error.message}") from None
         self.section: Section | None = section_of(self.root, section) if section is not None else None
@@ -67,6 +70,11 @@ class Editing:
             return StorageParts(source, self.rules, self.sayable).root()
         return DocumentParts(self.rules, self.sayable).root(source)
 
+    @cached_property
+    def labels(self) -> dict[str, Part]:
+        """Every part that has a name in the text."""
+        return {label: part for part, label in labels(self.root)}
+
     def markdown(self) -> str:
         """The text to edit."""
         if self.section is None:
@@ -78,19 +86,24 @@ class Editing:
 
         In a `literal` text, which is not a person's own, only formatting is read.
         """
-        return self._with(self._read(text, literal=literal, beside=beside))
+        with without_collector():
+            return self._with(self._read(text, literal=literal, beside=beside))
 
     def merged(self, since: Editing, text: str, *, literal: bool = False, beside: Beside | None = None) -> Any:
         """The same for a text that was made `since`, from another version: the changes of both are put together.
 
         Raises Conflict where both changed one block, or the text has what is gone.
         """
+        with without_collector():
+            return self._merged(since, text, literal=literal, beside=beside)
+
+    def _merged(self, since: Editing, text: str, *, literal: bool, beside: Beside | None) -> Any:
         old = [part.said() for part in since.root.parts or ()]
         mine = since._read(text, literal=literal, beside=beside)
         self.losses = since.losses
         try:
             content = merged(old, mine, [part.said() for part in self.root.parts or ()])
-            refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
+            refuse_references(text, content, self.labels)
         except BothChangedError as error:
             hint = "read the newest version, and make your changes there"
             raise Conflict("cannot merge: both changed the same part", details=self._both(error), hint=hint) from None
@@ -108,7 +121,7 @@ class Editing:
         rules = Rules(self.nodes, literal=True) if literal else self.rules
         own, target = self.format == "storage", self.format
         content = clean(read_markdown(text, rules, self.losses, target=target, own=own, beside=beside).content)
-        refuse_references(text, content, dict.fromkeys(label for _part, label in labels(self.root)))
+        refuse_references(text, content, self.labels)
         return content if self.section is None else self.section.within(content)
 
     def _with(self, content: list[Node]) -> Any:
@@ -117,7 +130,7 @@ class Editing:
         old, new = outline.of_part(self.root), outline.of_nodes(content)
         if [block.key for block in old.children] == [block.key for block in new.children]:
             return self.source
-        references = {label: part for part, label in labels(self.root)}
+        references = self.labels
         if self.format == "storage":
             result: Any = StorageEdit(self.source, self.rules, self.losses, references).edited(self.root, old, new)
         else:

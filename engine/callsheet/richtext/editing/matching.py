@@ -40,8 +40,9 @@ class Block:
     node: Node  # of the text; of a part of the source what Markdown says of it, without the blocks in it
     family: str  # only blocks of one family can be one another
     key: int  # the same for all that read alike
-    words: Counter[str]  # also those of its attributes
-    length: int  # words of its text
+    own: list[str]  # words of what it says itself, those of its text first
+    length: int  # how many of them are of its text
+    said: int  # how many words it says with all that is in it
     part: Part | None = None
     children: list[Block] = field(default_factory=list)
     parent: Block | None = None
@@ -49,10 +50,20 @@ class Block:
     match: Block | None = None
     columns: list[int] | None = None  # of a new table: which column of the old one each of its own is, -1 for none
     lines: list[Block] = field(default_factory=list)  # old lines besides its match that have words of it
+    _words: Counter[str] | None = None
 
     @property
     def kind(self) -> str:
         return self.node.kind
+
+    @property
+    def words(self) -> Counter[str]:
+        """Also those of the blocks that it is known by; of most blocks nobody ever asks for them."""
+        if self._words is None:
+            self._words = Counter(self.own)
+            for child in _known_by(self):
+                self._words.update(child.words)
+        return self._words
 
     @property
     def equal(self) -> bool:
@@ -93,29 +104,26 @@ class Outline:
 
     def _block(self, node: Node, children: list[Block], leaf: Shape | None) -> Block:
         """A block that says what the node does, with these children in the place of the node's own."""
-        words: Counter[str] = Counter()
-        length = 0
         said = leaf or shape_around(node, [(child.key,) for child in children])
-        for child in _own(node, children):
-            words.update(child.words)
-        for found in (node,) if children else walk(node):
-            own = WORD.findall(found.text)
-            length += len(own)
-            words.update(own)
-            for value in found.attrs.values():
-                words.update(WORD.findall(value) if isinstance(value, str) else ())
+        nodes = (node,) if children else (node, *(found for child in node.content for found in walk(child)))
+        own = [word for found in nodes if found.text for word in WORD.findall(found.text)]
+        length = len(own)
+        for found in nodes:
+            for value in found.attrs.values() if found.attrs else ():
+                own += WORD.findall(value) if isinstance(value, str) else ()
         key = self._keys.setdefault(said, len(self._keys))
-        block = Block(node, family_of(node), key, words, length, children=children)
+        total = len(own) + sum(child.said for child in children)
+        block = Block(node, family_of(node), key, own, length, total, children=children)
         for place, child in enumerate(children):
             child.parent, child.place = block, place
         return block
 
 
-def _own(node: Node, children: list[Block]) -> list[Block]:
+def _known_by(block: Block) -> list[Block]:
     """The blocks that a block is known by: an item by its words, whatever list is put into it."""
-    if node.kind != "item":
-        return children
-    return [child for child in children if child.family != "list"] or children
+    if block.family != "item":
+        return block.children
+    return [child for child in block.children if child.family != "list"] or block.children
 
 
 def family_of(node: Node) -> str:
@@ -137,6 +145,7 @@ class Matcher:
     def __init__(self, old: Block, new: Block) -> None:
         self.old = old
         self.new = new
+        self._olds, self._news = list(old.walk()), list(new.walk())
         self._parted: set[int] = set()  # lines that are a part of another one
 
     def run(self) -> None:
@@ -156,16 +165,16 @@ class Matcher:
     def _pair_references(self) -> None:
         """What has a name in the text is what has that name in the source, the first the first."""
         named: dict[str, list[Block]] = defaultdict(list)
-        for block in self.old.walk():
+        for block in self._olds:
             if block.kind == "reference":
                 named[block.family].append(block)
-        for block in list(self.new.walk()):
+        for block in self._news:
             if block.kind == "reference" and (found := named.get(block.family)):
                 _pair(found.pop(0), block)
 
     def _pair_unique(self) -> None:
         """What stands once in the old and once in the new is the same, wherever it is."""
-        olds, news = ([b for b in root.walk() if _can_move(b)] for root in (self.old, self.new))
+        olds, news = ([b for b in side if _can_move(b)] for side in (self._olds, self._news))
         once_old, once_new = _once(olds), _once(news)
         for block in news:
             if block.match is None and block.key in once_new and (found := once_old.get(block.key)) and not found.match:
@@ -174,8 +183,8 @@ class Matcher:
     def _pair_titled(self) -> None:
         """What holds blocks under a title that no other one has is the same, whatever came and went in it."""
         olds, news = (
-            [block for block in self._free(root) if block.family == "blocks" and _title(block)]
-            for root in (self.old, self.new)
+            [block for block in _free(side) if block.family == "blocks" and _title(block)]
+            for side in (self._olds, self._news)
         )
         counts = [Counter(map(_title, side)) for side in (olds, news)]
         titled = {_title(block): block for block in olds}
@@ -185,17 +194,14 @@ class Matcher:
 
     def _pair_moved(self) -> None:
         free: dict[int, list[Block]] = defaultdict(list)
-        for block in self._free(self.old):
+        for block in _free(self._olds):
             if _can_move(block):
                 free[block.key].append(block)
-        for block in self._free(self.new):
+        for block in _free(self._news):
             while block.match is None and (found := free.get(block.key)):
                 if found[0].match is None and not _is_chance(found[0], block):
                     _pair(found[0], block)
                 found.pop(0)
-
-    def _free(self, root: Block) -> list[Block]:
-        return [block for block in root.walk() if block.match is None]
 
     # --- in the order of the text ---
 
@@ -225,8 +231,8 @@ class Matcher:
         found = True
         while found:
             found = False
-            gone = [block for block in self._free(self.old) if _can_move(block)]
-            came = [block for block in self._free(self.new) if _can_move(block)]
+            gone = [block for block in _free(self._olds) if _can_move(block)]
+            came = [block for block in _free(self._news) if _can_move(block)]
             rated = [(rate, -i, -j) for (i, j), rate in _likeness(gone, came).items() if rate >= ELSEWHERE]
             for _rate_of, i, j in sorted(rated, reverse=True):
                 one, other = gone[-i], came[-j]
@@ -237,7 +243,7 @@ class Matcher:
 
     def _pair_by_content(self) -> None:
         """A block that holds most of what another one held is that block, whatever was put beside it."""
-        news = [block for block in self.new.walk() if block.match is None and block.children]
+        news = [block for block in _free(self._news) if block.children]
         for block in reversed(news):
             held: Counter[int] = Counter()
             homes: dict[int, Block] = {}
@@ -284,10 +290,13 @@ class Matcher:
 
     def _pair_lines(self) -> None:
         """Lines that were split or joined: a line that came has words of one that stayed, or one that went is in it."""
-        olds = [block for block in self.old.walk() if block.family == "line"]
-        news = [block for block in self.new.walk() if block.family == "line"]
+        lines = [block for block in self._olds if block.family == "line"]
+        olds = [block for block in lines if not block.equal]
+        news = [block for block in self._news if block.family == "line" and not block.equal]
+        if not olds or not news:
+            return
         shared = _common(olds, news, defaultdict(lambda: 1.0))
-        rare = _common(olds, news, _weights(olds, ()))
+        rare = _common(olds, news, _weights(lines))
         best: dict[int, tuple[float, int]] = {}
         for (i, j), common in sorted(shared.items(), key=lambda item: -item[1]):
             old, new = olds[i], news[j]
@@ -331,6 +340,10 @@ class Matcher:
             elif old is not None and old.parent is other.parent and order[id(other)] < order[id(old)]:
                 new.match, old.match, other.match = other, None, new
                 new.lines[0] = old
+
+
+def _free(blocks: list[Block]) -> list[Block]:
+    return [block for block in blocks if block.match is None]
 
 
 def _pair(old: Block, new: Block) -> None:
@@ -392,7 +405,7 @@ def _can_be_home(old: Block, new: Block) -> bool:
 
 def _once(blocks: list[Block]) -> dict[int, Block]:
     count = Counter(block.key for block in blocks)
-    return {block.key: block for block in blocks if count[block.key] == 1 and block.words.total() >= FEW_WORDS}
+    return {block.key: block for block in blocks if count[block.key] == 1 and block.said >= FEW_WORDS}
 
 
 def _mark(block: Block, other_parent: Block) -> Any:
@@ -472,17 +485,17 @@ def _fill_by_place(columns: dict[int, int], wide: int, wide_new: int) -> None:
 # --- likeness ---
 
 
-def _weights(old: Sequence[Block], new: Sequence[Block]) -> dict[str, float]:
+def _weights(blocks: Sequence[Block]) -> dict[str, float]:
     """What a word counts: less the more blocks it is in."""
-    count = Counter(word for block in (*old, *new) for word in block.words)
-    return {word: 1 / blocks for word, blocks in count.items()}
+    count = Counter(word for block in blocks for word in (set(block.own) if block.family == "line" else block.words))
+    return {word: 1 / times for word, times in count.items()}
 
 
 def _likeness(old: Sequence[Block], new: Sequence[Block]) -> dict[tuple[int, int], float]:
     """(old place, new place) → the share of what two blocks of one family say that both say, 0 to 1."""
     if not old or not new:
         return {}
-    weights = _weights(old, new)
+    weights = _weights([*old, *new])
     totals = [[_sum(block.words, weights) for block in side] for side in (old, new)]
     common = _common(old, new, weights)
     return {

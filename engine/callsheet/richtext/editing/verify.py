@@ -47,17 +47,24 @@ def settle(root: Part, sayable: Sayable, own: Own) -> str:
 
 def lost_words(wanted: list[Node], written: Part) -> list[str]:
     """The words of blocks that are not in what was written."""
-    lost = _words(wanted) - _words([part.said() for part in written.parts or ()])
-    return list(lost.elements())
+    there: Counter[str] = Counter()
+    pending = [written]
+    while pending:
+        part = pending.pop()
+        there.update(WORD.findall("".join([token.text or " " for token in part.line or ()]) or part.words))
+        pending += part.inner
+    return list((_words(wanted) - there).elements())
 
 
 def _words(nodes: list[Node]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for node in nodes:
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
         if node.kind in LINES or node.kind == "code":
             found.update(WORD.findall(NOT_XML.sub("", "".join([child.text or " " for child in node.content]))))
         else:
-            found.update(_words(node.content))
+            pending += node.content
     return found
 
 

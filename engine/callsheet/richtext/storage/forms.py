@@ -37,6 +37,9 @@ class StorageForm:
         self.styles = fields(table.get("styles", {}), renamed=True)
         self.inner = table.get("inner")
         self.inner_attrs = fields(table.get("inner_attrs", {}), renamed=True)
+        self.required = [field for field in self.inner_attrs or self.attrs if field.rule.get("required")]
+        self.named = {field.outer for field in self.attrs} | {*self.fixed} | ({"style"} if self.styles else set())
+        self.styled = frozenset(field.outer for field in self.styles)
         self.plain = table.get("body") == "plain"
         self.body = self._body(table.get("body"))  # the child element that holds the content
 
@@ -49,17 +52,16 @@ class StorageForm:
 
     def matches(self, element: Element) -> bool:
         if self.macro is not None:
-            params = self.parameters(element)
-            return element.attrs.get(self.frame["name"]) == self.macro and self.fixed.items() <= params.items()
+            named = element.attrs.get(self.frame["name"]) == self.macro
+            return named and (not self.fixed or self.fixed.items() <= self.parameters(element).items())
         if self.inner:
             inner = element.child(self.inner)
-            return inner is not None and all(_has(field, inner.attrs) for field in self.inner_attrs)
-        styles = style_of(element)
-        return (
-            self.fixed.items() <= element.attrs.items()
-            and all(_has(field, element.attrs) for field in self.attrs)
-            and all(field.outer in styles for field in self.styles)
-        )
+            return inner is not None and all(_has(field, inner.attrs) for field in self.required)
+        if self.fixed and not self.fixed.items() <= element.attrs.items():
+            return False
+        if not all(_has(field, element.attrs) for field in self.required):
+            return False
+        return not self.styles or self.styled <= style_of(element).keys()
 
     def parameters(self, element: Element) -> dict[str, str]:
         name, parameter = self.frame["name"], self.frame["parameter"]
@@ -77,7 +79,8 @@ class StorageForm:
             other = {k: v for k, v in element.attrs.items() if k != self.frame["name"]}
             return result | ({"params": left} if left else {}) | ({"attributes": other} if other else {})
         _read(self.attrs, element.attrs, result)
-        _read(self.styles, {name: self.colors.get(v.lower(), v) for name, v in style_of(element).items()}, result)
+        if self.styles:
+            _read(self.styles, {name: self.colors.get(v.lower(), v) for name, v in style_of(element).items()}, result)
         for field in self.fields:
             child = element.child(field.outer)
             if child is not None:
@@ -86,9 +89,9 @@ class StorageForm:
         if inner is not None:
             _read(self.inner_attrs, inner.attrs, result)
             _keep(INSIDE, inner.elements(), result)
-        _keep(BESIDE, [child for child in element.elements() if child.name in self.table.get("keep", ())], result)
-        named = {field.outer for field in self.attrs} | set(self.fixed) | ({"style"} if self.styles else set())
-        other = {key: value for key, value in element.attrs.items() if key not in named}
+        if beside := self.table.get("keep"):
+            _keep(BESIDE, [child for child in element.elements() if child.name in beside], result)
+        other = {key: value for key, value in element.attrs.items() if key not in self.named}
         return result | ({"attributes": other} if other else {})
 
     # --- writing ---
@@ -116,9 +119,7 @@ def kept(attrs: Attrs, name: str) -> str:
 
 
 def _has(field: AttrField, attrs: dict[str, str]) -> bool:
-    return not field.rule.get("required") or (
-        field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer])))
-    )
+    return field.outer in attrs and (not field.pattern or bool(field.pattern.fullmatch(attrs[field.outer])))
 
 
 def _read(among: list[AttrField], given: dict[str, str], result: Attrs) -> None:
