@@ -55,14 +55,17 @@ def convert(
     with without_collector():
         tree = read(source, rules, losses, options, to_format)
         if from_format == "markdown":
-            _rename(tree, rules, to_format)
+            _rename(tree, rules, to_format, losses)
         if (from_format, to_format) == ("storage", "adf"):
             tree = _for_documents(tree, rules, losses)
         return Converted(write(tree, rules, losses, from_format if lossless else None), losses.list())
 
 
-def _rename(tree: Node, rules: Rules, to_format: str) -> None:
-    """Puts what people call things in Markdown, such as languages of code, into the words of a format."""
+def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
+    """Puts what people call things in Markdown, such as languages of code, into the words of a format.
+
+    `*` among the words is for all that the format does not know.
+    """
     from .tree import walk
 
     kinds = rules.names(to_format)
@@ -70,7 +73,10 @@ def _rename(tree: Node, rules: Rules, to_format: str) -> None:
         for attr, names in kinds.get(node.kind, {}).items():
             value = node.attrs.get(attr)
             if isinstance(value, str):
-                node.attrs[attr] = names.get(value.lower(), value)
+                known = value.lower() in names or value in names.values() or "*" not in names
+                node.attrs[attr] = names.get(value.lower(), value) if known else names["*"]
+                if not known:
+                    losses.add(f"{attr} {value!r} is not known in {to_format}: it became {names['*']!r}")
 
 
 def _for_documents(tree: Node, rules: Rules, losses: Losses) -> Node:

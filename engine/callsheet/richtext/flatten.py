@@ -48,10 +48,10 @@ def rows(node: Node, _rules: Rules) -> list[Node]:
 
 
 def link(node: Node, rules: Rules) -> list[Node]:
-    """Images as linked text; the rest of the node as it is."""
+    """Images as linked text, but none that only decorate; the rest of the node as it is."""
     result: list[Node] = []
     for found in walk(node):
-        if found.kind == "image":
+        if found.kind == "image" and found.attrs.get("alt") != "":
             url = found.attrs.get("url", "")
             linked = any(mark.kind == "link" for mark in found.marks)
             marks = found.marks if linked or not url else (*found.marks, Mark("link", {"href": url}))

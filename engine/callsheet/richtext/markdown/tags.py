@@ -23,6 +23,8 @@ RGB = re.compile(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 
 Given = Mapping[str, str | None]  # the attributes of a tag; None for one without a value
 
+EMPTY = frozenset({"alt"})  # attributes that say something when they are empty: an image that only decorates
+
 
 class Tag:
     """One kind that a tag says, and how its attributes are read."""
@@ -41,7 +43,7 @@ class Tag:
                 value = int(value) if re.fullmatch(r"\d{1,9}", value) else None
             elif value and field.outer in ADDRESSES:
                 value = _address(value)
-            if not value:
+            if not value and not (value == "" and field.outer in EMPTY):
                 if field.needed:
                     return None
                 continue
