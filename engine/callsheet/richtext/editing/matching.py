@@ -154,7 +154,6 @@ class Matcher:
         self._pair_unique()
         self._pair_titled()
         self._align(self.old, self.new)
-        self._pair_moved()
         self._pair_alike()
         self._pair_lines()
         self._pair_by_content()
@@ -191,17 +190,6 @@ class Matcher:
         for block in news:
             if counts[0][_title(block)] == counts[1][_title(block)] == 1:
                 _pair(titled[_title(block)], block)
-
-    def _pair_moved(self) -> None:
-        free: dict[int, list[Block]] = defaultdict(list)
-        for block in _free(self._olds):
-            if _can_move(block):
-                free[block.key].append(block)
-        for block in _free(self._news):
-            while block.match is None and (found := free.get(block.key)):
-                if found[0].match is None and not _is_chance(found[0], block):
-                    _pair(found[0], block)
-                found.pop(0)
 
     # --- in the order of the text ---
 
@@ -366,12 +354,6 @@ def _title(block: Block) -> str:
     """The kind and what it says of itself in words; empty where it has none."""
     attrs = block.node.attrs
     return repr((block.kind, sorted(attrs.items()))) if any(isinstance(v, str) for v in attrs.values()) else ""
-
-
-def _is_chance(old: Block, new: Block) -> bool:
-    """Whether two short lines in different places are hardly one that was moved."""
-    together = old.parent is not None and old.parent.match is new.parent
-    return new.family == "line" and new.words.total() < FEW_WORDS and not together
 
 
 def _is_only_child(old: Block, new: Block) -> bool:
