@@ -116,3 +116,25 @@ def test_every_message_is_listed_with_what_to_do() -> None:
     assert "| nothing to search for: pass --jql" in page  # of a definition
     assert "| …: …: redirected to …, which is not a valid address |" in page  # begun in a variable of the function
     assert not re.search(r"\| … …[ :,|]|^\| (?!message)\w+ \|", page, re.MULTILINE)  # nothing to look up
+
+
+def test_a_decision_has_its_number_its_day_and_whether_it_holds_and_stands_in_the_index() -> None:
+    folder = ROOT / "docs" / "decisions"
+    pages = sorted(path for path in folder.glob("*.md") if path.name != "index.md")
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d{4}) \| \[(.+)\]\((.+\.md)\) \| (\S+) \| (.+) \|$", index, re.MULTILINE)
+    found = []
+    for path in pages:
+        title, _, said, *_ = path.read_text(encoding="utf-8").split("\n")
+        day, _, status = said.partition(" · ")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", day), path.name
+        found.append((path.name[:4], title.removeprefix("# "), path.name, day, status))
+    assert rows == found
+    assert [int(number) for number, *_ in rows] == [*range(1, len(rows) + 1)]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "decisions").glob("0*.md")), ids=lambda path: path.stem)
+def test_a_decision_is_short(path: Path) -> None:
+    """At most 300 words, but for the table of what reviews found. Measurements stand in benchmarks/README.md."""
+    text = path.read_text(encoding="utf-8")
+    assert len(text.split()) <= 320 or text.startswith("# What reviews found")
