@@ -235,7 +235,9 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 def walked(catalog: Catalog, source: random.Random, change: Callable[[Any], Any], times: int) -> dict[str, str]:
     faults: dict[str, str] = {}
     for kind in ("command", "lookup", "snapshot"):
-        for id, table in catalog.all(kind).items():
+        tables = catalog.all(kind)
+        assert tables
+        for id, table in tables.items():
             for _ in range(0 if "builtin" in table else times):
                 walk = Walk(catalog, Answers(catalog, source), change)
                 with suppress(Refused):

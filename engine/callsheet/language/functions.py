@@ -127,10 +127,12 @@ class Functions(functions.Functions):
         ]
 
     @functions.signature(_ANY, _ANY)
-    def _func_as_wanted(self, there: Any, wanted: Any) -> dict[str, Any]:
-        """What a table has by the names of another, in the words of the other where these say the same."""
+    def _func_as_wanted(self, there: Any, wanted: Any) -> dict[str, Any] | None:
+        """What a table has by the names of another, in its words where both say the same; null where it has no name."""
         table = there or {}
-        return {name: value if _is_so(table.get(name), value) else table.get(name) for name, value in _pairs(wanted)}
+        return {
+            name: value if _is_so(table.get(name), value) else table.get(name) for name, value in _pairs(wanted)
+        } or None
 
     @functions.signature(_ANY, _ANY)
     def _func_zip(self, names: Any, values: Any) -> list[Any]:
