@@ -23,6 +23,7 @@ from callsheet.sites.credentials.silent import key_store_is_silent
 from support.canary import TOKEN
 from support.cases import environment
 from support.server import Server, exchange, reply, serve
+from support.simulated import serving
 from support.slow_modules import SLOW
 from support.waiting import PATIENCE
 
@@ -83,6 +84,22 @@ def person(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 LIST = ("sprints", "list", "--board")
+WORDS = [
+    (("issues", "list", "--label", "ch"), "checkout"),
+    (("filters", "get", "100"), "10010"),
+    (("pages", "get", "984"), "98402"),
+    (("versions", "get", "--project", "DEMO", "1"), "1.1"),
+]
+
+
+@pytest.mark.parametrize("deployment", ["cloud", "datacenter"])
+def test_each_deployment_is_asked_for_what_it_has(person: Person, deployment: str) -> None:
+    with serving(deployment=deployment) as url:
+        person.environ |= {"SUITE_BASE_URL": url, "SUITE_DEPLOYMENT": deployment}
+        for words, wanted in WORDS:
+            assert person.tab(*words) == []
+            assert person.refresh() == 0, words
+            assert wanted in person.tab(*words)
 
 
 def test_the_first_tab_starts_the_question_and_the_next_one_has_the_answer(person: Person, server: Server) -> None:
