@@ -236,7 +236,7 @@ def test_a_completion(shop: Program, outside: Any) -> None:
 def test_something_that_the_sandbox_does(shop: Program, outside: Any, tmp_path: Path) -> None:
     """What no definition can express is a function that the definition names."""
     outside(registry.BEHAVIORS, "shout", lambda entities, members, scope: members["said"].append("HEY"))
-    simulated = SHOP.replace("params = [", 'params = [{ name = "said", type = "array" }, ') + (
+    simulated = SHOP + (
         '[entity.thing]\nproduct = "shop"\n[entity.thing.actions.listThings]\nreply = "{params.said}"\n'
         'do = [{ run = "shout", to = { said = "{params.said}" } }]\n'
     )

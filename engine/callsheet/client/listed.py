@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallsheetError
+from ..language.template import evaluate_part
 
 if TYPE_CHECKING:
     from .http.reply import Reply
@@ -20,6 +21,17 @@ def listed(found: Any, under: str | None = None) -> list[Any]:
     if isinstance(found, list):
         return found
     raise CallsheetError(f"the site answered without {_wanted(under)}", hint=_HINT)
+
+
+def part_of(expression: str, answer: Any, scope: Any) -> Any:
+    """What a definition takes of an answer; raises `CallsheetError` where it looks into a list and there is none."""
+    if "[" in expression:  # else it looks into no list, and the library of expressions need not be loaded
+        from ..language.functions import first_list, paths, search
+
+        inside = first_list(expression)
+        if inside is not None:
+            listed(search(inside, answer, scope), next(map(".".join, paths(inside.parsed)), None))
+    return evaluate_part(expression, answer, scope)
 
 
 def listed_in(reply: Reply, found: Any, under: str | None) -> list[Any]:

@@ -6,10 +6,12 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from jmespath import exceptions, functions
+from jmespath.parser import ParsedResult
 from jmespath.visitor import Options
 
 from ..errors import did_you_mean
@@ -280,6 +282,20 @@ def paths(node: Any) -> Iterator[tuple[str, ...]]:
     else:
         for child in children:
             yield from paths(child)
+
+
+_INTO_A_LIST = ("filter_projection", "projection", "flatten", "index_expression")
+_FROM_THE_LEFT = (*_INTO_A_LIST, "subexpression", "pipe")
+
+
+@lru_cache(maxsize=1024)
+def first_list(expression: str) -> Any:
+    """Of an expression that looks into a list, the parsed part that leads to it: `a.b` of `a.b[?c].d`; else None."""
+    node, found = parse(expression).parsed, None
+    while node["type"] in _FROM_THE_LEFT:
+        found = node["children"][0] if node["type"] in _INTO_A_LIST else found
+        node = node["children"][0]
+    return found and ParsedResult(expression, found)
 
 
 def search(parsed: Any, value: Any, scope: Any) -> Any:

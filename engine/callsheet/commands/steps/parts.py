@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...client.listed import part_of
 from ...language.scopes import roots
-from ...language.template import Scope, evaluate_part
+from ...language.template import Scope
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -44,7 +45,5 @@ def bound(step: ItemStep, answer: Any, scope: Scope) -> dict[str, Any]:
     """What a step's answer is called further down, and its value there; `scope` is what the step itself saw."""
     name = step.get("as")
     if isinstance(name, dict):
-        return {
-            key: Unknown(key) if answer is HELD else evaluate_part(part, answer, scope) for key, part in name.items()
-        }
+        return {key: Unknown(key) if answer is HELD else part_of(part, answer, scope) for key, part in name.items()}
     return {name: Unknown(name) if answer is HELD else answer} if name else {}

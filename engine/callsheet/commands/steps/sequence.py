@@ -7,10 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from ...client.listed import part_of
 from ...client.request.arguments import MissingArguments
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
-from ...language.template import Scope, evaluate, evaluate_part, fill, to_text
+from ...language.template import Scope, evaluate, fill, to_text
 from ..execute import Extent
 from .batch import groups, run_in_batches
 from .bulk import InBulk, bulk_for
@@ -256,7 +257,7 @@ class StepRun:
         if final and self.streams(step, request, extent):
             return None
         answer = self._send(step, request, extent, scope)
-        return evaluate_part(step["value"], answer, scope) if "value" in step else answer
+        return part_of(step["value"], answer, scope) if "value" in step else answer
 
     def streams(self, step: ItemStep, request: Request, extent: Extent) -> bool:
         """Whether the answer was printed as its pages came."""
