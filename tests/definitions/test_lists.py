@@ -1,4 +1,4 @@
-"""A step that looks into a list of an answer refuses one without it, unless its definition says that it may be missing."""
+"""A step that looks into a list of an answer refuses one without it, unless its definition says it may be missing."""
 
 from __future__ import annotations
 
