@@ -125,6 +125,24 @@ def test_a_change_can_be_taken_back(kinds: dict[str, dict[str, Any]]) -> None:
     assert 'fields: {"id": "id", "name": "name", "note": "note"}' in kinds["snapshot"]["shelf"]["state"]
 
 
+def test_a_change_without_an_id_is_no_change_of_a_thing(tmp_path: Path) -> None:
+    paths = {"/settings": {"get": call("listSettings", listed(SHELF)), "put": call("changeSettings", SHELF, SHELF)}}
+    kinds = made(paths, tmp_path)
+    assert "update" not in kinds["resource"]["setting"]
+    assert "keep" not in kinds["command"]["settings update"]
+
+
+def test_what_most_can_be_done_with_has_the_plain_name(tmp_path: Path) -> None:
+    paths = {
+        "/old/shelf": {"get": call("listOld", listed(SHELF))},
+        "/shelf": {"get": call("listShelf", listed(SHELF))},
+        "/shelf/{id}": {"get": call("getShelf", SHELF), "put": call("changeShelf", SHELF, SHELF)},
+    }
+    resources = made(paths, tmp_path)["resource"]
+    assert resources["shelf"]["update"]["call"] == "changeShelf"
+    assert resources["old-shelf"]["list"]["call"] == "listOld"
+
+
 def test_what_nobody_can_name_is_no_resource(tmp_path: Path) -> None:
     nameless = {"type": "object", "properties": {"text": TEXT}}
     paths = {

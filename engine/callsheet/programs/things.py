@@ -50,10 +50,11 @@ def add_resources(
     These are look-ups and completion where things stand at the top, and what `undo` needs.
     """
     named: dict[str, _Thing] = {}
-    for resource in found:
+    for resource in sorted(found, key=lambda each: -len(each.verbs)):  # what can be done most with has the plain name
         thing = _Thing(resource, api)
-        id = singular(word(resource.name))
-        for free in (id, f"{word(resource.tag)}-{id}", f"{id}-{len(named)}"):
+        above, id = (singular(word(part)) for part in ("", *resource.path)[-2:])
+        above = above if above and not above.isdigit() else word(resource.tag)
+        for free in (id, f"{above}-{id}", f"{id}-{len(named)}"):
             if free and free not in taken and free not in named and identifier(free) not in _TAKEN:
                 named[free] = thing
                 break
@@ -112,8 +113,8 @@ class _Thing:
     def serve(self, id: str, table: dict[str, Any], commands: Mapping[str, WordedCommand]) -> None:
         """What follows for the commands and for agents; where things have parents, a word alone is no thing."""
         made = {verb: commands[operation] for verb, operation in self.resource.verbs.items() if operation in commands}
-        items = {verb: each for verb, each in made.items() if verb in ("get", "update", "delete")}
-        if "update" in table and "update" in items:
+        items = {verb: made[verb] for verb in ("get", "update", "delete") if verb in made and _CALLS[verb] in table}
+        if "update" in items:
             above, argument = _arguments(items["update"].table)
             owners = [identifier(owner) for owner in table.get("parent", ())]
             args = dict(zip(owners, (f"{{{identifier(each['name'])}}}" for each in above), strict=False))
@@ -127,7 +128,7 @@ class _Thing:
             _, argument = _arguments(each.table)
             if "choices" not in argument:
                 argument[known] = id
-        if "get" in made and _URI.fullmatch(word(self.resource.name)):
+        if "get" in items and _URI.fullmatch(word(self.resource.name)):
             _, argument = _arguments(made["get"].table)
             agents = {"uri": f"{word(self.resource.name)}/{{id}}", "command": made["get"].words}
             table["agents"] = {**agents, "values": {argument["name"]: "{id}"}}

@@ -32,11 +32,17 @@ def show(context: Context, values: ParameterValues) -> None:
 
     Without an id: the ids; without a kind: the kinds.
     """
+    from ...language.definition import PARTS
+
     catalog = context.catalog
     kind, id = values.get("kind"), values.get("id")
     if kind is None:
         context.output().items([{"kind": name, "count": count} for name, count in catalog.kinds().items()])
         return
+    if (within := next((within for within, part in PARTS.items() if part == kind), None)) is not None:
+        raise UsageError(
+            f"a {kind} is the table {within!r} of a resource", hint=f"definitions show resource {id or 'ID'}"
+        )
     if kind not in catalog.kinds():
         raise UsageError(f"no definitions of kind {kind!r}{did_you_mean(kind, catalog.kinds())}")
     if id is None:
