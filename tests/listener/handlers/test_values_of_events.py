@@ -104,9 +104,10 @@ def test_a_word_of_a_program_is_never_an_option(value: str) -> None:
         assert words == ["p", "--", "{x}"] or not filled[-1].startswith("-")
 
 
-def test_an_event_never_chooses_the_program() -> None:
+@pytest.mark.parametrize("words", [["./{x}"], ["{x}", "--", "y"], ["a{x}", "{y}"]], ids=" ".join)
+def test_an_event_never_chooses_the_program(words: list[str]) -> None:
     with pytest.raises(DefinitionError, match="cannot be taken out of an event"):
-        HandlerArguments(["./{x}"])
+        HandlerArguments(words)
 
 
 def call(run: str | Sequence[str], environ: dict[str, str], **values: Any) -> CommandCall:
