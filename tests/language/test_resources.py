@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from callsheet import registry
+from callsheet.errors import DefinitionError
+from callsheet.language.check import check
 from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.language.upgrade import upgrades
@@ -60,6 +63,35 @@ def test_an_older_file_is_read_and_told_of(layers: list[Layer]) -> None:
         "naming \"shelf\" is now the table 'names' of resource 'shelf'",
         "resource \"box\": command, complete, uri, values now stand in the table 'agents' of resource 'box'",
     ]
+
+
+def test_defaults_of_an_older_file_hold(layers: list[Layer], tmp_path: Path) -> None:
+    (tmp_path / "more.toml").write_text(
+        '[defaults.lookup]\nhint = "so"\n[lookup.one]\npattern = "x"\n', encoding="utf-8"
+    )
+    definitions = load(layers)
+    assert definitions["lookup", "one"].table == {"title": "one", "hint": "so", "pattern": "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[lookup]\nx = 3\n",
+        "resource = 3\n[lookup.x]\n",
+        "[resource]\nx = 3\n[lookup.x]\n",
+        "[resource.x]\nfind = 3\n[lookup.x]\n",
+        "defaults = 3\n[lookup.x]\n",
+        "[defaults]\nlookup = 3\n[lookup.x]\n",
+        "[lookup.x]\n[resource.x]\nread = 3\nupdate = {}\nfields = 3\non = 3\n",
+        "[resource.x]\nread = {}\nupdate = {}\nfields = [3]\nparent = 3\nfixed = 3\nlist = 3\ntitle = 3\n",
+        "[resource.x]\nread = {}\nupdate = {}\nfields = {a = 3}\non = {cloud = 3}\n",
+        "[resource.x]\nfind = {match = 3}\nlist = {call = 3}\n",
+    ],
+)
+def test_what_is_no_table_is_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(DefinitionError):
+        check(load([Layer(str(DEFINITIONS / "common"), shipped=True), Layer(str(tmp_path))]), {}, registry.names())
 
 
 def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_path: Path) -> None:

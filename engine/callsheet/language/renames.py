@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .definition import RESOURCE, Definitions, SourceFile
+from .definition import DEFAULTS, RESOURCE, Definitions, SourceFile
 from .locate import Path
 from .merge import merge
 from .source_file import place_in
@@ -71,12 +71,16 @@ class Moved(NamedTuple):
 def moved(definitions: Definitions, file: SourceFile) -> list[Moved]:
     """What of a person's file was a definition of its own, and is a table of a resource now."""
     found: list[Moved] = []
+    there = file.tables.get(RESOURCE, {})
     for kind, ids in file.tables.items():
-        said = _said(definitions, kind) if isinstance(ids, dict) else {}
+        said = _said(definitions, kind) if isinstance(ids, dict) and isinstance(there, dict) else {}
         for id, table in ids.items() if said else ():
-            keys = frozenset(said.get("into", {})) & table.keys() if isinstance(table, dict) else frozenset()
+            now = present_id(definitions, kind, id)
+            if not isinstance(table, dict) or not isinstance(there.get(now, {}), dict):
+                continue  # told as no table
+            keys = frozenset(said.get("into", {})) & table.keys()
             if "table" in said:
-                found.append(Moved(kind, id, present_id(definitions, kind, id), said["table"], None))
+                found.append(Moved(kind, id, now, said["table"], None))
             elif keys:
                 found.append(Moved(kind, id, id, said["into"][min(keys)], keys))
     return found
@@ -86,8 +90,11 @@ def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
     """The file with these tables where they are now; each is noted."""
     tables = {kind: dict(ids) if isinstance(ids, dict) else ids for kind, ids in file.tables.items()}
     extends = set(file.extends)
-    for kind, id, now, within, keys in moved(definitions, file):
-        table = tables[kind].pop(id)
+    defaults: Table = tables[DEFAULTS] if isinstance(tables.get(DEFAULTS), dict) else {}
+    found = moved(definitions, file)
+    for kind, id, now, within, keys in found:
+        common = defaults.get(kind) if keys is None else None
+        table = {**(common if isinstance(common, dict) else {}), **tables[kind].pop(id)}
         inner = table if keys is None else {key: table[key] for key in table if key in keys}
         rest = {} if keys is None else {key: table[key] for key in table if key not in keys}
         there = tables.setdefault(RESOURCE, {})
@@ -97,6 +104,8 @@ def with_resources(definitions: Definitions, file: SourceFile) -> SourceFile:
         text = f"is now {where}" if keys is None else f"{', '.join(sorted(keys))} now stand in {where}"
         definitions.notes.append(f'{place_in(file, kind, id)}: {kind} "{id}"{": " if keys else " "}{text}')
         extends |= {(RESOURCE, now)} if (kind, id) in extends else set()
+    for kind in {each.kind for each in found if each.keys is None}:
+        defaults.pop(kind, None)
     return file._replace(tables={kind: ids for kind, ids in tables.items() if ids != {}}, extends=frozenset(extends))
 
 
