@@ -266,3 +266,8 @@ def _quoted(path: str) -> str:
     from shlex import quote
 
     return quote(path)
+
+
+def quoted_for_uri(path: str) -> str:
+    """A path as SQLite takes it in a `file:` address, where some of its signs would mean something else."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -48,6 +48,8 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         **{f"config {name}": {ITSELF: "writes"} for name in ("remove", "set", "use")},
         **{f"mcp {name}": {ITSELF: "writes", "project": "writes"} for name in ("disable", "enable")},
         **{f"webhook secret {name}": {ITSELF: "credentials"} for name in ("delete", "set")},
+        "mirror": {ITSELF: "writes", "file": "writes"},
+        "sql": {"file": "reads", "query": "reads"},
         "programs install": {ITSELF: "writes", "bin": "writes", "directory": "reads"},
         "programs link": {ITSELF: "writes", "bin": "writes"},
         "agent guard": {ITSELF: "writes", "dir": "writes"},

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from .. import __version__
 from ..errors import CallsheetError, DefinitionError
-from ..files import PRIVATE, changeable, entry_changeable, make_private_directory
+from ..files import PRIVATE, changeable, entry_changeable, make_private_directory, quoted_for_uri
 from ..language.layers import Layer, entries_of, layers_with, state_of
 from ..paths import cache_directory
 from .records import Records
@@ -241,9 +241,8 @@ def _refuse_changeable(found: list[Layer]) -> None:
 def _read_only(path: str) -> sqlite3.Connection:
     if not os.path.exists(path):
         raise FileNotFoundError(path)
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # immutable: the file is only ever replaced whole, so no reader needs a lock.
-    return sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+    return sqlite3.connect(f"file:{quoted_for_uri(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
 
 
 def _fingerprint(used: list[str], found: list[Layer], bare: JsonObject) -> str:

@@ -146,7 +146,7 @@ class Things:
     def body_format(self) -> str | None:
         """The format of the rich text that a thing is about; its field is `definition["body"]["field"]`."""
         body = self.definition.get("body")
-        return str(fill_text(body["format"], self._scope({}))) if body else None
+        return str(fill_text(body["format"], self.scope({}))) if body else None
 
     def differences(self, thing: Thing, wanted: Fields) -> list[Difference]:
         """The fields that are not what is wanted; what a service adds by itself is no difference."""
@@ -180,7 +180,7 @@ class Things:
             items = iter(evaluate(listing["inside"], inside or self._parent(parents or {})) or [])
         else:
             args = {**listing.get("args", {}), **(listing.get("ids", {}) if ids_only else {})}
-            scope = {**self._scope(parents or {}), "since": self._since(since), "query": query}
+            scope = {**self.scope(parents or {}), "since": self._since(since), "query": query}
             body = fill(listing["body"], scope) if "body" in listing else None
             items = self._listed(listing["call"], fill(args, scope) or {}, body, parents or {})
         where = listing.get("where")
@@ -191,10 +191,15 @@ class Things:
         """Whether the service can be asked for what was changed since a time."""
         return any("since" in str(part) for part in self.definition.get("list", {}).values())
 
+    @property
+    def takes_query(self) -> bool:
+        """Whether a condition of the service's own language narrows its list."""
+        return any("query" in str(part) for part in self.definition.get("list", {}).values())
+
     def read(self, id: str, parents: Parents | None = None) -> Thing:
         """One thing. Raises `NotFound` where there is none with this id."""
         call = self._call("read")
-        scope = {**self._scope(parents or {}), "id": id}
+        scope = {**self.scope(parents or {}), "id": id}
         request = self.dispatcher.build(call["call"], fill(call.get("args", {}), scope) or {})
         answer = self.dispatcher.answer(call["call"], request)
         return evaluate(call["value"], answer) if "value" in call else answer
@@ -220,7 +225,7 @@ class Things:
     def create(self, fields: Fields, parents: Parents | None = None, files: Sequence[str] = ()) -> Thing:
         """What the service answers about the new thing, which may be no more than its id."""
         self._known(fields)
-        scope = {**self._scope(parents or {}), "fields": dict(fields), "files": list(files)}
+        scope = {**self.scope(parents or {}), "fields": dict(fields), "files": list(files)}
         answer = self._changed("create", scope)
         return answer[0] if isinstance(answer, list) and answer else answer
 
@@ -278,9 +283,9 @@ class Things:
         return None if where is None else evaluate(where, thing)
 
     def _of(self, thing: Thing, parents: Parents | None) -> dict[str, Any]:
-        return {**self._scope(self.parents_of(thing, parents)), "id": self.id_of(thing), "found": thing}
+        return {**self.scope(self.parents_of(thing, parents)), "id": self.id_of(thing), "found": thing}
 
-    def _scope(self, parents: Parents) -> dict[str, Any]:
+    def scope(self, parents: Parents) -> dict[str, Any]:
         """What every expression sees: the site, and each parent, null where it is not given."""
         given = {identifier(id): parents.get(id) for id in self.parents}
         return {"site": of_the_run(self.dispatcher.context)["site"], **given}

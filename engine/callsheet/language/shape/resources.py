@@ -67,6 +67,9 @@ class ResourceChanged(Shape, total=False):
     format: Annotated[
         str, Field(description="How `list` gets it as `since`, in the letters of strftime, in UTC. Default: ISO 8601.")
     ]
+    oldest_first: Annotated[
+        bool, Field(description="`list` has what was changed first in front: one that was cut off is gone on with.")
+    ]
     margin: Annotated[
         str,
         Field(

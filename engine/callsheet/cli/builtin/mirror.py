@@ -1,0 +1,56 @@
+"""`mirror` and `sql`: a site's things in a file of one's own."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING
+
+from ...commands.context import Context, ParameterValues
+from ...errors import CallsheetError, UsageError, counted
+
+if TYPE_CHECKING:
+    from ...language.shape.commands import ViewDefinition
+
+
+def mirror(context: Context, values: ParameterValues) -> None:
+    """Bring the file up to date, resource by resource. Parameters that are called like a resource narrow it."""
+    from ...commands.mirror.file import MirrorFile
+    from ...commands.mirror.sync import Mirror
+    from ...commands.steps.dispatcher import StepDispatcher
+
+    if context.option("dry-run"):
+        raise UsageError("mirror has no dry run: it changes nothing on the site", hint="name another file to try it")
+    resources = context.catalog.all("resource")
+    within = {id: words for id in resources if (words := values.get(id))}
+    output = context.output(context.catalog.get("view", "mirrored"))
+    rows, dispatcher = [], StepDispatcher(context)
+    file = MirrorFile(values["file"], context.program, " ".join(sorted(context.site().addresses)))
+    try:
+        found = Mirror(
+            dispatcher,
+            file,
+            wanted=values["resource"] or (),
+            within=within,
+            query=values.get("where"),
+            prune=bool(values["prune"]),
+        )
+        for done in found.run():
+            rows.append(done._asdict())
+            context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
+    finally:
+        dispatcher.close()
+        file.close()
+    output.items(rows)
+    if failed := [row for row in rows if row["failed"]]:
+        told = [f"{row['resource']}: {row['problem']}" for row in failed]
+        raise CallsheetError(f"{counted(len(failed), 'resource')} could not be read", details=told)
+
+
+def sql(context: Context, values: ParameterValues) -> None:
+    from ...commands.mirror.sql import asked
+
+    query: str = values["query"]
+    text = context.read(query).decode("utf-8", "replace") if query == "-" or query.startswith("@") else query
+    with asked(values["file"], text) as (names, rows):
+        view: ViewDefinition = {"columns": [{"name": name, "value": dumps(name)} for name in names]}
+        context.output(view).items(rows)

@@ -1,0 +1,242 @@
+"""The file of a mirror: its tables, what was read of which resource, and a full-text index."""
+
+# ruff: noqa: S608 - the names of tables and columns are made of letters, digits and underscores (tables.py)
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from ...errors import CallsheetError, UsageError
+from ...files import PRIVATE
+from ...jsontext import parse
+from .tables import ResourceTable, Row
+
+_FORMAT = 1
+_APPLICATION = 0x63616C6C  # "call": what tells the file of a mirror from other SQLite files
+_SCHEMA = """
+CREATE TABLE mirror_site (site TEXT NOT NULL, program TEXT NOT NULL);
+CREATE TABLE mirror_resource (number INTEGER PRIMARY KEY, resource TEXT UNIQUE, name TEXT, schema TEXT);
+CREATE TABLE mirror_part (resource TEXT, part TEXT, cursor TEXT, state TEXT, compared_at TEXT,
+  PRIMARY KEY (resource, part)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE search USING fts5(resource UNINDEXED, id UNINDEXED, name, words, text, tokenize = 'unicode61');
+"""
+_ROWS_OF_ONE = 1 << 40  # rows of the index that belong to one resource
+
+
+class MirrorFile:
+    """An open mirror; everything that is written in one `transaction` is there, or none of it."""
+
+    def __init__(self, path: str, program: str, site: str) -> None:
+        """Raises `UsageError` for a file that is no mirror, or that of another site."""
+        self.path = path
+        if os.path.isdir(path):
+            raise UsageError(f"{path} is a directory", hint="name a file")
+        is_new = not os.path.exists(path) or os.path.getsize(path) == 0
+        if is_new:
+            with _told(path):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
+        with _told(path):
+            self._connection = sqlite3.connect(path, isolation_level=None, timeout=30)
+        try:
+            with _told(path):
+                self._open(is_new, program, site)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self, is_new: bool, program: str, site: str) -> None:
+        application, version = (
+            self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if is_new or (application == _APPLICATION and version == 0):
+            marked = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORMAT};"
+            self._connection.executescript(f"BEGIN IMMEDIATE; {marked} {_SCHEMA} COMMIT")
+            self._connection.execute("INSERT INTO mirror_site VALUES (?, ?)", (site, program))
+        elif application != _APPLICATION:
+            raise UsageError(f"{self.path} is no mirror", hint="name a new file, or one that this command made")
+        elif version > _FORMAT:
+            raise UsageError(f"{self.path} was made by a newer version of {program}")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        known = self._connection.execute("SELECT site FROM mirror_site").fetchone()
+        if known is not None and known[0] != site:
+            raise UsageError(f"{self.path} mirrors {known[0]}, not {site}", hint="take a file of its own for each site")
+
+    def close(self) -> None:
+        with _told(self.path), closing(self._connection):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with _told(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def add_table(self, table: ResourceTable) -> None:
+        """Make the table, or make it anew out of the JSON that is kept where its definition has changed."""
+        schema = "; ".join(table.sql())
+        with self.transaction():
+            known = self._one("SELECT schema FROM mirror_resource WHERE resource = ?", table.things.resource)
+            if known == (schema,):
+                return
+            if known is None:
+                self._connection.execute(schema)
+                values = (table.things.resource, table.name, schema)
+                self._connection.execute(
+                    "INSERT INTO mirror_resource (resource, name, schema) VALUES (?, ?, ?)", values
+                )
+                return
+            old = f"{table.name} before"
+            self._connection.execute(f'ALTER TABLE "{table.name}" RENAME TO "{old}"')
+            self._connection.execute(schema)
+            sql = "UPDATE mirror_resource SET schema = ? WHERE resource = ?"
+            self._connection.execute(sql, (schema, table.things.resource))
+            self._forget_texts(table)
+            columns = {row[1] for row in self._connection.execute(f'PRAGMA table_info("{old}")')}
+            parents = {id: column for id, column in table.parents.items() if column in columns}
+            names = ["data", "read_at", "gone_at", *parents.values()]
+            listed = ", ".join(f'"{name}"' for name in names)
+            for data, read_at, gone_at, *ids in self._connection.execute(f'SELECT {listed} FROM "{old}"').fetchall():
+                under = {id: found for id, found in zip(parents, ids, strict=True) if found is not None}
+                row = table.row(parse(data), under, read_at)
+                row.values["gone_at"] = gone_at
+                self._put(table, row.id, row.values)
+            self._connection.execute(f'DROP TABLE "{old}"')
+
+    def put(self, table: ResourceTable, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        for id, values in rows:
+            self._put(table, id, values)
+
+    def _put(self, table: ResourceTable, id: str, values: Mapping[str, Any]) -> None:
+        columns = table.columns
+        holes = ", ".join("?" * len(columns))
+        changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in table.key)
+        key = ", ".join(f'"{name}"' for name in table.key)
+        listed = ", ".join(f'"{name}"' for name in columns)
+        sql = f'INSERT INTO "{table.name}" ({listed}) VALUES ({holes})'
+        said = [id if name == "id" else values.get(name) for name in columns]
+        stored = f"{sql} ON CONFLICT ({key}) DO UPDATE SET {changed} RETURNING rowid"
+        row = self._connection.execute(stored, said).fetchone()[0]
+        place = self._first_row(table) + row
+        self._connection.execute("DELETE FROM search WHERE rowid = ?", (place,))
+        sql = "INSERT INTO search (rowid, resource, id, name, words, text) VALUES (?, ?, ?, ?, ?, ?)"
+        words = values.get("name"), table.words(values), values.get("text")
+        if any(words):
+            self._connection.execute(sql, (place, table.things.resource, id, *words))
+
+    def _first_row(self, table: ResourceTable) -> int:
+        number = self._one("SELECT number FROM mirror_resource WHERE resource = ?", table.things.resource)
+        return int(number[0] if number else 0) * _ROWS_OF_ONE
+
+    def _forget_texts(self, table: ResourceTable) -> None:
+        first = self._first_row(table)
+        self._connection.execute("DELETE FROM search WHERE rowid >= ? AND rowid < ?", (first, first + _ROWS_OF_ONE))
+
+    # What was read
+
+    def cursor(self, resource: str, part: str) -> str | None:
+        """The latest change that was read, as the service tells it."""
+        row = self._one("SELECT cursor FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+        return row[0] if row else None
+
+    def state(self, resource: str, part: str) -> str | None:
+        """What the parent was like when the things below it were read."""
+        row = self._one("SELECT state FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+        return row[0] if row else None
+
+    def compared_at(self, resource: str, part: str) -> str | None:
+        row = self._one("SELECT compared_at FROM mirror_part WHERE resource = ? AND part = ?", resource, part)
+        return row[0] if row else None
+
+    def note(self, resource: str, part: str, **said: str | None) -> None:
+        names = ", ".join(said)
+        changed = ", ".join(f"{name} = excluded.{name}" for name in said)
+        self._connection.execute(
+            f"INSERT INTO mirror_part (resource, part, {names}) VALUES (?, ?{', ?' * len(said)}) "
+            f"ON CONFLICT DO UPDATE SET {changed}",
+            (resource, part, *said.values()),
+        )
+
+    def rows(self, table: ResourceTable, part: str | None, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Columns of the things that are there, below one parent or all."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        where, values = self._below(table, part)
+        sql = f'SELECT {names} FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
+        yield from self._connection.execute(sql, values)
+
+    def rows_of(self, table: ResourceTable, id: str) -> Iterator[tuple[Any, ...]]:
+        """Id and JSON of the things of one id, which are several where an id is that of a thing below its parent."""
+        sql = f'SELECT id, data FROM "{table.name}" WHERE gone_at IS NULL AND id = ?'
+        yield from self._connection.execute(sql, (id,))
+
+    def data(self, table: ResourceTable, row: Row) -> str | None:
+        """The JSON that is kept of the same thing; None where it is new, or was gone."""
+        where = " AND ".join(f'"{name}" IS ?' for name in table.key)
+        values = [row.id, *(row.values.get(name) for name in table.key[1:])]
+        sql = f'SELECT data FROM "{table.name}" WHERE gone_at IS NULL AND {where}'
+        found = self._connection.execute(sql, values).fetchone()
+        return found[0] if found else None
+
+    def mark_orphans(self, table: ResourceTable, parent: ResourceTable, when: str) -> int:
+        """What belongs to a thing that is gone is gone with it."""
+        column = next(iter(table.parents.values()))
+        gone = f'SELECT id FROM "{parent.name}" WHERE gone_at IS NOT NULL'
+        sql = f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND "{column}" IN ({gone})'
+        return self._connection.execute(sql, (when,)).rowcount
+
+    def has_table(self, resource: str) -> bool:
+        return self._one("SELECT 1 FROM mirror_resource WHERE resource = ?", resource) is not None
+
+    def mark_gone(self, table: ResourceTable, part: str | None, present: Callable[[str], bool], when: str) -> int:
+        """Mark what is not present any more; returns how many."""
+        gone = [id for (id,) in self.rows(table, part, "id") if not present(id)]
+        where, values = self._below(table, part)
+        for id in gone:
+            self._connection.execute(
+                f'UPDATE "{table.name}" SET gone_at = ? WHERE id = ? AND gone_at IS NULL AND {where}',
+                (when, id, *values),
+            )
+        return len(gone)
+
+    def prune(self, table: ResourceTable) -> int:
+        """Delete what is gone; returns how many."""
+        first = self._first_row(table)
+        self._connection.execute(
+            f'DELETE FROM search WHERE rowid IN (SELECT ? + rowid FROM "{table.name}" WHERE gone_at IS NOT NULL)',
+            (first,),
+        )
+        return self._connection.execute(f'DELETE FROM "{table.name}" WHERE gone_at IS NOT NULL').rowcount
+
+    def _below(self, table: ResourceTable, part: str | None) -> tuple[str, Sequence[Any]]:
+        if part is None or not table.parents:
+            return "1", ()
+        return f'"{next(iter(table.parents.values()))}" = ?', (part,)
+
+    def _one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+        return row
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """A fault of the file in words."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        hint = "another run writes it now: wait until it ends" if "locked" in str(error) else None
+        raise CallsheetError(f"{path}: {error}", hint=hint) from None
+    except sqlite3.DatabaseError as error:
+        raise UsageError(
+            f"{path} is no mirror: {error}", hint="name a new file, or one that this command made"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,77 @@
+"""Questions in SQL to a mirror, which can change nothing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from ...errors import UsageError, did_you_mean
+from ...files import quoted_for_uri
+
+_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_PRAGMAS = frozenset({"table_info", "table_list", "data_version"})  # what the full-text index asks, and people
+_REFUSED = frozenset({"load_extension", "edit", "readfile", "writefile", "fts3_tokenizer"})
+
+
+@contextmanager
+def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str, Any]]]]:
+    """The names of the columns, and the rows, of one query.
+
+    Raises `UsageError` for what is no query, or would do more than read.
+    """
+    if not os.path.isfile(path):
+        raise UsageError(f"{path}: no such file", hint="`{program} mirror FILE` makes one")
+    if not query.strip():
+        raise UsageError("the query is empty")
+    address = f"file:{quoted_for_uri(os.path.abspath(path))}?mode=ro"
+    tables: list[str] = []
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            tables += [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            for name in {"search"} & {*tables} | {"json_each('[]')", "json_tree('[]')"}:
+                # Before questions are watched: what sets such a table up asks for more than they may.
+                connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall()  # noqa: S608 - three fixed names
+            connection.set_authorizer(_authorized)
+            cursor = connection.execute(query)
+            names = _names([each[0] for each in cursor.description or ()])
+            yield names, (dict(zip(names, map(_shown, row), strict=True)) for row in cursor)
+        except sqlite3.Warning:
+            raise UsageError("one query at a time") from None
+        except sqlite3.Error as error:
+            raise UsageError(f"{path}: {_worded(str(error), tables)}") from None
+
+
+def _authorized(action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:
+    del database, inner
+    if action == sqlite3.SQLITE_PRAGMA:
+        return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and second in _REFUSED:
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def _worded(message: str, tables: list[str]) -> str:
+    if message in ("not authorized", "attempt to write a readonly database"):
+        return "only questions are answered here: a query begins with SELECT or WITH"
+    if message == "You can only execute one statement at a time.":
+        return "one query at a time"
+    if message.startswith("no such table: "):
+        return f"{message}{did_you_mean(message.rpartition(' ')[2], tables)}"
+    return message
+
+
+def _names(found: list[str]) -> list[str]:
+    """Two columns of one name would be one in an object."""
+    names: list[str] = []
+    for name in found:
+        count = sum(each == name or each.startswith(f"{name}_") for each in names)
+        names.append(name if name not in names else f"{name}_{count + 1}")
+    return names
+
+
+def _shown(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,0 +1,267 @@
+"""Bringing a mirror up to date: only what changed is asked for where a service can tell, all of it elsewhere.
+
+The file alone is the state: what was written is whole, and a run that was stopped goes on behind it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...client.request.arguments import MissingArguments
+from ...errors import CallsheetError, NotFound, UsageError, did_you_mean
+from ...jsontext import dump, parse
+from ...language.template import fill
+from ...richtext import convert
+from ..resources.things import Thing, Things, parents_first
+from .file import MirrorFile
+from .tables import ResourceTable, Row
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..steps.dispatcher import StepDispatcher
+
+_BATCH = 100  # things in one transaction: what a stop costs, and what a wait for the disk is shared by
+_COMPARED = timedelta(days=1)  # what is deleted says nothing of it, and asking for every id costs as many pages as ids
+_NOT_THERE = frozenset({403, 404, 405, 410, 501})
+_FOR_ALL = frozenset({None, 401, 429})
+_WHOLE = ""  # the part of what is not read under a parent
+
+
+class Mirrored(NamedTuple):
+    """What became of one resource: how many things were read, were new or different, and are gone."""
+
+    resource: str
+    table: str
+    read: int = 0
+    changed: int = 0
+    gone: int = 0
+    pruned: int = 0
+    problem: str | None = None
+    failed: bool = False  # and not just something that this site does not have, or this person may not see
+
+
+class Mirror:
+    """One run. `within` are the things whose children are wanted, by resource: the others are left alone."""
+
+    def __init__(
+        self,
+        dispatcher: StepDispatcher,
+        file: MirrorFile,
+        *,
+        wanted: Sequence[str] = (),
+        within: Mapping[str, Sequence[str]] | None = None,
+        query: str | None = None,
+        prune: bool = False,
+    ) -> None:
+        """Raises `UsageError` for a resource that there is not."""
+        self.dispatcher, self.file, self.prune = dispatcher, file, prune
+        self._context: Context = dispatcher.context
+        self._query = query
+        self._now = datetime.now(UTC)
+        known = self._context.catalog.all("resource")
+        found = ((id, self._known(id, wanted)) for id in known)
+        self._things = {id: things for id, things in found if things is not None}
+        for name in wanted:
+            if name not in self._things:
+                hint = f"there are: {', '.join(self._things)}"
+                raise UsageError(f"no resource {name!r}{did_you_mean(name, self._things)}", hint=hint)
+        self._tables: dict[str, ResourceTable] = {}
+        self._within = {id: [self._id(id, word) for word in words] for id, words in (within or {}).items() if words}
+        self._is_chosen = bool(wanted)
+        self._wanted = [*self._needed(wanted)] if wanted else [id for id in self._things if not self._is_deep(id)]
+
+    def run(self) -> Iterator[Mirrored]:
+        """One row for each resource, when it is done."""
+        for id in parents_first(self._context.catalog, self._wanted):
+            things = self._things[id]
+            table = self._tables[id] = ResourceTable(things, self._view(things), partial(self._text, things))
+            self.file.add_table(table)
+            done = Mirrored(id, table.name)
+            try:
+                for part in self._parts(things):
+                    done = self._part(table, part, done)
+            except CallsheetError as error:
+                if error.status in _FOR_ALL and not isinstance(error, UsageError):
+                    raise  # no answer, no credential, too many requests: the others would meet it, too
+                is_missing = not self._is_chosen and error.status in _NOT_THERE
+                done = done._replace(problem=error.message, failed=not is_missing)
+            yield self._ended(table, done)
+
+    # What is read
+
+    def _known(self, id: str, wanted: Collection[str]) -> Things | None:
+        """None for what cannot be listed here; raises `UsageError` where just that is wanted."""
+        try:
+            things = Things(self.dispatcher, id)
+        except UsageError as error:  # the site's deployment does not have it
+            if id in wanted:
+                raise
+            del error
+            return None
+        if not things.can("list"):
+            if id in wanted:
+                raise UsageError(f"{things.plural} cannot be listed on this site")
+            return None
+        return things
+
+    def _needed(self, wanted: Sequence[str]) -> Iterator[str]:
+        """The resources, and those that they are listed under."""
+        for id in wanted:
+            things = self._things[id]
+            first = things.parents[0] if things.parents else None
+            if first in self._things and first not in self._within and self._needs_parent(things):
+                yield from self._needed([first])
+            yield id
+
+    def _needs_parent(self, things: Things) -> bool:
+        """Whether its list is that of one parent alone."""
+        if not things.parents:
+            return False
+        return "inside" in things.definition.get("list", {}) or not self._builds(things, {})
+
+    def _builds(self, things: Things, parents: Mapping[str, str]) -> bool:
+        """Whether these parents are all that its list has to be asked with."""
+        listing = things.definition["list"]
+        try:
+            self.dispatcher.build(listing["call"], fill(listing.get("args", {}), things.scope(parents)) or {}, None)
+        except (MissingArguments, CallsheetError):
+            return False
+        return True
+
+    def _is_deep(self, id: str) -> bool:
+        """Whether each of many things would have to be asked for what it has: that is only done when it is named."""
+        things = self._things[id]
+        if "inside" in things.definition.get("list", {}) or self._builds(things, {}):
+            return False
+        first = self._things.get(things.parents[0]) if things.parents else None
+        return first is None or bool(first.parents) or not self._builds(things, {first.resource: "1"})
+
+    def _parts(self, things: Things) -> Iterator[str]:
+        if not things.parents:
+            yield _WHOLE
+            return
+        first = things.parents[0]
+        chosen = self._within.get(first)
+        if not self._needs_parent(things):
+            yield from chosen or [_WHOLE]
+        elif "inside" in things.definition.get("list", {}) or chosen is None:
+            parent = self._tables.get(first)
+            yield from [id for (id,) in self.file.rows(parent, None, "id")] if parent is not None else []
+        else:
+            yield from chosen
+
+    def _part(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
+        things = table.things
+        inside = "inside" in things.definition.get("list", {})
+        parents = {things.parents[0]: part} if part else {}
+        if inside:
+            return self._inside(table, part, done)
+        cursor = self.file.cursor(things.resource, part) if things.asks_since else None
+        since = datetime.fromisoformat(cursor) if cursor else None
+        latest, seen = since, set[str]()
+        try:
+            listed = iter(things.all(parents, since=since, query=self._asked(things)))
+            while batch := list(islice(listed, _BATCH)):
+                rows = [table.row(thing, parents, self._stamp) for thing in batch]
+                seen.update(row.id for row in rows)
+                latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
+                with self.file.transaction():
+                    done = self._put(table, rows, done)
+                    if latest is not None and things.definition.get("changed", {}).get("oldest_first"):
+                        self.file.note(things.resource, part, cursor=latest.isoformat())
+        except NotFound:  # the parent was deleted meanwhile
+            return done
+        with self.file.transaction():
+            if latest is not None:
+                self.file.note(things.resource, part, cursor=latest.isoformat())
+            if since is None:
+                done = self._compared(table, part, seen, done)
+        return self._compare(table, part, parents, done) if since is not None else done
+
+    def _inside(self, table: ResourceTable, part: str, done: Mirrored) -> Mirrored:
+        """What stands in a thing that was read already costs no request, and is the same as long as that is."""
+        things = table.things
+        parent = self._tables[things.parents[0]]
+        data = next((data for id, data in self.file.rows_of(parent, part)), None)
+        state = f"{zlib.crc32((data or '').encode()):08x}"
+        if data is None or state == self.file.state(things.resource, part):
+            return done
+        parents = {things.parents[0]: part}
+        rows = [table.row(thing, parents, self._stamp) for thing in things.all(parents, inside=parse(data))]
+        with self.file.transaction():
+            done = self._put(table, rows, done)
+            gone = self.file.mark_gone(table, part, {row.id for row in rows}.__contains__, self._stamp)
+            self.file.note(things.resource, part, state=state)
+        return done._replace(gone=done.gone + gone)
+
+    def _put(self, table: ResourceTable, rows: Sequence[Row], done: Mirrored) -> Mirrored:
+        new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
+        self.file.put(table, ((row.id, row.values) for row in new))
+        return done._replace(read=done.read + len(rows), changed=done.changed + len(new))
+
+    # What is gone
+
+    def _compare(self, table: ResourceTable, part: str, parents: Mapping[str, str], done: Mirrored) -> Mirrored:
+        """What was deleted, or is not found by the query any more, says nothing of it: all ids are compared."""
+        before = self.file.compared_at(table.things.resource, part)
+        if not self.prune and before is not None and self._now - datetime.fromisoformat(before) < _COMPARED:
+            return done
+        things = table.things
+        present = {things.id_of(each) for each in things.all(parents, query=self._asked(things), ids_only=True)}
+        known = {id for (id,) in self.file.rows(table, part or None, "id")}
+        if things.can("read"):
+            for id in sorted(present - known):  # it came into the query, or changed within what clocks differ by
+                row = table.row(things.read(id, parents), parents, self._stamp)
+                with self.file.transaction():
+                    done = self._put(table, [row], done)
+        with self.file.transaction():
+            return self._compared(table, part, present, done)
+
+    def _compared(self, table: ResourceTable, part: str, present: Collection[str], done: Mirrored) -> Mirrored:
+        gone = self.file.mark_gone(table, part or None, present.__contains__, self._stamp)
+        self.file.note(table.things.resource, part, compared_at=self._stamp)
+        return done._replace(gone=done.gone + gone)
+
+    def _ended(self, table: ResourceTable, done: Mirrored) -> Mirrored:
+        with self.file.transaction():
+            for id in table.things.parents[:1]:
+                if id in self._tables and id != table.things.resource:
+                    done = done._replace(gone=done.gone + self.file.mark_orphans(table, self._tables[id], self._stamp))
+            return done._replace(pruned=self.file.prune(table)) if self.prune else done
+
+    # What it takes
+
+    @property
+    def _stamp(self) -> str:
+        return self._now.isoformat(timespec="seconds")
+
+    def _asked(self, things: Things) -> str | None:
+        return self._query if things.takes_query else None
+
+    def _id(self, resource: str, word: str) -> str:
+        things = self._things.get(resource)
+        if things is None:
+            raise UsageError(f"{resource} cannot be listed on this site")
+        return things.id_of(things.find(word))
+
+    def _view(self, things: Things) -> Any:
+        view = things.definition.get("view")
+        return self._context.catalog.get("view", view) if view else None
+
+    def _text(self, things: Things, thing: Thing) -> str | None:
+        """Its rich text as Markdown; a text that cannot be read as what it should be, as it is."""
+        format = things.body_format
+        if format is None:
+            return None
+        body = things.fields_of(thing).get(things.definition["body"]["field"])
+        if not body:
+            return None
+        try:
+            return str(convert(body, format, "markdown", nodes=self._context.rich_text).value)
+        except CallsheetError:
+            return body if isinstance(body, str) else dump(body)

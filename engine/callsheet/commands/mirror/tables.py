@@ -1,0 +1,120 @@
+"""The tables of a mirror: one for each resource, with what is known of its things and the untouched JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...jsontext import dump
+from ...language.identifier import identifier
+from ...output.columns import from_definition
+
+if TYPE_CHECKING:
+    from ...language.shape.commands import ViewDefinition
+    from ..resources.things import Thing, Things
+
+KEPT = ("name", "text", "data", "changed_at", "read_at", "gone_at")
+_WORD = re.compile(r"[^a-z0-9]+")
+_LARGEST = 2**63
+
+
+class Row(NamedTuple):
+    """One thing as a table has it: `values` by column."""
+
+    id: str
+    values: dict[str, Any]
+
+
+class ResourceTable:
+    """The table of one resource. Its columns follow from the definition, so that a changed one changes the table."""
+
+    def __init__(self, things: Things, view: ViewDefinition | None, text: Callable[[Thing], str | None]) -> None:
+        self.things, self.name = things, table_name(things.resource)
+        self.parents = {id: f"{column_name(id)}_id" for id in things.parents}
+        self._text = text
+        self._view = {name: value for name, value in _columns(view) if name not in self._fixed}
+
+    @property
+    def _fixed(self) -> set[str]:
+        return {"id", *self.parents.values(), *KEPT}
+
+    @property
+    def columns(self) -> list[str]:
+        return ["id", *self.parents.values(), *self._view, *KEPT]
+
+    @property
+    def key(self) -> list[str]:
+        """A thing that is read by its id alone has one of its own; another one has it below its parent."""
+        definition = self.things.definition
+        reading = dump(definition.get("read", {}).get("args", {}))
+        own = "read" in definition and not any(f"{{{identifier(id)}}}" in reading for id in self.parents)
+        if not self.parents or (own and "inside" not in definition.get("list", {})):
+            return ["id"]
+        return ["id", next(iter(self.parents.values()))]
+
+    def sql(self, name: str | None = None) -> Iterator[str]:
+        """The statements that make the table."""
+        parents = {column: table_name(id) for id, column in self.parents.items()}
+        lines = ["id TEXT NOT NULL"]
+        lines += [
+            f'"{column}" TEXT{" REFERENCES " + table if self.things.resource != table else ""}'
+            for column, table in parents.items()
+        ]
+        lines += [f'"{column}"' for column in self._view]
+        lines += [f"{column} TEXT" for column in KEPT]
+        lines.append(f"PRIMARY KEY ({', '.join(_quoted(column) for column in self.key)})")
+        yield f'CREATE TABLE "{name or self.name}" ({", ".join(lines)})'
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """What a list shows of the thing, for the full-text index."""
+        return " ".join(found for name in self._view if isinstance(found := values.get(name), str))
+
+    def row(self, thing: Thing, parents: Mapping[str, str], read_at: str) -> Row:
+        things = self.things
+        found = things.parents_of(thing, parents)
+        changed = things.changed_of(thing)
+        values = {column: found.get(id) for id, column in self.parents.items()}
+        values |= {name: sql_value(value(thing)) for name, value in self._view.items()}
+        values |= {
+            "name": things.name_of(thing),
+            "text": self._text(thing),
+            "data": dump(thing),
+            "changed_at": changed.isoformat() if changed else None,
+            "read_at": read_at,
+            "gone_at": None,
+        }
+        return Row(things.id_of(thing), values)
+
+
+def column_name(name: str) -> str:
+    """What others call something, with letters, digits and underscores alone."""
+    return _WORD.sub("_", name.casefold()).strip("_") or "_"
+
+
+def table_name(resource: str) -> str:
+    """`issue-type` → `issue_types`, `priority` → `priorities`."""
+    name = column_name(resource)
+    if re.search("[^aeiou]y$", name):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if re.search("(?:s|x|ch|sh)$", name) else f"{name}s"
+
+
+def _columns(view: ViewDefinition | None) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    for definition in view["columns"] if view else ():
+        column = from_definition(definition)
+        yield column_name(column.name), column.value
+
+
+def sql_value(value: Any) -> Any:
+    """A number stays one; what SQL has no word for is JSON."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if -_LARGEST <= value < _LARGEST else str(value)
+    return value if value is None or isinstance(value, str | float) else json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

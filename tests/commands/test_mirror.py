@@ -1,0 +1,264 @@
+"""A site's things in a file: the same as on the site, whatever stopped the runs before; SQL only reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.cli.main import run
+from callsheet.commands.mirror import file as mirror_file
+from callsheet.commands.mirror.tables import sql_value, table_name
+from support.cases import environment
+from support.simulated import serving
+
+
+class Site:
+    """A simulated site, and the program as a person types it there."""
+
+    def __init__(self, home: Path, address: str, deployment: str = "cloud") -> None:
+        self.home, self.path = home, home / "site.sqlite"
+        self.environ = {**environment(home, address), "SUITE_DEPLOYMENT": deployment}
+        self.out = self.err = ""
+
+    def __call__(self, *words: str, given: str = "") -> int:
+        streams = io.StringIO(given), io.StringIO(), io.StringIO()
+        code = run("suite", words, environ=self.environ, stdin=streams[0], stdout=streams[1], stderr=streams[2])
+        self.out, self.err = streams[1].getvalue(), streams[2].getvalue()
+        assert "Traceback" not in self.err
+        assert "unexpected" not in self.err
+        return code
+
+    def mirror(self, *words: str) -> dict[str, dict[str, Any]]:
+        """Table → what became of it."""
+        assert self("mirror", str(self.path), *words, "-o", "json") == 0, self.err
+        return {row["table"]: row for row in json.loads(self.out)}
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        assert self("sql", str(self.path), query, "-o", "json") == 0, self.err
+        found: list[dict[str, Any]] = json.loads(self.out)
+        return found
+
+    def column(self, query: str) -> list[Any]:
+        return [value for row in self.rows(query) for value in row.values()]
+
+    def everything(self) -> dict[str, list[tuple[Any, ...]]]:
+        """What the file holds, but for when it was read."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            tables = [name for (name,) in connection.execute("SELECT name FROM mirror_resource ORDER BY 1")]
+            found = {
+                name: sorted(connection.execute(f'SELECT id, data, gone_at IS NULL FROM "{name}"')) for name in tables
+            }
+            found["search"] = sorted(
+                map(tuple, connection.execute("SELECT resource, id, name, words, text FROM search")), key=str
+            )
+        return found
+
+
+@pytest.fixture(params=["cloud", "datacenter"])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    with serving(deployment=request.param) as address:
+        yield Site(tmp_path, address, request.param)
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[Site]:
+    with serving() as address:
+        yield Site(tmp_path, address)
+
+
+def test_what_is_there_is_in_the_file_as_the_site_answers_it(site: Site) -> None:
+    found = site.mirror()
+    assert found["issues"]["read"] == found["issues"]["changed"] > 10
+    assert not [row for row in found.values() if row["failed"]]
+    assert site("issues", "list", "--jql", "ORDER BY key", "--all", "-o", "json", "--raw", "--jq", ".[].key") == 0
+    assert sorted(site.out.split()) == sorted(site.column("SELECT key FROM issues"))
+    (row,) = site.rows("SELECT * FROM issues WHERE key = 'DEMO-1'")
+    assert site("issues", "get", "DEMO-1", "-o", "json") == 0
+    fields = json.loads(site.out)["fields"]
+    kept = json.loads(row["data"])["fields"]
+    assert {key: kept[key] for key in ("summary", "labels", "created")} == {
+        key: fields[key] for key in ("summary", "labels", "created")
+    }
+    assert row["summary"] == fields["summary"]
+    assert row["project_id"] == site.column("SELECT id FROM projects WHERE name = 'DEMO'")[0]
+    assert site.column("SELECT id FROM search WHERE search MATCH 'parcel' AND resource = 'issue'") == site.column(
+        "SELECT id FROM issues WHERE summary LIKE '%parcel%'"
+    )
+    if os.name != "nt":
+        assert stat.S_IMODE(site.path.stat().st_mode) == 0o600
+
+
+def test_the_next_run_reads_what_changed_and_finds_what_is_gone(cloud: Site) -> None:
+    first = cloud.mirror()
+    assert cloud.mirror()["issues"]["read"] < first["issues"]["read"]
+    assert all(row["changed"] == 0 for row in cloud.mirror().values())
+    assert cloud("issues", "edit", "DEMO-1", "--summary", "Another title", "--quiet") == 0
+    assert cloud("issues", "delete", "DEMO-2", "--yes", "--quiet") == 0
+    second = cloud.mirror()
+    assert second["issues"]["changed"] >= 1
+    assert cloud.column("SELECT summary FROM issues WHERE key = 'DEMO-1'") == ["Another title"]
+    who = "SELECT h.issue_id, j.value ->> 'toString' AS now FROM issue_histories h, json_each(h.data, '$.items') j"
+    assert cloud.rows(f"{who} ORDER BY 2 LIMIT 1") == [
+        {"issue_id": cloud.column("SELECT id FROM issues WHERE key = 'DEMO-1'")[0], "now": "Another title"}
+    ]
+    third = cloud.mirror("--prune")
+    assert (second["issues"]["gone"] + third["issues"]["gone"], third["issues"]["pruned"]) == (1, 1)
+    assert cloud.column("SELECT key FROM issues WHERE key = 'DEMO-2'") == []
+    assert cloud.column("SELECT count(*) FROM search WHERE search MATCH 'name : \"DEMO-2\"'") == [0]
+
+
+def test_what_is_deleted_is_kept_and_marked_until_it_is_pruned(cloud: Site) -> None:
+    cloud.mirror("page", "page-label", "component")
+    assert cloud("pages", "delete", "DOC/Refunds", "--yes", "--quiet") == 0
+    page = cloud.column("SELECT id FROM pages WHERE name = 'Refunds'")[0]
+    labels = cloud.column(f"SELECT count(*) FROM page_labels WHERE page_id = '{page}' AND gone_at IS NULL")[0]
+    found = cloud.mirror("page", "page-label")
+    assert (found["pages"]["gone"], found["page_labels"]["gone"]) == (1, labels)
+    assert cloud.column("SELECT gone_at IS NULL FROM pages WHERE name = 'Refunds'") == [0]
+    assert json.loads(cloud.column("SELECT data FROM pages WHERE name = 'Refunds'")[0])["title"] == "Refunds"
+
+
+def test_only_what_is_wanted_is_read(cloud: Site) -> None:
+    assert {*cloud.mirror("comment", "--project", "DEMO")} == {"issues", "comments"}
+    assert cloud.column("SELECT DISTINCT project FROM issues") == ["DEMO"]
+    cloud.path.unlink()
+    found = cloud.mirror("issue", "--jql", "summary ~ parcel")
+    assert found["issues"]["read"] == 1
+    cloud.path.unlink()
+    cloud.mirror("page", "--space", "DOC")
+    assert len(cloud.column("SELECT DISTINCT space_id FROM pages")) == 1
+
+
+class Stopped(BaseException):
+    """As if the process had been killed: nothing gets to clean up."""
+
+
+@pytest.mark.parametrize("transactions", [1, 3, 8, 20, 40])
+def test_a_run_that_was_stopped_is_gone_on_with(
+    transactions: int, cloud: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = iter(range(transactions))
+    whole = mirror_file.MirrorFile.transaction
+
+    def stopping(self: mirror_file.MirrorFile) -> Any:
+        if next(left, None) is None:
+            raise Stopped
+        return whole(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror_file.MirrorFile, "transaction", stopping)
+        with pytest.raises(Stopped):
+            cloud("mirror", str(cloud.path))
+    cloud.mirror()
+    stopped = cloud.everything()
+    cloud.path = tmp_path / "whole.sqlite"
+    cloud.mirror()
+    assert stopped == cloud.everything()
+
+
+def test_a_changed_definition_changes_the_table_without_asking_again(cloud: Site) -> None:
+    cloud.mirror("component")
+    before = cloud.everything()
+    mine = cloud.home / "definitions" / "suite"
+    mine.mkdir(parents=True)
+    (mine / "mine.toml").write_text(
+        'language = 2\n[extend.view.component]\ncolumns = [{ name = "WHO LEADS", value = "lead.displayName" }]\n',
+        encoding="utf-8",
+    )
+    cloud.environ["CALLSHEET_HOME"] = str(cloud.home)
+    found = cloud.mirror("component")
+    assert found["components"]["changed"] == 0
+    leads = [
+        json.loads(data).get("lead", {}).get("displayName") for data in cloud.column("SELECT data FROM components")
+    ]
+    assert cloud.column("SELECT who_leads FROM components") == leads
+    assert {name: rows for name, rows in cloud.everything().items() if name != "search"} == {
+        name: rows for name, rows in before.items() if name != "search"
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("DROP TABLE issues", "only questions are answered here"),
+        ("DELETE FROM issues", "only questions are answered here"),
+        ("INSERT INTO issues (id) VALUES (1)", "only questions are answered here"),
+        ("ATTACH 'other.sqlite' AS other", "only questions are answered here"),
+        ("PRAGMA writable_schema = ON", "only questions are answered here"),
+        ("SELECT load_extension('x')", "not authorized"),
+        ("SELECT 1; DROP TABLE issues", "one query at a time"),
+        ("SELECT * FROM issue", "no such table: issue, did you mean 'issues'?"),
+        ("SELECT colour FROM issues", "no such column: colour"),
+        ("SELEC", 'near "SELEC": syntax error'),
+        ("  ", "the query is empty"),
+    ],
+)
+def test_sql_only_reads(query: str, message: str, cloud: Site) -> None:
+    cloud.mirror("component")
+    cloud.mirror("issue")
+    before = cloud.path.read_bytes()
+    assert cloud("sql", str(cloud.path), query) == 2
+    assert message in cloud.err
+    assert cloud.path.read_bytes() == before
+    assert not (Path.cwd() / "other.sqlite").exists()
+
+
+def test_every_column_that_is_asked_for_is_printed_in_every_format(cloud: Site) -> None:
+    cloud.mirror("component")
+    query = 'SELECT name, id, name, upper(name) AS "LOUD {x}", NULL FROM components ORDER BY name LIMIT 1'
+    assert cloud("sql", str(cloud.path), query, "-o", "csv") == 0
+    header, row = cloud.out.splitlines()
+    assert header == "name,id,name_2,LOUD {x},NULL"
+    assert row.split(",")[0] == row.split(",")[2]
+    assert cloud("sql", str(cloud.path), "-", given="SELECT 1 AS one") == 0
+    assert cloud.out.split() == ["one", "1"]
+    assert cloud("sql", str(cloud.path), "SELECT id FROM components WHERE id = 'x'", "-o", "json") == 0
+    assert cloud.out == "[]\n"
+
+
+def test_what_is_no_mirror_of_this_site_is_left_alone(cloud: Site, tmp_path: Path) -> None:
+    other = tmp_path / "other.sqlite"
+    other.write_text("my notes")
+    assert cloud("mirror", str(other)) == 2
+    assert "is no mirror" in cloud.err
+    assert other.read_text() == "my notes"
+    with closing(sqlite3.connect(tmp_path / "theirs.sqlite")) as connection:
+        connection.execute("CREATE TABLE x (y)")
+    assert cloud("mirror", str(tmp_path / "theirs.sqlite")) == 2
+    assert "is no mirror" in cloud.err
+    assert cloud("mirror", str(tmp_path)) == 2
+    assert cloud("mirror", str(cloud.path), "isue") == 2
+    assert "no resource 'isue', did you mean 'issue'?" in cloud.err
+    assert cloud("mirror", str(cloud.path), "--project", "DEMOO") == 2
+    assert "did you mean" in cloud.err
+    cloud.mirror("component")
+    with serving() as address:
+        elsewhere = Site(tmp_path, address)
+        assert elsewhere("mirror", str(cloud.path)) == 2
+        assert "take a file of its own for each site" in elsewhere.err
+    assert cloud("sql", str(tmp_path / "none.sqlite"), "SELECT 1") == 2
+    assert cloud("sql", str(other), "SELECT 1") == 2
+
+
+def test_a_site_that_wants_another_credential_ends_the_run(cloud: Site) -> None:
+    cloud.environ["SUITE_BASE_URL"] = "http://127.0.0.1:1"
+    assert cloud("mirror", str(cloud.path)) not in (0, 1, 2)
+    assert len(cloud.err.splitlines()) < 6
+
+
+def test_names_of_tables_and_values() -> None:
+    assert [table_name(id) for id in ("issue", "priority", "status", "issue-type", "key", 'a"; DROP TABLE b')] == [
+        *("issues", "priorities", "statuses", "issue_types", "keys", "a_drop_table_bs"),
+    ]
+    assert [sql_value(value) for value in (True, 2**70, 1.5, None, ["ü"], {"a": 1})] == [
+        *(1, str(2**70), 1.5, None, '["ü"]', '{"a": 1}'),
+    ]
