@@ -104,7 +104,7 @@ def test_a_link_to_nothing_among_the_definitions_is_named(shop: Path, tmp_path: 
     link = shop / "mine.toml"
     link.symlink_to(tmp_path / "gone.toml")
     code, _, err = called(tmp_path, "--help", program="shop")
-    assert code == 2
+    assert code == 0
     assert f"{link}: No such file or directory" in err
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_file_is_not_waited_for(shop: Path, tmp_path: Path) -> None:
     os.mkfifo(shop / "mine.toml")
     with at_most(PATIENCE):
         code, _, err = called(tmp_path, "--help", program="shop")
-    assert code == 2
+    assert code == 0
     assert "mine.toml: not a file" in err
 
 
@@ -130,7 +130,7 @@ def test_a_page_of_documentation_that_cannot_be_made_is_told(shop: Path, tmp_pat
     operation = '[operation.getThing]\nproduct = "things"\nhttp = "GET /thing"\n'
     (shop / "mine.toml").write_text(product + operation, encoding="utf-8")
     code, _, err = called(tmp_path, "--help", program="shop")
-    assert code == 2
+    assert code == 0
     assert 'product "things": docs: ' in err
     assert "'nothing' is not known here" in err
 
@@ -139,7 +139,7 @@ def test_many_problems_are_cut_short(shop: Path, tmp_path: Path) -> None:
     operations = (f'[operation.get{n}]\nproduct = "gone"\nhttp = "GET /{n}"\n' for n in range(200))
     (shop / "mine.toml").write_text("".join(operations), encoding="utf-8")
     code, _, err = called(tmp_path, "--help", program="shop")
-    assert code == 2
+    assert code == 0
     assert len(err.splitlines()) < 30
     assert "more" in err.splitlines()[-1]
 
@@ -147,7 +147,7 @@ def test_many_problems_are_cut_short(shop: Path, tmp_path: Path) -> None:
 def test_directories_named_by_the_environment_must_be_there(tmp_path: Path) -> None:
     environ = {**environment(tmp_path / "home", ""), "SUITE_DEFINITIONS": str(tmp_path / "gone")}
     done = run_program("suite", ["--help"], environ)
-    assert done.stderr == f"error: SUITE_DEFINITIONS: no directory of definitions at {tmp_path / 'gone'}\n"
+    assert done.stderr == f"warning: SUITE_DEFINITIONS: no directory of definitions at {tmp_path / 'gone'}\n"
 
 
 INTERRUPTED = """

@@ -229,12 +229,12 @@ def test_what_is_no_mirror_of_this_site_is_left_alone(cloud: Site, tmp_path: Pat
     other = tmp_path / "other.sqlite"
     other.write_text("my notes")
     assert cloud("mirror", str(other)) == 2
-    assert "is no mirror" in cloud.err
+    assert "is not a mirror" in cloud.err
     assert other.read_text() == "my notes"
     with closing(sqlite3.connect(tmp_path / "theirs.sqlite")) as connection:
         connection.execute("CREATE TABLE x (y)")
     assert cloud("mirror", str(tmp_path / "theirs.sqlite")) == 2
-    assert "is no mirror" in cloud.err
+    assert "is not a mirror" in cloud.err
     assert cloud("mirror", str(tmp_path)) == 2
     assert cloud("mirror", str(cloud.path), "isue") == 2
     assert "no resource 'isue', did you mean 'issue'?" in cloud.err

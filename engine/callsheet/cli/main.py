@@ -195,7 +195,9 @@ def _run(context: Context, arguments: list[str], values: LiteralValues | None) -
     code: Any = group.main(arguments, prog_name=context.program, standalone_mode=False, obj=context)
     context.streams.out.flush()
     if broken := _definition_error(context):  # help, or the version: a command that does not look into it has refused
-        context.say("\n".join([f"warning: {broken.message}", *(f"  - {each}" for each in broken.details)]))
+        from ..output.error_text import describe_error
+
+        context.say(describe_error(broken, "warning"))
     return code if isinstance(code, int) else 0
 
 

@@ -10,9 +10,9 @@ from .clean import lines, one_line
 MOST = 25  # details that a person reads; the JSON form has them all
 
 
-def describe_error(error: CallsheetError) -> str:
+def describe_error(error: CallsheetError, weight: str = "error") -> str:
     """`error: ...`, `  - detail` for each further fact, the trace id, `hint: ...`; no final line break."""
-    described = [f"error: {_indented(error.message)}"]
+    described = [f"{weight}: {_indented(error.message)}"]
     described += [f"  - {one_line(detail)}" for detail in error.details[:MOST]]
     if len(error.details) > MOST:
         described.append(f"  - and {len(error.details) - MOST} more")

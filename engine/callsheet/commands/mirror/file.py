@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import CallsheetError, UsageError
 from ...files import PRIVATE
 from ...jsontext import parse
-from .tables import ResourceTable, Row
+from .tables import MirrorRow, ResourceTable
 
 _FORMAT = 1
 _APPLICATION = 0x63616C6C  # "call": what tells the file of a mirror from other SQLite files
@@ -31,7 +31,7 @@ class MirrorFile:
     """An open mirror; everything that is written in one `transaction` is there, or none of it."""
 
     def __init__(self, path: str, program: str, site: str) -> None:
-        """Raises `UsageError` for a file that is no mirror, or that of another site."""
+        """Raises `UsageError` for a file that is not a mirror, or that of another site."""
         self.path = path
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory", hint="name a file")
@@ -57,7 +57,7 @@ class MirrorFile:
             self._connection.executescript(f"BEGIN IMMEDIATE; {marked} {_SCHEMA} COMMIT")
             self._connection.execute("INSERT INTO mirror_site VALUES (?, ?)", (site, program))
         elif application != _APPLICATION:
-            raise UsageError(f"{self.path} is no mirror", hint="name a new file, or one that this command made")
+            raise UsageError(f"{self.path} is not a mirror", hint="name a new file, or one that this command made")
         elif version > _FORMAT:
             raise UsageError(f"{self.path} was made by a newer version of {program}")
         self._connection.execute("PRAGMA journal_mode = WAL")
@@ -178,7 +178,7 @@ class MirrorFile:
         sql = f'SELECT id, data FROM "{table.name}" WHERE gone_at IS NULL AND id = ?'
         yield from self._connection.execute(sql, (id,))
 
-    def data(self, table: ResourceTable, row: Row) -> str | None:
+    def data(self, table: ResourceTable, row: MirrorRow) -> str | None:
         """The JSON that is kept of the same thing; None where it is new, or was gone."""
         where = " AND ".join(f'"{name}" IS ?' for name in table.key)
         values = [row.id, *(row.values.get(name) for name in table.key[1:])]
@@ -232,11 +232,13 @@ def _told(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        hint = "another run writes it now: wait until it ends" if "locked" in str(error) else None
+        hint = (
+            "another run writes it now: wait until it ends" if error.sqlite_errorcode == sqlite3.SQLITE_BUSY else None
+        )
         raise CallsheetError(f"{path}: {error}", hint=hint) from None
     except sqlite3.DatabaseError as error:
         raise UsageError(
-            f"{path} is no mirror: {error}", hint="name a new file, or one that this command made"
+            f"{path} is not a mirror: {error}", hint="name a new file, or one that this command made"
         ) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

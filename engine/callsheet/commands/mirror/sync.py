@@ -19,7 +19,7 @@ from ...language.template import fill
 from ...richtext import convert
 from ..resources.things import Thing, Things, parents_first
 from .file import MirrorFile
-from .tables import ResourceTable, Row
+from .tables import MirrorRow, ResourceTable
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -199,7 +199,7 @@ class Mirror:
             self.file.note(things.resource, part, state=state)
         return done._replace(gone=done.gone + gone)
 
-    def _put(self, table: ResourceTable, rows: Sequence[Row], done: Mirrored) -> Mirrored:
+    def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
         new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
         self.file.put(table, ((row.id, row.values) for row in new))
         return done._replace(read=done.read + len(rows), changed=done.changed + len(new))

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^a-z0-9]+")
 _LARGEST = 2**63
 
 
-class Row(NamedTuple):
+class MirrorRow(NamedTuple):
     """One thing as a table has it: `values` by column."""
 
     id: str
@@ -71,7 +71,7 @@ class ResourceTable:
         """What a list shows of the thing, for the full-text index."""
         return " ".join(found for name in self._view if isinstance(found := values.get(name), str))
 
-    def row(self, thing: Thing, parents: Mapping[str, str], read_at: str) -> Row:
+    def row(self, thing: Thing, parents: Mapping[str, str], read_at: str) -> MirrorRow:
         things = self.things
         found = things.parents_of(thing, parents)
         changed = things.changed_of(thing)
@@ -85,7 +85,7 @@ class ResourceTable:
             "read_at": read_at,
             "gone_at": None,
         }
-        return Row(things.id_of(thing), values)
+        return MirrorRow(things.id_of(thing), values)
 
 
 def column_name(name: str) -> str:
