@@ -104,6 +104,7 @@ def test_a_thing_knows_what_it_belongs_to_and_what_cannot_be_changed(kinds: dict
 def test_words_are_looked_up_and_completed(kinds: dict[str, dict[str, Any]]) -> None:
     lookup = kinds["lookup"]["shelf"]
     assert (lookup["pattern"], lookup["match"], lookup["value"]) == (r"\d+", ["name"], "id")
+    assert lookup["sole"] == "`false`"  # no list is read where an id is given
     argument = kinds["command"]["shelf get"]["params"][0]
     assert argument["lookup"] == "shelf"
     assert "lookup" not in kinds["command"]["books get"]["params"][1]

@@ -144,7 +144,8 @@ class _Thing:
         match = [*([] if pattern and name else [id]), *([name] if name else [])]
         labels = {"label": name} if name else {}
         find = {"match": match, "suggest": {"word": id, **labels}}
-        return {**find, **({"pattern": pattern} if pattern else {})}
+        # Without `sole` a change would read the whole list first, in case that something is called by this number.
+        return {**find, **({"pattern": pattern, "sole": "`false`"} if pattern else {})}
 
     def _above(self, owners: Mapping[str | None, str]) -> list[tuple[str, str]]:
         """The path of what it belongs to and the parameter that names it, the nearest first."""
