@@ -62,6 +62,13 @@ def test_what_two_people_changed_is_put_together(amount: int, format: str) -> No
         assert Counter(WORD.findall(result)) == Counter(wanted), f"seed {seed}"
 
 
+def test_one_moved_what_stands_before_a_block_and_the_other_took_that_block_out() -> None:
+    body = "<p>one two</p><h1>three</h1><ul><li>four five</li></ul>"
+    mine = "one two\n\n- four five\n\n# three\n"
+    theirs = "<p>one two</p><h1>three</h1>"
+    assert Editing(theirs, "storage", nodes()).merged(Editing(body, "storage", nodes()), mine) == theirs
+
+
 def test_two_people_who_took_all_that_was_in_a_block() -> None:
     body = "<blockquote><p>one two</p><p>three four</p></blockquote><p>five</p>"
     mine = Editing(body, "storage", nodes()).markdown().replace("> one two\n>\n", "") + "\n\none two\n"

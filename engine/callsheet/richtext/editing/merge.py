@@ -94,8 +94,8 @@ class _Merge:
         return block.node.having(self._children(block if mine else None, None if mine else block))
 
     def _gone(self, old: Block, block: Block, *, mine: bool) -> None:
-        """A block that one side left out, which the other must not have touched."""
-        if block.key != old.key or id(block) in self._moved:
+        """A block that one side left out, which the other must not have touched; its neighbours may have moved."""
+        if block.key != old.key or block.parent is None or block.parent.match is not old.parent:
             raise BothChangedError([block.node] if mine else [], [] if mine else [block.node])
 
     def _both(self, old: Block, mine: Block, theirs: Block) -> Node | None:
