@@ -55,7 +55,7 @@ def test_a_picture_shows_the_demonstration_of_today(part: tour.Part, palette: st
 
 
 def test_no_picture_is_left_over() -> None:
-    names = [*NAMES, "packages"]  # that one is scripts/architecture.py's
+    names = NAMES
     assert {path.name for path in pictures.FOLDER.iterdir()} == {f"{n}-{p}.svg" for n in names for p in PALETTES}
     paths = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
     pages = [

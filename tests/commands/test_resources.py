@@ -102,6 +102,7 @@ def test_what_is_listed_is_what_is_read(dispatcher: StepDispatcher) -> None:
         "comment",
         "worklog",
         "issue-link",
+        "issue-history",
         *FILES,
         "page-comment",
     }

@@ -30,6 +30,9 @@ def server() -> Iterator[Server]:
         exchange("POST", "/rest/api/3/issue", reply(201, json={"key": "EDU-1"}), repeat=None),
         exchange("POST", "/rest/api/3/issue/DEMO-1/comment", reply(201, json={"id": "1"}), repeat=None),
         exchange("GET", "/rest/api/3/user/search", reply(json=[]), repeat=None),
+        exchange(
+            "GET", "/rest/api/3/issue/DEMO-1", reply(json={"id": "1", "key": "DEMO-1", "fields": {}}), repeat=None
+        ),
         exchange("PUT", "/rest/api/3/issue/DEMO-1", reply(204), repeat=None),
     ]
     with serve(answers, trusted=True) as server:
@@ -69,7 +72,7 @@ def test_a_text_is_added_and_takes_nothing_away(
     value = filled(text, tmp_path, server)
     done = call("issues edit", {"issue": ["DEMO-1"], name: [value]})
     assert done.exit == 0, done.stderr
-    (update,) = done.requests[0].json()["update"].values()
+    (update,) = done.requests[-1].json()["update"].values()
     assert update == [{"add": value if name == "label" else {"name": value}}]
 
 

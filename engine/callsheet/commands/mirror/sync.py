@@ -164,15 +164,17 @@ class Mirror:
         cursor = self.file.cursor(things.resource, part) if things.asks_since else None
         since = datetime.fromisoformat(cursor) if cursor else None
         latest, seen = since, set[str]()
+        asked = self._asked(things)  # which may have an order of its own
+        is_in_order = asked is None and bool(things.definition.get("changed", {}).get("oldest_first"))
         try:
-            listed = iter(things.all(parents, since=since, query=self._asked(things)))
+            listed = iter(things.all(parents, since=since, query=asked))
             while batch := list(islice(listed, _BATCH)):
                 rows = [table.row(thing, parents, self._stamp) for thing in batch]
                 seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
                 with self.file.transaction():
                     done = self._put(table, rows, done)
-                    if latest is not None and things.definition.get("changed", {}).get("oldest_first"):
+                    if latest is not None and is_in_order:
                         self.file.note(things.resource, part, cursor=latest.isoformat())
         except NotFound:  # the parent was deleted meanwhile
             return done
