@@ -18,6 +18,8 @@ from callsheet.cli.main import run
 from callsheet.commands.mirror import file as mirror_file
 from callsheet.commands.mirror.tables import sql_value, table_name
 from support.cases import environment
+from support.imports import DOCUMENTS
+from support.machine import Machine
 from support.simulated import serving
 
 
@@ -253,6 +255,14 @@ def test_a_site_that_wants_another_credential_ends_the_run(cloud: Site) -> None:
     cloud.environ["SUITE_BASE_URL"] = "http://127.0.0.1:1"
     assert cloud("mirror", str(cloud.path)) not in (0, 1, 2)
     assert len(cloud.err.splitlines()) < 6
+
+
+def test_a_program_whose_things_cannot_be_listed_says_so(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    assert machine("new", "shop", "--from", str(DOCUMENTS / "petshop.yaml"), "--quiet") == 0
+    machine.environ |= {"SHOP_BASE_URL": "https://shop.example.com", "SHOP_TOKEN": "of-the-shop"}
+    assert machine("mirror", str(tmp_path / "shop.sqlite"), program="shop") == 2
+    assert "there is nothing here that can be listed" in machine.err
 
 
 def test_names_of_tables_and_values() -> None:

@@ -74,6 +74,10 @@ class Mirror:
         self._within = {id: [self._id(id, word) for word in words] for id, words in (within or {}).items() if words}
         self._is_chosen = bool(wanted)
         self._wanted = [*self._needed(wanted)] if wanted else [id for id in self._things if not self._is_deep(id)]
+        if not self._wanted:
+            raise UsageError(
+                "there is nothing here that can be listed", hint="a [resource.NAME] with a `list` says how"
+            )
 
     def run(self) -> Iterator[Mirrored]:
         """One row for each resource, when it is done."""
