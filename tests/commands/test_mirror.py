@@ -16,7 +16,7 @@ import pytest
 
 from callsheet.cli.main import run
 from callsheet.commands.mirror import file as mirror_file
-from callsheet.commands.mirror.tables import sql_value, table_name
+from callsheet.commands.mirror.tables import column_name, sql_value, storable, table_name
 from support.cases import environment
 from support.imports import DOCUMENTS
 from support.machine import Machine
@@ -272,3 +272,80 @@ def test_names_of_tables_and_values() -> None:
     assert [sql_value(value) for value in (True, 2**70, 1.5, None, ["ü"], {"a": 1})] == [
         *(1, str(2**70), 1.5, None, '["ü"]', '{"a": 1}'),
     ]
+
+
+def test_what_belongs_to_other_projects_is_not_asked_for(cloud: Site) -> None:
+    cloud.mirror("issue")
+    for key in ("DEMO-1", "OPS-4"):
+        assert cloud("issues", "comment", key, "hello", "--quiet") == 0
+    assert cloud.mirror("comment", "--project", "DEMO")["comments"]["read"] == 1
+    assert cloud.mirror("comment")["comments"]["read"] == 2
+    assert [path.name for path in cloud.path.parent.glob("site.sqlite*")] == ["site.sqlite"]
+
+
+def test_a_file_is_that_of_one_query_for_good(cloud: Site) -> None:
+    cloud.mirror("issue", "--jql", "summary ~ parcel")
+    assert cloud("mirror", str(cloud.path), "issue", "--prune") == 2
+    assert "mirrors those issues that 'summary ~ parcel' finds" in cloud.err
+    assert len(cloud.column("SELECT key FROM issues")) == 1
+    assert cloud("mirror", str(cloud.path), "page", "--jql", "x = 1") == 2
+    assert "nothing that is wanted here takes a query" in cloud.err
+    assert cloud("mirror", str(cloud.path), "group", "--jql", "x = 1") == 2
+    cloud.path = cloud.home / "all.sqlite"
+    cloud.mirror("issue")
+    assert cloud("mirror", str(cloud.path), "issue", "--jql", "summary ~ parcel") == 2
+    assert "mirrors all issues" in cloud.err
+
+
+def test_what_comes_back_comes_back_with_what_belongs_to_it(cloud: Site) -> None:
+    assert cloud("issues", "edit", "DEMO-1", "--summary", "Another title", "--quiet") == 0
+    cloud.mirror("issue", "issue-history")
+    counted = "SELECT count(*) FROM issue_histories WHERE gone_at IS NULL"
+    before = cloud.column(counted)
+    for gone in ("'then'", "NULL"):  # as if the site had not shown the issue for a time
+        with closing(sqlite3.connect(cloud.path)) as connection, connection:
+            connection.execute(f"UPDATE issues SET gone_at = {gone} WHERE key = 'DEMO-1'")
+            connection.execute("UPDATE mirror_part SET cursor = '2999-01-01T00:00:00+00:00' WHERE resource = 'issue'")
+        cloud.mirror("issue", "issue-history")
+        assert (cloud.column(counted) == before) is (gone == "NULL")
+
+
+def test_a_column_called_like_the_numbers_of_rows_is_none(cloud: Site) -> None:
+    mine = cloud.home / "definitions" / "suite"
+    mine.mkdir(parents=True)
+    text = 'language = 2\n[extend.view.component]\ncolumns = [{ name = "ROWID", value = "lead.displayName" }]\n'
+    (mine / "mine.toml").write_text(text, encoding="utf-8")
+    cloud.environ["CALLSHEET_HOME"] = str(cloud.home)
+    cloud.mirror("component")
+    assert len(cloud.column("SELECT id FROM search WHERE resource = 'component'")) == 2
+
+
+def test_a_file_that_is_removed_under_way_is_told(cloud: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = mirror_file.MirrorFile.add_table
+
+    def removing(self: mirror_file.MirrorFile, table: Any) -> None:
+        whole(self, table)
+        cloud.path.unlink(missing_ok=True)
+
+    monkeypatch.setattr(mirror_file.MirrorFile, "add_table", removing)
+    assert cloud("mirror", str(cloud.path), "component") == 1
+    assert "was removed while it was written" in cloud.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such files there")
+def test_what_is_no_file_is_refused_and_not_waited_for(cloud: Site) -> None:
+    os.mkfifo(cloud.path)
+    for path in (str(cloud.path), os.devnull):
+        assert cloud("mirror", path, "component") == 2
+
+
+def test_sql_prints_what_json_has_no_word_for(cloud: Site) -> None:
+    cloud.mirror("component")
+    assert cloud.rows("SELECT 9e999 AS a, CAST(x'ff41' AS TEXT) AS b, 1 AS c, 2 AS c_3, 3 AS c") == [
+        {"a": "inf", "b": "\ufffdA", "c": 1, "c_3": 2, "c_2": 3}
+    ]
+
+
+def test_texts_that_sqlite_has_not() -> None:
+    assert storable("a\ud800b\x00") == "a\ufffd\ufffd\ufffdb\x00"
+    assert [column_name(name) for name in ("Größe", "状态", 'a"; DROP')] == ["grösse", "状态", "a_drop"]

@@ -37,6 +37,7 @@ def mirror(context: Context, values: ParameterValues) -> None:
         for done in found.run():
             rows.append(done._asdict())
             context.note(f"{done.table}: {done.read} read, {done.changed} changed, {done.gone} gone")
+        file.check()
     finally:
         dispatcher.close()
         file.close()

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from ...errors import CallsheetError, UsageError
-from ...files import PRIVATE
+from ...files import PRIVATE, refuse_irregular
 from ...jsontext import parse
 from .tables import MirrorRow, ResourceTable
 
@@ -35,40 +35,56 @@ class MirrorFile:
         self.path = path
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory", hint="name a file")
-        is_new = not os.path.exists(path) or os.path.getsize(path) == 0
-        if is_new:
-            with _told(path):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
         with _told(path):
+            if os.path.exists(path):
+                refuse_irregular(path)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
+            self._status = os.stat(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=30)
         try:
             with _told(path):
-                self._open(is_new, program, site)
+                self._open(program, site)
         except BaseException:
             self._connection.close()
             raise
 
-    def _open(self, is_new: bool, program: str, site: str) -> None:
-        application, version = (
-            self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if is_new or (application == _APPLICATION and version == 0):
-            marked = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORMAT};"
-            self._connection.executescript(f"BEGIN IMMEDIATE; {marked} {_SCHEMA} COMMIT")
-            self._connection.execute("INSERT INTO mirror_site VALUES (?, ?)", (site, program))
-        elif application != _APPLICATION:
-            raise UsageError(f"{self.path} is not a mirror", hint="name a new file, or one that this command made")
-        elif version > _FORMAT:
-            raise UsageError(f"{self.path} was made by a newer version of {program}")
+    def _open(self, program: str, site: str) -> None:
+        with self.transaction():  # of two runs that make the same file, one finds it made
+            application, version, objects = (
+                self._connection.execute(sql).fetchone()[0]
+                for sql in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+            )
+            if not application and not objects:
+                for statement in _SCHEMA.split(";\n"):
+                    self._connection.execute(statement)
+                self._connection.execute("INSERT INTO mirror_site VALUES (?, ?)", (site, program))
+                self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            elif application != _APPLICATION:
+                raise UsageError(f"{self.path} is not a mirror", hint="name a new file, or one that this command made")
+            elif version > _FORMAT:
+                raise UsageError(f"{self.path} was made by a newer version of {program}")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
+        # What refers to a table that is made anew goes on to do so.
+        self._connection.execute("PRAGMA legacy_alter_table = ON")
         known = self._connection.execute("SELECT site FROM mirror_site").fetchone()
         if known is not None and known[0] != site:
             raise UsageError(f"{self.path} mirrors {known[0]}, not {site}", hint="take a file of its own for each site")
 
     def close(self) -> None:
-        with _told(self.path), closing(self._connection):
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Leaves one file, unless somebody reads it now: then two others stay beside it, as SQLite needs them."""
+        with closing(self._connection), suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+
+    def check(self) -> None:
+        """Raise `CallsheetError` where the file was removed or replaced meanwhile: what was written went with it."""
+        try:
+            is_same = os.path.samestat(os.stat(self.path), self._status)
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise CallsheetError(f"{self.path} was removed while it was written", hint="run the same command again")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -76,14 +92,15 @@ class MirrorFile:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # a full disk has ended it already
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def add_table(self, table: ResourceTable) -> None:
         """Make the table, or make it anew out of the JSON that is kept where its definition has changed."""
-        schema = "; ".join(table.sql())
+        schema = table.sql()
         with self.transaction():
             known = self._one("SELECT schema FROM mirror_resource WHERE resource = ?", table.things.resource)
             if known == (schema,):
@@ -190,6 +207,9 @@ class MirrorFile:
         """What belongs to a thing that is gone is gone with it."""
         column = next(iter(table.parents.values()))
         gone = f'SELECT id FROM "{parent.name}" WHERE gone_at IS NOT NULL'
+        # Where it comes back, what stands in it or below it is read again.
+        sql = f"DELETE FROM mirror_part WHERE resource = ? AND part IN ({gone})"
+        self._connection.execute(sql, (table.things.resource,))
         sql = f'UPDATE "{table.name}" SET gone_at = ? WHERE gone_at IS NULL AND "{column}" IN ({gone})'
         return self._connection.execute(sql, (when,)).rowcount
 

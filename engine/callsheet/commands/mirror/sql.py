@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from ...files import quoted_for_uri
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 _PRAGMAS = frozenset({"table_info", "table_list", "data_version"})  # what the full-text index asks, and people
 _REFUSED = frozenset({"load_extension", "edit", "readfile", "writefile", "fts3_tokenizer"})
+
+_STEPS = 100_000  # of SQLite's own machine, after which a signal is heard: a query may have no end
 
 
 @contextmanager
@@ -29,6 +32,8 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
     address = f"file:{quoted_for_uri(os.path.abspath(path))}?mode=ro"
     tables: list[str] = []
     with closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.text_factory = _decoded
+        connection.set_progress_handler(lambda: 0, _STEPS)
         try:
             connection.execute("PRAGMA query_only = ON")
             tables += [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
@@ -42,6 +47,8 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
         except sqlite3.Warning:
             raise UsageError("one query at a time") from None
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                raise KeyboardInterrupt from None
             raise UsageError(f"{path}: {_worded(str(error), tables)}") from None
 
 
@@ -68,10 +75,18 @@ def _names(found: list[str]) -> list[str]:
     """Two columns of one name would be one in an object."""
     names: list[str] = []
     for name in found:
-        count = sum(each == name or each.startswith(f"{name}_") for each in names)
-        names.append(name if name not in names else f"{name}_{count + 1}")
+        each, count = name, 1
+        while each in names:
+            each = f"{name}_{(count := count + 1)}"
+        names.append(each)
     return names
 
 
 def _shown(value: Any) -> Any:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no word for it
+    return _decoded(value) if isinstance(value, bytes) else value
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

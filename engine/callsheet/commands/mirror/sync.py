@@ -19,7 +19,7 @@ from ...language.template import fill
 from ...richtext import convert
 from ..resources.things import Thing, Things, parents_first
 from .file import MirrorFile
-from .tables import MirrorRow, ResourceTable
+from .tables import MirrorRow, ResourceTable, storable
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -30,6 +30,7 @@ _COMPARED = timedelta(days=1)  # what is deleted says nothing of it, and asking 
 _NOT_THERE = frozenset({403, 404, 405, 410, 501})
 _FOR_ALL = frozenset({None, 401, 429})
 _WHOLE = ""  # the part of what is not read under a parent
+_QUERY = "query"  # the part whose state is the query that a resource was narrowed by first
 
 
 class Mirrored(NamedTuple):
@@ -78,6 +79,7 @@ class Mirror:
             raise UsageError(
                 "there is nothing here that can be listed", hint="a [resource.NAME] with a `list` says how"
             )
+        self._check_query()
 
     def run(self) -> Iterator[Mirrored]:
         """One row for each resource, when it is done."""
@@ -86,17 +88,35 @@ class Mirror:
             table = self._tables[id] = ResourceTable(things, self._view(things), partial(self._text, things))
             self.file.add_table(table)
             done = Mirrored(id, table.name)
-            try:
-                for part in self._parts(things):
+            for part in self._parts(things):
+                try:
                     done = self._part(table, part, done)
-            except CallsheetError as error:
-                if error.status in _FOR_ALL and not isinstance(error, UsageError):
-                    raise  # no answer, no credential, too many requests: the others would meet it, too
-                is_missing = not self._is_chosen and error.status in _NOT_THERE
-                done = done._replace(problem=error.message, failed=not is_missing)
+                except CallsheetError as error:
+                    if error.status in _FOR_ALL and not isinstance(error, UsageError):
+                        raise  # no answer, no credential, too many requests: the others would meet it, too
+                    is_missing = not self._is_chosen and error.status in _NOT_THERE
+                    done = done._replace(problem=done.problem or error.message, failed=done.failed or not is_missing)
+                    if error.status not in _NOT_THERE:
+                        break  # what one person may not see of one thing is no reason to read none of the others
             yield self._ended(table, done)
 
     # What is read
+
+    def _check_query(self) -> None:
+        """What one query found says nothing of what another one finds, so that a file is that of one for good."""
+        narrowed = [self._things[id] for id in self._wanted if self._things[id].takes_query]
+        if self._query and not narrowed:
+            raise UsageError("nothing that is wanted here takes a query")
+        for things in narrowed:
+            known = self.file.state(things.resource, _QUERY)
+            if known is None:
+                with self.file.transaction():
+                    self.file.note(things.resource, _QUERY, state=self._query or "")
+            elif known != (self._query or ""):
+                found = f"those {things.plural} that {known!r} finds" if known else f"all {things.plural}"
+                raise UsageError(
+                    f"{self.file.path} mirrors {found}", hint="ask for the same again, or take a file of its own"
+                )
 
     def _known(self, id: str, wanted: Collection[str]) -> Things | None:
         """None for what cannot be listed here; raises `UsageError` where just that is wanted."""
@@ -155,7 +175,10 @@ class Mirror:
             yield from chosen or [_WHOLE]
         elif "inside" in things.definition.get("list", {}) or chosen is None:
             parent = self._tables.get(first)
-            yield from [id for (id,) in self.file.rows(parent, None, "id")] if parent is not None else []
+            above = self._within.get(parent.things.parents[0]) if parent is not None and parent.parents else None
+            if parent is not None:
+                for part in above or (None,):
+                    yield from [id for (id,) in self.file.rows(parent, part, "id")]
         else:
             yield from chosen
 
@@ -179,9 +202,12 @@ class Mirror:
                 with self.file.transaction():
                     done = self._put(table, rows, done)
                     if latest is not None and is_in_order:
-                        self.file.note(things.resource, part, cursor=latest.isoformat())
-        except NotFound:  # the parent was deleted meanwhile
-            return done
+                        self.file.note(things.resource, part, cursor=min(latest, self._now).isoformat())
+        except NotFound:
+            if part == _WHOLE:
+                raise
+            return done  # the parent was deleted meanwhile
+        latest = min(latest, self._now) if latest is not None else None  # what has a date to come hides nothing
         with self.file.transaction():
             if latest is not None:
                 self.file.note(things.resource, part, cursor=latest.isoformat())
@@ -218,11 +244,16 @@ class Mirror:
         if not self.prune and before is not None and self._now - datetime.fromisoformat(before) < _COMPARED:
             return done
         things = table.things
-        present = {things.id_of(each) for each in things.all(parents, query=self._asked(things), ids_only=True)}
+        present = {
+            storable(things.id_of(each)) for each in things.all(parents, query=self._asked(things), ids_only=True)
+        }
         known = {id for (id,) in self.file.rows(table, part or None, "id")}
         if things.can("read"):
             for id in sorted(present - known):  # it came into the query, or changed within what clocks differ by
-                row = table.row(things.read(id, parents), parents, self._stamp)
+                try:
+                    row = table.row(things.read(id, parents), parents, self._stamp)
+                except NotFound:  # deleted meanwhile
+                    continue
                 with self.file.transaction():
                     done = self._put(table, [row], done)
         with self.file.transaction():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from ..resources.things import Thing, Things
 
 KEPT = ("name", "text", "data", "changed_at", "read_at", "gone_at")
-_WORD = re.compile(r"[^a-z0-9]+")
+_WORD = re.compile(r"[\W_]+")
 _LARGEST = 2**63
 
 
@@ -38,7 +37,7 @@ class ResourceTable:
 
     @property
     def _fixed(self) -> set[str]:
-        return {"id", *self.parents.values(), *KEPT}
+        return {"rowid", "id", *self.parents.values(), *KEPT}
 
     @property
     def columns(self) -> list[str]:
@@ -54,18 +53,18 @@ class ResourceTable:
             return ["id"]
         return ["id", next(iter(self.parents.values()))]
 
-    def sql(self, name: str | None = None) -> Iterator[str]:
-        """The statements that make the table."""
+    def sql(self) -> str:
+        """The statement that makes the table."""
         parents = {column: table_name(id) for id, column in self.parents.items()}
         lines = ["id TEXT NOT NULL"]
         lines += [
-            f'"{column}" TEXT{" REFERENCES " + table if self.things.resource != table else ""}'
+            f'"{column}" TEXT{" REFERENCES " + _quoted(table) if self.things.resource != table else ""}'
             for column, table in parents.items()
         ]
         lines += [f'"{column}"' for column in self._view]
         lines += [f"{column} TEXT" for column in KEPT]
         lines.append(f"PRIMARY KEY ({', '.join(_quoted(column) for column in self.key)})")
-        yield f'CREATE TABLE "{name or self.name}" ({", ".join(lines)})'
+        return f'CREATE TABLE "{self.name}" ({", ".join(lines)})'
 
     def words(self, values: Mapping[str, Any]) -> str:
         """What a list shows of the thing, for the full-text index."""
@@ -85,7 +84,15 @@ class ResourceTable:
             "read_at": read_at,
             "gone_at": None,
         }
-        return MirrorRow(things.id_of(thing), values)
+        return MirrorRow(
+            storable(things.id_of(thing)),
+            {column: storable(each) if isinstance(each, str) else each for column, each in values.items()},
+        )
+
+
+def storable(text: str) -> str:
+    """SQLite has no half of a surrogate pair."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def column_name(name: str) -> str:
@@ -113,7 +120,7 @@ def sql_value(value: Any) -> Any:
         return int(value)
     if isinstance(value, int):
         return value if -_LARGEST <= value < _LARGEST else str(value)
-    return value if value is None or isinstance(value, str | float) else json.dumps(value, ensure_ascii=False)
+    return value if value is None or isinstance(value, str | float) else dump(value)
 
 
 def _quoted(name: str) -> str:

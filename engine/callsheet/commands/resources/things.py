@@ -21,6 +21,7 @@ from ...errors import NoMatch, UsageError, counted, did_you_mean
 from ...language.deployment import check_available, on_deployment
 from ...language.identifier import identifier
 from ...language.resources import plural_of, title_of
+from ...language.scopes import names_in
 from ...language.template import evaluate, fill, fill_text, to_text
 from ..steps.scope import of_the_run
 from .same import same
@@ -189,12 +190,16 @@ class Things:
     @property
     def asks_since(self) -> bool:
         """Whether the service can be asked for what was changed since a time."""
-        return any("since" in str(part) for part in self.definition.get("list", {}).values())
+        return self._is_listed_by("since")
 
     @property
     def takes_query(self) -> bool:
         """Whether a condition of the service's own language narrows its list."""
-        return any("query" in str(part) for part in self.definition.get("list", {}).values())
+        return self._is_listed_by("query")
+
+    def _is_listed_by(self, name: str) -> bool:
+        listing = self.definition.get("list", {})
+        return name in names_in([listing.get("args"), listing.get("body")])
 
     def read(self, id: str, parents: Parents | None = None) -> Thing:
         """One thing. Raises `NotFound` where there is none with this id."""
