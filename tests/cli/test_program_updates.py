@@ -121,6 +121,14 @@ def test_what_is_unsound_leaves_everything_as_it_was(zoo: Machine) -> None:
     assert zoo("lions", "list", "--age", "3", "--help", program="zoo") == 0
 
 
+def test_a_document_without_operations_takes_nothing_away(zoo: Machine) -> None:
+    before = {path: path.read_bytes() for path in definitions(zoo).rglob("*") if path.is_file()}
+    save(zoo, {**document(), "paths": {}})
+    assert zoo("update", "zoo") == 2
+    assert "zoo.json: the document has no operations" in zoo.err
+    assert {path: path.read_bytes() for path in definitions(zoo).rglob("*") if path.is_file()} == before
+
+
 def test_sites_and_the_chosen_address_stay(zoo: Machine) -> None:
     assert zoo("remove", "zoo", "--yes", "--quiet") == 0
     path = str(zoo.root / "zoo.json")

@@ -199,7 +199,7 @@ def test_a_changed_definition_changes_the_table_without_asking_again(cloud: Site
         ("SELECT load_extension('x')", "not authorized"),
         ("SELECT 1; DROP TABLE issues", "one query at a time"),
         ("SELECT * FROM issue", "no such table: issue, did you mean 'issues'?"),
-        ("SELECT colour FROM issues", "no such column: colour"),
+        ("SELECT summry FROM issues", "no such column: summry, did you mean 'summary'?"),
         ("SELEC", 'near "SELEC": syntax error'),
         ("  ", "the query is empty"),
     ],
@@ -292,6 +292,8 @@ def test_a_file_is_that_of_one_query_for_good(cloud: Site) -> None:
     assert "nothing that is wanted here takes a query" in cloud.err
     assert cloud("mirror", str(cloud.path), "group", "--jql", "x = 1") == 2
     cloud.path = cloud.home / "all.sqlite"
+    assert cloud("mirror", str(cloud.path), "issue", "--jql", "summary ~") == 1
+    assert not cloud.path.exists()
     cloud.mirror("issue")
     assert cloud("mirror", str(cloud.path), "issue", "--jql", "summary ~ parcel") == 2
     assert "mirrors all issues" in cloud.err

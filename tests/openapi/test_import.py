@@ -12,6 +12,7 @@ import yaml
 
 from callsheet.client.request.build import Builder
 from callsheet.client.request.model import Form, Json
+from callsheet.errors import DefinitionError
 from callsheet.openapi import import_document
 from support.fakes import Definitions, FakeSite
 from support.imports import DOCUMENTS, FILES, imported, text_of
@@ -121,9 +122,11 @@ def test_forms_and_styles_are_sent_as_documented() -> None:
     assert form == Form((("name", "n"), ("tags", "a"), ("tags", "b")))
 
 
-def test_a_document_may_be_a_path_less_file() -> None:
-    result = import_document('{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}}', "empty")
-    assert (result.files, result.operations) == ({}, {})
+@pytest.mark.parametrize("paths", ["", ', "paths": {}', ', "paths": {"/pets": {}}'])
+def test_a_document_without_operations_is_refused(paths: str) -> None:
+    """Laid over an earlier import it would take everything away."""
+    with pytest.raises(DefinitionError, match="the document has no operations"):
+        import_document(f'{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}{paths}}}', "empty")
 
 
 def test_expected_files_are_all_used() -> None:

@@ -126,6 +126,8 @@ def _operations(
             schemas.restore(before)
             del notes[said:]
             left_out.append((where, _bare(error.message, where, document.name)))
+    if not operations and not left_out:
+        raise DefinitionError(f"{document.name}: the document has no operations")
     told = [f"{where} is left out: {reason}" for where, reason in left_out]
     if told and not operations:
         (where, reason), *_ = left_out

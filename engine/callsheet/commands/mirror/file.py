@@ -36,7 +36,8 @@ class MirrorFile:
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory", hint="name a file")
         with _told(path):
-            if os.path.exists(path):
+            self._is_new = not os.path.exists(path)
+            if not self._is_new:
                 refuse_irregular(path)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
             self._status = os.stat(path)
@@ -73,9 +74,17 @@ class MirrorFile:
             raise UsageError(f"{self.path} mirrors {known[0]}, not {site}", hint="take a file of its own for each site")
 
     def close(self) -> None:
-        """Leaves one file, unless somebody reads it now: then two others stay beside it, as SQLite needs them."""
-        with closing(self._connection), suppress(sqlite3.OperationalError):
+        """Leaves one file, unless somebody reads it now: then two others stay beside it, as SQLite needs them.
+
+        One that this run made and put nothing into goes.
+        """
+        is_empty = False
+        with closing(self._connection), suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")
+            is_empty = self._is_new and self._one("SELECT 1 FROM mirror_part") is None
+        if is_empty:
+            with suppress(OSError):
+                os.remove(self.path)
 
     def check(self) -> None:
         """Raise `CallsheetError` where the file was removed or replaced meanwhile: what was written went with it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE
 _PRAGMAS = frozenset({"table_info", "table_list", "data_version"})  # what the full-text index asks, and people
 _REFUSED = frozenset({"load_extension", "edit", "readfile", "writefile", "fts3_tokenizer"})
 
+_COLUMNS = "SELECT DISTINCT c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.sql LIKE 'CREATE TABLE%'"
 _STEPS = 100_000  # of SQLite's own machine, after which a signal is heard: a query may have no end
 
 
@@ -31,6 +32,7 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
         raise UsageError("the query is empty")
     address = f"file:{quoted_for_uri(os.path.abspath(path))}?mode=ro"
     tables: list[str] = []
+    columns: set[str] = set()
     with closing(sqlite3.connect(address, uri=True)) as connection:
         connection.text_factory = _decoded
         connection.set_progress_handler(lambda: 0, _STEPS)
@@ -40,6 +42,7 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
             for name in {"search"} & {*tables} | {"json_each('[]')", "json_tree('[]')"}:
                 # Before questions are watched: what sets such a table up asks for more than they may.
                 connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall()  # noqa: S608 - three fixed names
+            columns = {name for (name,) in connection.execute(_COLUMNS)}
             connection.set_authorizer(_authorized)
             cursor = connection.execute(query)
             names = _names([each[0] for each in cursor.description or ()])
@@ -49,7 +52,7 @@ def asked(path: str, query: str) -> Iterator[tuple[list[str], Iterator[dict[str,
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 raise KeyboardInterrupt from None
-            raise UsageError(f"{path}: {_worded(str(error), tables)}") from None
+            raise UsageError(f"{path}: {_worded(str(error), tables, columns)}") from None
 
 
 def _authorized(action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:
@@ -61,13 +64,15 @@ def _authorized(action: int, first: str | None, second: str | None, database: st
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _worded(message: str, tables: list[str]) -> str:
+def _worded(message: str, tables: Iterable[str], columns: Iterable[str]) -> str:
     if message in ("not authorized", "attempt to write a readonly database"):
         return "only questions are answered here: a query begins with SELECT or WITH"
     if message == "You can only execute one statement at a time.":
         return "one query at a time"
     if message.startswith("no such table: "):
         return f"{message}{did_you_mean(message.rpartition(' ')[2], tables)}"
+    if message.startswith("no such column: "):
+        return f"{message}{did_you_mean(message.rpartition(' ')[2].rpartition('.')[2], columns)}"
     return message
 
 

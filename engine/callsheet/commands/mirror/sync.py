@@ -109,10 +109,7 @@ class Mirror:
             raise UsageError("nothing that is wanted here takes a query")
         for things in narrowed:
             known = self.file.state(things.resource, _QUERY)
-            if known is None:
-                with self.file.transaction():
-                    self.file.note(things.resource, _QUERY, state=self._query or "")
-            elif known != (self._query or ""):
+            if known is not None and known != (self._query or ""):
                 found = f"those {things.plural} that {known!r} finds" if known else f"all {things.plural}"
                 raise UsageError(
                     f"{self.file.path} mirrors {found}", hint="ask for the same again, or take a file of its own"
@@ -200,6 +197,7 @@ class Mirror:
                 seen.update(row.id for row in rows)
                 latest = max([latest, *map(things.changed_of, batch)], key=lambda at: at.timestamp() if at else 0)
                 with self.file.transaction():
+                    self._note_query(things)
                     done = self._put(table, rows, done)
                     if latest is not None and is_in_order:
                         self.file.note(things.resource, part, cursor=min(latest, self._now).isoformat())
@@ -209,6 +207,7 @@ class Mirror:
             return done  # the parent was deleted meanwhile
         latest = min(latest, self._now) if latest is not None else None  # what has a date to come hides nothing
         with self.file.transaction():
+            self._note_query(things)
             if latest is not None:
                 self.file.note(things.resource, part, cursor=latest.isoformat())
             if since is None:
@@ -230,6 +229,11 @@ class Mirror:
             gone = self.file.mark_gone(table, part, {row.id for row in rows}.__contains__, self._stamp)
             self.file.note(things.resource, part, state=state)
         return done._replace(gone=done.gone + gone)
+
+    def _note_query(self, things: Things) -> None:
+        """With the first answer: a query that the site refuses has found nothing."""
+        if things.takes_query:
+            self.file.note(things.resource, _QUERY, state=self._query or "")
 
     def _put(self, table: ResourceTable, rows: Sequence[MirrorRow], done: Mirrored) -> Mirrored:
         new = [row for row in rows if self.file.data(table, row) != row.values["data"]]
