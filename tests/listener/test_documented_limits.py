@@ -14,7 +14,7 @@ from callsheet.listener.handlers import process, start_queue
 from callsheet.listener.queue.jetstream import queue as jetstream_queue
 from callsheet.listener.queue.sqlite import queue as sqlite_queue
 from callsheet.listener.queue.worker import Backoff
-from callsheet.listener.verify import fetch, keyset, keyset_cache
+from callsheet.listener.verify import fetch, keyset
 from support.cases import nobody
 from support.places import ROOT
 
@@ -52,7 +52,7 @@ PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
     ("listener", r"The first (\d+) KiB of its output", is_(process.MAX_OUTPUT / 1024)),
     ("listener", r"a start waits up to (\d+) ms", is_(start_queue.MAX_DELAY * 1000)),
     ("delivery", r"can take up to (\d+) s longer,", is_(fetch.TIMEOUT)),
-    ("delivery", r"up to (\d+) s\s+longer with `--workers`", is_(fetch.TIMEOUT + 2 * keyset_cache.LOCK_TIMEOUT)),
+    ("delivery", r"up to (\d+) s\s+longer with `--workers`", is_(fetch.TIMEOUT + 2 * keyset.LOCK_TIMEOUT)),
     ("delivery", r"the last (\S+), for a day", own("dedup_size")),
     ("delivery", r"A handler has (\d+) s", own("timeout")),
     ("delivery", r"waits at most (\d+) s for a place", own("queue_timeout")),

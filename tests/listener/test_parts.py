@@ -20,7 +20,6 @@ from callsheet.durations import seconds
 from callsheet.errors import UsageError
 from callsheet.language.compiled_jmespath import compile_condition, compile_fast, first_names
 from callsheet.language.template import TemplateError, compile_expression
-from callsheet.listener.dispatch.dedup import Deduplicator
 from callsheet.listener.handlers.limits import ConcurrencyLimit, KeyedLock, Saturated, acquire_immediately
 from callsheet.listener.handlers.process import OUTPUT_TIMEOUT, TERMINATE_TIMEOUT
 from callsheet.listener.routing.route_index import RouteIndex
@@ -92,19 +91,6 @@ CONDITIONS = [
 def test_the_index_finds_what_trying_each_would(scope: Any, whens: list[str | None]) -> None:
     wanted = [place for place, when in enumerate(whens) if when is None or compile_condition(when)(scope)]
     assert RouteIndex((when, place) for place, when in enumerate(whens)).matching(scope) == wanted
-
-
-def test_what_was_seen_is_bounded_in_number_and_time() -> None:
-    seen = Deduplicator(3, 10)
-    for number in range(5):
-        seen.mark_done(str(number), number)
-    assert [seen.is_done(str(number), 5) for number in range(5)] == [False, False, True, True, True]
-    assert not seen.is_done("2", 12.5)
-    assert len(seen) == 2
-    for number in range(10):
-        seen.attempt(f"failed {number}").succeeded.add("x")
-    assert seen.attempt("failed 9").succeeded == {"x"}
-    assert not seen.attempt("failed 0").succeeded
 
 
 def test_a_gate_lets_in_as_many_as_it_says_and_forgets_who_gave_up() -> None:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError, counted
-from .dispatch.dedup import Deduplicator
-from .dispatch.grants import Grants, LocalGrants
+from .dispatch.dispatcher import SynchronousDispatcher
+from .dispatch.event_table import EventTable
 from .dispatch.runner import Runner
-from .dispatch.synchronous import SynchronousDispatcher
 from .ending import cancel_all
 from .handlers import HandlerContext, RunCommand
 from .handlers.limits import ConcurrencyLimit
@@ -25,7 +24,7 @@ from .server import responses
 from .server.app import App, Dispatcher, Page, Scope
 from .server.client_address import ClientAddresses
 from .server.descriptors import connection_limits
-from .server.limits import Limits
+from .server.protocol import Limits
 from .server.server import Services
 from .telemetry.line_writer import LineWriter
 from .telemetry.log import Log
@@ -131,7 +130,7 @@ class Assembly:
             self.metrics.observe_handler,
         )
         dispatcher: Dispatcher
-        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._grants(), runner)
+        dispatcher = self._intake(runner) if self.has_queue else SynchronousDispatcher(self._event_table(), runner)
         received = [] if self.options.works else self.sources
         paths = {source.path: source for source in received}
         if len(paths) < len(received):
@@ -139,11 +138,9 @@ class Assembly:
         clients = ClientAddresses(self.options.trusted)
         return App(paths, self.route_set.routing_table, dispatcher, self.log, self.metrics, clients, self._pages())
 
-    def _grants(self) -> Grants:
-        definition = self.definition
-        size, window = definition["dedup_size"], seconds(definition["dedup_window"])
-        local = LocalGrants(Deduplicator(size, window))
-        return local if self.team is None else self.team.grants(local, size, window)
+    def _event_table(self) -> EventTable:
+        size, window = self.definition["dedup_size"], seconds(self.definition["dedup_window"])
+        return EventTable(size, window) if self.team is None else self.team.event_table(size, window)
 
     @property
     def has_queue(self) -> bool:
@@ -241,8 +238,6 @@ class Assembly:
             seconds(definition["body_timeout"]),
             seconds(definition["idle_timeout"]),
             self._on_refused,
-            self.app.try_immediately,
-            self.app.begin,
             self.app.respond,
         )
 
@@ -270,11 +265,11 @@ class Assembly:
             self.worker.stop_fetching()
 
     def _idle(self) -> bool:
-        return (self.worker is None or self.worker.idle) and (self.team is None or self.team.idle)
+        return self.worker is None or self.worker.idle
 
     async def _shutdown(self) -> None:
         if self.team is not None:
-            self.team.channel.close()
+            self.team.close()
         await cancel_all([*self.tasks, *self.reloads.tasks])
         if self.worker is not None:
             await self.worker.shutdown()

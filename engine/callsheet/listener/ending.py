@@ -14,7 +14,7 @@ ASK_AGAIN = 1.0  # seconds; what a task does when it is cancelled takes less
 PATIENCE = 5.0  # seconds for what ignores every request
 
 
-async def cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+async def cancel_all(tasks: Iterable[asyncio.Future[Any]]) -> None:
     """Until they have ended, or ignored it for too long. What they raise is of no interest any more."""
     given = list(tasks)
     end = asyncio.get_running_loop().time() + PATIENCE

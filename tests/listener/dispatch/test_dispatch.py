@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from time import monotonic
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from callsheet.listener.dispatch.dedup import Deduplicator
-from callsheet.listener.dispatch.grants import Grant, LocalGrants
+from callsheet.listener.dispatch import dispatcher as module
+from callsheet.listener.dispatch.dispatcher import SynchronousDispatcher
+from callsheet.listener.dispatch.event_table import RUNNING, EventTable, Generations, TableBusy, create_memory
 from callsheet.listener.dispatch.runner import Runner, RunResult
-from callsheet.listener.dispatch.synchronous import SynchronousDispatcher
-from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, failure
+from callsheet.listener.dispatch.verdict import ACCEPTED, DUPLICATE, DispatchVerdict, failure
 from callsheet.listener.handlers import HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
 from support.waiting import PATIENCE, all_turns
@@ -175,106 +179,142 @@ def test_one_value_keeps_its_order_and_others_do_not_wait() -> None:
     assert run(several(None, None)) == 2, "without a value there is no order"
 
 
-def dispatcher(remember: int = 10, window: float = 100.0) -> SynchronousDispatcher:
-    return SynchronousDispatcher(LocalGrants(Deduplicator(remember, window)), runner()[0])
+FAILED_THERE = (500, "failed", "another delivery of this event was under way")
 
 
-def test_what_was_handled_is_a_duplicate_and_without_jobs_is_handled_at_once() -> None:
-    here = dispatcher()
-    assert here.try_immediately(event("a"), []) is ACCEPTED
-    assert here.try_immediately(event("a"), []) is DUPLICATE
-    handler = Handler()
-    jobs = [job("r/1", handler)]
-    assert here.try_immediately(event("b"), jobs) is None
-    assert run(here.handle(event("b"), jobs)) == ACCEPTED
-    assert here.try_immediately(event("b"), jobs) is DUPLICATE
-    assert handler.started == 1
+async def until_free(is_free: Callable[[], bool]) -> None:
+    while not is_free():  # noqa: ASYNC110 - nothing tells of it
+        await asyncio.sleep(0)
 
 
-def test_a_retry_runs_what_failed_and_nothing_else() -> None:
+MakeDispatchers = Callable[..., list[SynchronousDispatcher]]
+
+
+@pytest.fixture
+def dispatchers() -> Iterator[MakeDispatchers]:
+    """Of the workers of one listener; where there are no workers, the same one again."""
+    descriptors: list[int] = []
+
+    def make(count: int = 2) -> list[SynchronousDispatcher]:
+        if sys.platform == "win32":
+            return [dispatcher()] * count
+        descriptors.append(create_memory(tempfile.gettempdir()))
+        tables = [EventTable(100, 100.0, descriptors[-1], number) for number in range(count)]
+        return [SynchronousDispatcher(table, runner()[0]) for table in tables]
+
+    yield make
+    for each in descriptors:
+        os.close(each)
+
+
+def dispatcher() -> SynchronousDispatcher:
+    return SynchronousDispatcher(EventTable(100, 100.0), runner()[0])
+
+
+def verdict_of(here: SynchronousDispatcher, jobs: list[Any], key: str = "k") -> DispatchVerdict:
+    """Of a delivery that comes alone."""
+
+    async def wait() -> DispatchVerdict:
+        verdict = here.dispatch(event(key), jobs)
+        return verdict if isinstance(verdict, DispatchVerdict) else await verdict
+
+    return cast("DispatchVerdict", run(wait()))
+
+
+def test_what_was_handled_is_a_duplicate_at_once_and_so_is_what_needs_no_handler(dispatchers: MakeDispatchers) -> None:
+    for here, there in (dispatchers(), dispatchers()[::-1], [dispatcher()] * 2):
+        assert here.dispatch(event("a"), []) is ACCEPTED
+        assert there.dispatch(event("a"), []) is DUPLICATE
+        handler = Handler()
+        jobs = [job("r/1", handler)]
+        assert verdict_of(here, jobs, "b") is ACCEPTED
+        assert there.dispatch(event("b"), jobs) is DUPLICATE
+        assert here.dispatch(event("b"), jobs) is DUPLICATE
+        assert handler.started == 1
+
+
+@pytest.mark.parametrize("next_at", [0, 1])
+def test_a_retry_runs_what_failed_and_nothing_else_wherever_it_arrives(
+    next_at: int, dispatchers: MakeDispatchers
+) -> None:
+    workers = dispatchers()
+    good, bad = Handler(), Handler(HandlerFailed("no"), HandlerFailed("not yet"))
+    late = Handler(HandlerFailed("no"))
+    jobs = [job("r/1", good), job("r/2", bad), job("r/3", late)]
+    assert verdict_of(workers[0], jobs) == (500, "failed", "r/2: no; r/3: no")
+    assert verdict_of(workers[next_at], jobs) == (500, "failed", "r/2: not yet")
+    assert verdict_of(workers[0], jobs) is ACCEPTED
+    assert (good.started, bad.started, late.started) == (1, 3, 2)
+    assert verdict_of(workers[next_at], jobs) is DUPLICATE
+
+
+def test_no_id_of_an_event_says_that_a_handler_of_another_succeeded() -> None:
     here = dispatcher()
     good, bad = Handler(), Handler(HandlerFailed("no"))
-    jobs = [job("r/1", good), job("r/2", bad)]
-    assert run(here.handle(event(), jobs)) == (500, "failed", "r/2: no")
-    assert here.try_immediately(event(), jobs) is None
-    assert run(here.handle(event(), jobs)) == ACCEPTED
-    assert (good.started, bad.started) == (1, 2)
+    assert verdict_of(here, [], "r/1lms/t/7") is ACCEPTED
+    assert verdict_of(here, [job("r/1", good), job("r/2", bad)], "lms/t/7")[0] == 500
+    assert good.started == 1
 
 
-def test_one_handler_that_calls_back_needs_no_task() -> None:
+@pytest.mark.parametrize("fails", [True, False])
+def test_one_handler_that_calls_back_needs_no_task(fails: bool) -> None:
     here = dispatcher()
-    handler = CallsBack(HandlerFailed("no"))
+    handler = CallsBack(*([HandlerFailed("no")] if fails else []))
     jobs = [job("r/1", handler)]
 
     async def play() -> list[Any]:
-        first = here.begin(event(), jobs)
-        assert first is not None
-        assert here.begin(event(), jobs) is None, "it is under way"
-        second = asyncio.create_task(here.handle(event(), jobs))
-        again = await first, await second
-        assert here.begin(event(), jobs) is None, "it failed before, so what succeeded of it must be looked up"
-        return [*again, await here.handle(event(), [job("r/1", Handler())]), here.begin(event(), jobs)]
+        first = here.dispatch(event(), jobs)
+        assert not isinstance(first, asyncio.Task)
+        assert isinstance(first, asyncio.Future)
+        second = here.dispatch(event(), jobs)
+        assert isinstance(second, asyncio.Task), "it is under way"
+        return [await first, await second]
 
-    failed = (500, "failed", "r/1: no")
-    assert run(play()) == [failed, failed, ACCEPTED, None]
+    assert run(play()) == ([(500, "failed", "r/1: no"), FAILED_THERE] if fails else [ACCEPTED, DUPLICATE])
     assert handler.started == 1
     assert here.runner.concurrency.running == 0
+    assert verdict_of(here, [job("r/1", Handler())]) is (ACCEPTED if fails else DUPLICATE)
 
 
-def test_a_new_event_is_begun_and_done() -> None:
+def test_an_answer_that_nobody_waits_for_any_more_ends_the_run_as_any_other() -> None:
     here = dispatcher()
-    handler = CallsBack()
-
-    async def play() -> Any:
-        begun = here.begin(event(), [job("r/1", handler)])
-        assert begun is not None
-        return await begun
-
-    assert run(play()) == ACCEPTED
-    assert here.try_immediately(event(), [job("r/1", handler)]) is DUPLICATE
-
-
-def test_what_has_to_wait_is_not_begun() -> None:
-    here, full = dispatcher(), ConcurrencyLimit(1)
 
     async def play() -> None:
-        await full.acquire()
-        quick = CallsBack()
-        for jobs in (
-            [job("r/1", Handler())],
-            [job("r/1", quick), job("r/2", quick)],
-            [job("r/1", quick, order=lambda scope: 1)],
-            [job("r/1", quick, full)],
-        ):
-            assert here.begin(event(), jobs) is None
-        assert isinstance(await here.grants.acquire(event().key), Grant), "nothing was taken"
+        verdict = here.dispatch(event(), [job("r/1", CallsBack())])
+        assert isinstance(verdict, asyncio.Future)
+        verdict.cancel()
+        await until_free(lambda: here.table.look_up("k", monotonic()).state != RUNNING)
+        assert here.dispatch(event(), [job("r/1", Handler())]) is DUPLICATE
 
     run(play())
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_a_second_delivery_waits_for_the_first_and_gets_its_verdict(fails: bool) -> None:
-    here = dispatcher()
+def test_a_second_delivery_waits_for_the_first_wherever_it_arrives(fails: bool, dispatchers: MakeDispatchers) -> None:
+    workers = dispatchers(3)
     handler = Handler(*([HandlerFailed("no")] if fails else []), wait=0.05)
 
-    async def twice() -> list[Any]:
-        return await asyncio.gather(*(here.handle(event(), [job("r/1", handler)]) for _ in range(3)))
+    async def at_all() -> list[Any]:
+        jobs = [job("r/1", handler)]
+        return await asyncio.gather(*(cast("Any", here.dispatch(event(), jobs)) for here in (*workers, workers[0])))
 
     failed = (500, "failed", "r/1: no")
-    assert run(twice()) == ([failed] * 3 if fails else [ACCEPTED, DUPLICATE, DUPLICATE])
+    assert run(at_all()) == ([failed, *[FAILED_THERE] * 3] if fails else [ACCEPTED, *[DUPLICATE] * 3])
     assert handler.started == 1
 
 
-def test_an_event_that_was_done_between_the_look_and_the_run_does_not_run_again() -> None:
-    """The answer to a delivery that must wait is a task of its own: the first one may end before that begins."""
-    here = dispatcher()
-    handler = Handler()
-    jobs = [job("r/1", handler)]
-    assert here.try_immediately(event(), jobs) is None
-    assert here.try_immediately(event(), jobs) is None
-    assert run(here.handle(event(), jobs)) == ACCEPTED
-    assert run(here.handle(event(), jobs)) == DUPLICATE
-    assert handler.started == 1
+def test_a_delivery_that_waited_for_a_place_in_vain_says_so_to_those_that_wait_for_it() -> None:
+    here = SynchronousDispatcher(EventTable(100, 100.0), runner(places=1, max_wait=0.02)[0])
+    slow = Handler(wait=0.2)
+
+    async def play() -> list[Any]:
+        first = here.dispatch(event("a"), [job("r/1", slow)])
+        await all_turns()
+        waiting = [here.dispatch(event("b"), [job("r/1", slow)]) for _ in range(2)]
+        return [await cast("Any", each) for each in (first, *waiting)]
+
+    first, second, third = run(play())
+    assert (first, second[:2], third[:2]) == (ACCEPTED, (503, "saturated"), (503, "saturated"))
 
 
 def test_who_waits_is_told_when_the_first_is_cut_off() -> None:
@@ -282,18 +322,76 @@ def test_who_waits_is_told_when_the_first_is_cut_off() -> None:
     handler = Handler(wait=60)
 
     async def cut_off() -> Any:
-        first = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
+        jobs = [job("r/1", handler)]
+        first, second, third = (cast("Any", here.dispatch(event(), jobs)) for _ in range(3))
         await all_turns()
-        second = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
-        third = asyncio.create_task(here.handle(event(), [job("r/1", handler)]))
-        await all_turns()
-        third.cancel()  # a sender that leaves takes nobody along
+        third.cancel()
         await all_turns()
         assert not first.done()
         first.cancel()
         return await second
 
-    assert run(cut_off()) == (500, "failed", "interrupted")
+    assert run(cut_off()) == FAILED_THERE
+    assert verdict_of(here, [job("r/1", Handler())]) is ACCEPTED
+
+
+def test_the_next_attempt_may_begin_before_who_waited_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_LOOK", 0.05)
+    here = dispatcher()
+    handler = Handler(HandlerFailed("no"), wait=0.01)
+
+    async def play() -> list[Any]:
+        jobs = [job("r/1", handler)]
+        first, waiting = (cast("Any", here.dispatch(event(), jobs)) for _ in range(2))
+        failed = await first
+        handler.wait = 0.2
+        again = cast("Any", here.dispatch(event(), jobs))
+        return [failed[0], await waiting, await again]
+
+    assert run(play()) == [500, FAILED_THERE, ACCEPTED]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
+def test_an_event_of_a_worker_that_died_runs_at_another_once_its_supervisor_knows(dispatchers: MakeDispatchers) -> None:
+    first, second = dispatchers()
+    descriptor = first.table._descriptor
+    assert descriptor is not None
+    generations = Generations(descriptor)
+    good = Handler()
+
+    async def play() -> Any:
+        jobs = [job("r/1", good), job("r/2", Handler(HandlerFailed("no")))]
+        await cast("Any", first.dispatch(event(), jobs))
+        first.table.claim("k", monotonic())  # and there it ends
+        waiting = cast("Any", second.dispatch(event(), jobs))
+        for _ in range(5):
+            await asyncio.sleep(0.005)
+        assert not waiting.done()
+        generations.end(0)
+        return await waiting
+
+    assert run(play()) is ACCEPTED
+    generations.close()
+    assert good.started == 1, "what it had noted is known"
+
+
+def test_a_table_that_is_busy_is_asked_again_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUSY_TIMEOUT", 0.05)
+    here = dispatcher()
+    claim, busy = here.table.claim, [True] * 3
+
+    def is_busy_at_first(key: str, now: float, state: int) -> Any:
+        if busy:
+            busy.pop()
+            raise TableBusy
+        return claim(key, now, state)
+
+    monkeypatch.setattr(here.table, "claim", is_busy_at_first)
+    assert verdict_of(here, [job("r/1", Handler())]) is ACCEPTED
+    busy.extend([True] * 3)
+    assert verdict_of(here, [], "without") is ACCEPTED
+    busy.extend([True] * 100_000)
+    assert verdict_of(here, [], "other") == (503, "saturated", "what is known of the event cannot be read")
 
 
 def test_what_a_failure_says() -> None:
@@ -302,31 +400,3 @@ def test_what_a_failure_says() -> None:
     assert failure(result).status == 500
     result.saturated = True
     assert failure(result)[:2] == (503, "saturated")
-
-
-def test_what_is_remembered_is_bounded_in_number_and_time() -> None:
-    seen = Deduplicator(2, 10.0)
-    for moment, key in enumerate("aabc"):
-        seen.mark_done(key, float(moment))
-    assert [seen.is_done(key, 4.0) for key in "abc"] == [False, True, True]
-    assert len(seen) == 2
-    assert seen.is_done("b", 12.0), "until the window is over"
-    assert not seen.is_done("b", 12.1)
-    assert seen.is_done("c", 13.0)
-    assert not seen.is_done("c", 13.5)
-    assert len(seen) == 0
-
-
-def test_failed_attempts_are_forgotten_oldest_first_but_never_one_under_way() -> None:
-    async def fill() -> list[bool]:
-        seen = Deduplicator(2, 10.0)
-        under_way = seen.attempt("a")
-        under_way.verdict = asyncio.get_running_loop().create_future()
-        attempts = {key: seen.attempt(key) for key in "bcd"}
-        assert seen.attempt("a") is under_way
-        found = [seen.attempt(key) is attempts[key] for key in "d"]
-        under_way.verdict.set_result(None)
-        seen.mark_done("a", 0.0)
-        return [*found, seen.attempt("a") is under_way]
-
-    assert run(fill()) == [True, False]

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from callsheet.listener.handlers import process, process_start, process_watcher
-from callsheet.listener.handlers.executable import Executable
 from callsheet.listener.handlers.process import MAX_OUTPUT, Process
+from callsheet.listener.handlers.program import Executable
 from callsheet.listener.server.server import new_event_loop
 from support.listening import until
 from support.waiting import PATIENCE

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from callsheet.listener.handlers import HandlerFailed, late_results, threads
+from callsheet.listener.handlers import HandlerFailed, threads
 from callsheet.listener.handlers.threads import ThreadPool
 from support.listening import until
 from support.waiting import PATIENCE
@@ -81,17 +81,17 @@ def test_a_run_that_overran_is_waited_for_instead_of_being_started_again() -> No
 
 
 def test_what_ended_late_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_results, "MOST", 2)
+    monkeypatch.setattr(threads, "MOST", 2)
 
     async def work() -> None:
-        kept = late_results.LateResults()
+        kept = threads.LateResults()
         futures = [asyncio.get_running_loop().create_future() for _ in range(4)]
         for number, future in enumerate(futures):
             if number != 1:
                 future.set_result(number)
             kept.keep(str(number), future)
         assert [kept.take(str(number)) for number in range(4)] == [None, futures[1], None, futures[3]]
-        monkeypatch.setattr(late_results, "KEPT", -1.0)
+        monkeypatch.setattr(threads, "KEPT", -1.0)
         kept.keep("old", futures[0])
         kept.keep("running", futures[1])
         assert (kept.take("old"), kept.take("running")) == (None, futures[1])

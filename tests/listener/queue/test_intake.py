@@ -53,8 +53,7 @@ def handled(queue: Queue, worker: Worker | None, *jobs: list[Any], timeout: floa
     intake = Intake(queue, worker, timeout)  # type: ignore[arg-type]  # as much of both as it uses
 
     async def work() -> list[DispatchVerdict]:
-        assert intake.try_immediately(EVENT, []) is None
-        found = await asyncio.gather(*(intake.handle(EVENT, each) for each in jobs))
+        found = await asyncio.gather(*(intake.dispatch(EVENT, each) for each in jobs))
         await asyncio.sleep(0)
         return found
 
@@ -102,7 +101,7 @@ def test_what_failed_takes_no_place() -> None:
 
     async def work() -> None:
         for _ in range(2):
-            await intake.handle(EVENT, ["job"])
+            await intake.dispatch(EVENT, ["job"])
             await asyncio.sleep(0)
 
     asyncio.run(work())
@@ -116,7 +115,7 @@ def test_a_sender_does_not_wait_for_ever_and_what_is_kept_afterwards_is_run(late
     intake = Intake(queue, worker, 0.01)  # type: ignore[arg-type]  # as above
 
     async def work() -> DispatchVerdict:
-        verdict = await intake.handle(EVENT, ["job"])
+        verdict = await intake.dispatch(EVENT, ["job"])
         if isinstance(late, Exception):
             queue.futures[0].set_exception(late)
         else:
@@ -133,10 +132,10 @@ def test_a_queue_that_ends_or_breaks_before_it_answers_leaves_nobody_waiting() -
     intake = Intake(queue, worker, 5.0)  # type: ignore[arg-type]  # as above
 
     async def work() -> list[Any]:
-        tasks = [asyncio.create_task(intake.handle(EVENT, ["job"])) for _ in range(2)]
+        tasks = [intake.dispatch(EVENT, ["job"]) for _ in range(2)]
         await asyncio.sleep(0)
         queue.futures[0].cancel()
-        return [*await asyncio.gather(*tasks, return_exceptions=True), await intake.handle(EVENT, ["job"])]
+        return [*await asyncio.gather(*tasks, return_exceptions=True), await intake.dispatch(EVENT, ["job"])]
 
     interrupted, broken, kept = asyncio.run(work())
     assert interrupted == (503, "inbox_failed", "interrupted")

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from callsheet.listener.dispatch.runner import Runner
 from callsheet.listener.handlers import Ended, HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
-from callsheet.listener.queue import held
 from callsheet.listener.queue import worker as worker_module
 from callsheet.listener.queue.intake import Intake
 from callsheet.listener.queue.port import Lease, PutResult, Queue, QueuedEvent, QueueFailed
@@ -278,7 +277,7 @@ def test_a_sender_is_answered_while_the_disk_hangs_and_its_event_runs_when_it_wa
         queue = Memory()
         queue.held.clear()
         worker, handler = worker_of(queue), Noted()
-        verdict = await Intake(queue, worker, 0.01).handle(event("1"), [job("r/1", handler)])
+        verdict = await Intake(queue, worker, 0.01).dispatch(event("1"), [job("r/1", handler)])
         assert (verdict.status, verdict.outcome) == (503, "inbox_failed")
         queue.held.set()
         await reach(lambda: queue.changes)
@@ -312,7 +311,7 @@ def test_a_run_whose_result_is_being_saved_takes_no_place_up_to_a_bound() -> Non
 
     with pytest.MonkeyPatch.context() as patched:
         for quick, expected in ((0.0, [8, 8, 8, 0]), (100.0, [24, 16, 8, 0])):
-            patched.setattr(held, "_QUICK", quick)
+            patched.setattr(worker_module, "_QUICK", quick)
             assert asyncio.run(play()) == expected
 
 

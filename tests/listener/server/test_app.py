@@ -30,27 +30,26 @@ class Lines(list[str]):
 
 
 class Handled:
-    """Says at once what `at_once` is, or later what `later` is (an error is raised)."""
+    """Says at once what `at_once` is, or later what `later` is (an error is raised, None is cancelled)."""
 
-    def __init__(self, at_once: DispatchVerdict | None = None, later: DispatchVerdict | Exception = ACCEPTED) -> None:
+    def __init__(
+        self, at_once: DispatchVerdict | None = None, later: DispatchVerdict | Exception | None = ACCEPTED
+    ) -> None:
         self.at_once, self.later = at_once, later
-        self.asked: list[tuple[str, Any, list[Any]]] = []
-        self.pending: asyncio.Future[DispatchVerdict] | None = None
+        self.asked: list[tuple[Any, list[Any]]] = []
 
-    def try_immediately(self, event: Any, jobs: list[Any]) -> DispatchVerdict | None:
-        self.asked.append(("at once", event.id, [job.id for job in jobs]))
-        return self.at_once
-
-    def begin(self, event: Any, jobs: list[Any]) -> asyncio.Future[DispatchVerdict] | None:
-        if self.pending is not None:
-            self.asked.append(("begun", event.id, [job.id for job in jobs]))
-        return self.pending
-
-    async def handle(self, event: Any, jobs: list[Any]) -> DispatchVerdict:
-        self.asked.append(("later", event.id, [job.id for job in jobs]))
-        if isinstance(self.later, Exception):
-            raise self.later
-        return self.later
+    def dispatch(self, event: Any, jobs: list[Any]) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
+        self.asked.append((event.id, [job.id for job in jobs]))
+        if self.at_once is not None:
+            return self.at_once
+        pending: asyncio.Future[DispatchVerdict] = asyncio.get_running_loop().create_future()
+        if self.later is None:
+            pending.cancel()
+        elif isinstance(self.later, Exception):
+            pending.set_exception(self.later)
+        else:
+            pending.set_result(self.later)
+        return pending
 
 
 class Here:
@@ -108,10 +107,10 @@ PAID = {"type": "paid", "id": "7"}
 def test_an_event_that_is_settled_at_once() -> None:
     here = Here()
     assert here.ask(PAID) == (200, b"")
-    assert here.dispatcher.asked == [("at once", "7", ["r/1"])]
+    assert here.dispatcher.asked == [("7", ["r/1"])]
     assert here.said() == ["200 accepted source=lms type=paid id=7 client=1.1.1.1 ms"]
     assert (here.metrics.received, here.metrics.outcomes) == (1, {("lms", "accepted"): 1})
-    assert (here.app.busy, here.metrics.rejected) == (0, {})
+    assert (here.app.pending, here.metrics.rejected) == (set(), {})
 
 
 @pytest.mark.parametrize(
@@ -126,14 +125,15 @@ def test_an_event_that_is_settled_at_once() -> None:
         ),
         (DispatchVerdict(503, "saturated"), 503, "503 saturated source=lms type=paid id=7 client=1.1.1.1 ms"),
         (KeyError("x"), 500, "500 internal client=1.1.1.1 reason=\"KeyError: 'x'\""),
+        (None, 500, "500 failed source=lms type=paid id=7 client=1.1.1.1 ms reason=interrupted"),
     ],
 )
 def test_an_event_that_is_waited_for(later: Any, status: int, said: str) -> None:
     here = Here(Handled(None, later))
     found, body = here.ask(PAID)
-    assert (found, here.said(), here.app.busy) == (status, [said], 0)
+    assert (found, here.said(), here.app.pending) == (status, [said], set())
     assert (b"error" in body) is (status != 200)
-    assert [asked[0] for asked in here.dispatcher.asked] == ["at once", "later"]
+    assert len(here.dispatcher.asked) == 1
     assert here.metrics.received == 1, "a delivery is read once"
     counted = here.metrics.rejected if isinstance(later, Exception) else here.metrics.outcomes
     assert sum(counted.values()) == 1
@@ -142,7 +142,7 @@ def test_an_event_that_is_waited_for(later: Any, status: int, said: str) -> None
 def test_a_body_in_pieces_is_one_and_a_sender_that_left_gets_nothing() -> None:
     here = Here()
     assert here.ask(b'{"type": "pa', b"", b'id", "id": "8"}') == (200, b"")
-    assert here.dispatcher.asked[0][1] == "8"
+    assert here.dispatcher.asked[0][0] == "8"
     assert here.ask(b'{"type": "pa', gone=True) is None
     assert here.ask(gone=True) is None
     assert here.metrics.received == 1
@@ -166,7 +166,7 @@ def test_what_nobody_asked_for_is_accepted_and_not_handled(event: Any, only: lis
 def test_an_event_without_handlers_runs_nothing() -> None:
     here = Here()
     assert here.ask({"type": "other", "id": "7"}) == (200, b"")
-    assert here.dispatcher.asked == [("at once", "7", [])]
+    assert here.dispatcher.asked == [("7", [])]
 
 
 @pytest.mark.parametrize(
@@ -208,57 +208,24 @@ def test_while_it_stops_nothing_new_is_taken() -> None:
     here.app.draining = True
     assert here.ask(PAID) == (503, b'{"error":"stopping"}')
     assert here.ask(path="/health", method="GET")[0] == 200
-    assert here.app.try_immediately({"path": PATH, "headers": [], "query_string": b""}, b"{}") is None
     assert here.metrics.received == 0
 
 
-def test_a_whole_request_may_be_answered_at_once() -> None:
-    here = Here()
-    scope: Any = {"path": PATH, "headers": [], "query_string": b"", "client": None}
-    assert here.app.try_immediately(scope, json.dumps(PAID).encode()) is responses.DONE
-    assert here.app.try_immediately({**scope, "path": "/none"}, b"{}") is None
-    assert here.said() == ["200 accepted source=lms type=paid id=7 client=unix ms"]
-    later = Here(Handled(None))
-    assert later.app.try_immediately(scope, json.dumps(PAID).encode()) is None
-    assert later.app.try_immediately(scope, b"") is None, "it is read once"
-    assert later.metrics.received == 1
+def test_a_whole_request_is_answered_at_once_where_nothing_is_waited_for() -> None:
+    here, later = Here(), Here(Handled(None))
+    scope: Any = {"path": PATH, "method": "POST", "headers": [], "query_string": b"", "client": None}
 
-
-@pytest.mark.parametrize(
-    ("end", "status", "logged"),
-    [
-        (DUPLICATE, 200, "200 duplicate source=lms type=paid id=7 client=unix ms"),
-        (DispatchVerdict(503, "inbox_failed", "full"), 503, "503 inbox_failed"),
-        (OSError("no"), 500, "500 internal"),
-        (None, 500, "500 internal"),
-    ],
-)
-def test_what_needs_no_task_is_answered_when_it_is_decided(end: Any, status: int, logged: str) -> None:
-    dispatcher = Handled(None)
-    here = Here(dispatcher)
-    scope: Any = {"path": PATH, "headers": [], "query_string": b"", "client": None}
-
-    async def work() -> list[responses.Response]:
-        pending = dispatcher.pending = asyncio.get_running_loop().create_future()
+    async def work() -> None:
         delivered: list[responses.Response] = []
-        assert not here.app.begin(dict(scope), b"{}", delivered.append), "nothing was read yet"
-        assert here.app.try_immediately(scope, json.dumps(PAID).encode()) is None
-        assert here.app.begin(scope, b"", delivered.append)
+        data = json.dumps(PAID).encode()
+        assert here.app.respond(scope, data, delivered.append) is responses.DONE
+        assert here.said() == ["200 accepted source=lms type=paid id=7 client=unix ms"]
+        assert later.app.respond(scope, data, delivered.append) is None
+        assert (delivered, len(later.app.pending)) == ([], 1)
         await asyncio.sleep(0)
-        assert (delivered, here.app.busy) == ([], 1)
-        if end is None:
-            pending.cancel()
-        elif isinstance(end, Exception):
-            pending.set_exception(end)
-        else:
-            pending.set_result(end)
-        await asyncio.sleep(0)
-        return delivered
+        assert (delivered, len(later.app.pending)) == ([responses.DONE], 0)
 
-    assert [each[0]["status"] for each in asyncio.run(work())] == [status]
-    assert [kind for kind, _, _ in dispatcher.asked] == ["at once", "begun"]
-    assert (here.app.busy, len(here.err)) == (0, 1)
-    assert logged in here.said()[0]
+    asyncio.run(work())
 
 
 @pytest.mark.parametrize("found", [True, False])
@@ -277,9 +244,9 @@ def test_an_unknown_key_is_fetched_once(found: bool) -> None:
     here.source.receive = receive  # type: ignore[method-assign]
     here.source.fetch_key = fetch  # type: ignore[method-assign]
     status, _ = here.ask(PAID)
-    assert (status, fetched, here.app.busy) == (200 if found else 401, [unknown], 0)
+    assert (status, fetched, here.app.pending) == (200 if found else 401, [unknown], set())
     assert here.metrics.received == 1
-    assert [asked[0] for asked in here.dispatcher.asked] == (["at once", "later"] if found else [])
+    assert len(here.dispatcher.asked) == found
 
 
 def test_an_odd_delivery_never_ends_the_server() -> None:
@@ -325,7 +292,8 @@ def test_a_question_is_a_get_and_nothing_else(method: str, query: bytes, answer:
     asked: Any = {"method": "GET", "when": "query.challenge", "reply": "{query.challenge}"}
     here.source.get_questions = [Challenge(asked, [])]
     scope = {"method": method, "path": PATH, "headers": [], "query_string": query, "client": ("1.1.1.1", 1)}
-    start, end = asyncio.run(here.app.respond(scope, b""))
-    assert (start["status"], end["body"]) == answer
+    response = here.app.respond(scope, b"", lambda _: None)
+    assert response is not None
+    assert (response[0]["status"], response[1]["body"]) == answer
     assert here.metrics.outcomes["lms", "challenge"] == (answer[0] == 200)
     assert here.dispatcher.asked == []

@@ -26,8 +26,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class App:
-    busy = False
     draining = False
+
+    def __init__(self) -> None:
+        self.pending: set[asyncio.Future[Any]] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
 
@@ -95,9 +97,11 @@ async def turns(count: int = 20) -> None:
 
 def test_it_ends_when_all_work_has_ended() -> None:
     world = World()
-    world.idle, world.app.busy = False, True
+    world.idle = False
 
     async def then() -> None:
+        pending = asyncio.get_running_loop().create_future()
+        world.app.pending.add(pending)
         world.listener.stop()
         assert world.app.draining
         await turns()
@@ -105,7 +109,7 @@ def test_it_ends_when_all_work_has_ended() -> None:
         world.idle = True
         await turns()
         assert world.done == ["start", "ready", "stop_fetching"]
-        world.app.busy = False
+        world.app.pending.discard(pending)
 
     world.lives(then)
     assert world.done == ["start", "ready", "stop_fetching", "shutdown"]
@@ -129,6 +133,7 @@ def test_asked_twice_it_waits_for_nothing() -> None:
 
     async def then() -> None:
         world.listener.state.tasks.add(asyncio.create_task(asyncio.sleep(60)))
+        world.app.pending.add(asyncio.get_running_loop().create_future())
         world.listener.stop()
         await turns()
         assert not world.listener.force_exit.is_set()
@@ -136,14 +141,17 @@ def test_asked_twice_it_waits_for_nothing() -> None:
 
     world.lives(then)
     assert world.done == ["start", "ready", "stop_fetching", "shutdown", "shut", "abort"]
-    assert [task.cancelled() for task in world.listener.state.tasks] == [True]
+    assert [task.cancelled() for task in (*world.listener.state.tasks, *world.app.pending)] == [True, True]
 
 
 def test_an_answer_that_comes_while_all_else_is_closed_is_waited_for() -> None:
     """Of an event whose queue is closed, and by that written to its end."""
     world = World(drain_timeout=0.01)
     world.connect()
-    world.app.busy = True
+
+    async def start() -> None:
+        world.app.pending.add(asyncio.get_running_loop().create_future())
+        await world.start()
 
     async def shutdown() -> None:
         world.done.append("shutdown")
@@ -153,11 +161,11 @@ def test_an_answer_that_comes_while_all_else_is_closed_is_waited_for() -> None:
                 asyncio.get_running_loop().call_soon(answer)
                 return
             world.done.append("answered")
-            world.app.busy = False
+            world.app.pending.clear()
 
         answer()
 
-    world.services = world.services._replace(shutdown=shutdown)
+    world.services = world.services._replace(start=start, shutdown=shutdown)
 
     async def then() -> None:
         world.listener.stop()

@@ -16,8 +16,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from callsheet.listener.server import piecewise, responses
-from callsheet.listener.server.limits import Limits
-from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol
+from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
 
 MAX_BODY, MAX_HEADER = 40, 400
 
@@ -65,10 +64,7 @@ class Connection:
         self.seen: list[tuple[str, bytes, bytes, bytes]] = []
         self.refused: list[tuple[int, str]] = []
         self.refused_from: list[str] = []
-        self.fails: Exception | None = None
         self.released = asyncio.Event()
-        self.without_task = False
-        self.begun: list[Callable[[], None]] = []
         self.transport = Transport()
 
         def see(scope: dict[str, Any], body: bytes) -> responses.Response:
@@ -76,19 +72,17 @@ class Connection:
             self.seen.append((scope["path"], scope["query_string"], kind, body))
             return responses.make_response(200, b"<" + body + b">")
 
-        def immediately(scope: dict[str, Any], body: bytes) -> responses.Response | None:
-            return None if waits(body) else see(scope, body)
-
         async def later(scope: dict[str, Any], body: bytes) -> responses.Response:
             await self.released.wait()
-            if self.fails is not None:
-                raise self.fails
             return see(scope, body)
 
-        def begin(scope: dict[str, Any], body: bytes, deliver: Callable[[responses.Response], None]) -> bool:
-            if self.without_task:
-                self.begun.append(lambda: deliver(see(scope, body)))
-            return self.without_task
+        def respond(
+            scope: dict[str, Any], body: bytes, deliver: Callable[[responses.Response], None]
+        ) -> responses.Response | None:
+            if not waits(body):
+                return see(scope, body)
+            asyncio.ensure_future(later(scope, body)).add_done_callback(lambda done: deliver(done.result()))
+            return None
 
         async def app(scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Any) -> None:
             body = b""
@@ -105,10 +99,7 @@ class Connection:
         config.encoded_headers = []
         state = ServerState()
         state.default_headers = [(b"date", b"now")]
-        limits = Limits(
-            MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0,
-            self.refuse, immediately, begin, later,
-        )  # fmt: skip
+        limits = Limits(MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0, self.refuse, respond)
         made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()})
         self.protocol: LimitedProtocol = made(config, state, {})
         self.protocol.connection_made(cast("Any", self.transport))
@@ -253,39 +244,6 @@ def test_an_answer_that_has_to_be_waited_for_comes_once_and_before_the_next() ->
         await settled()
         assert connection.answers == [(200, b"<slow>"), (200, b"<next>")]
         assert connection.protocol.phase == IDLE
-
-    run(work)
-
-
-def test_an_answer_that_is_waited_for_without_a_task_comes_once_and_before_the_next() -> None:
-    async def work() -> None:
-        connection = Connection(waits=lambda body: body == b"slow")
-        connection.without_task = True
-        connection.protocol.data_received(post(b"slow") + post(b"next"))
-        await settled()
-        assert (connection.answers, connection.protocol.phase) == ([], RESPONDING)
-        assert connection.protocol.server_state.tasks == set()
-        connection.begun.pop()()
-        await settled()
-        assert connection.answers == [(200, b"<slow>"), (200, b"<next>")]
-        connection.protocol.data_received(post(b"slow"))
-        connection.protocol.connection_lost(None)
-        connection.begun.pop()()
-        assert len(connection.answers) == 2, "who left is not answered"
-
-    run(work)
-
-
-def test_a_failure_is_told_and_ends_the_connection() -> None:
-    async def work() -> None:
-        connection = Connection(waits=lambda _: True)
-        connection.fails = RuntimeError("no")
-        connection.protocol.data_received(post())
-        connection.released.set()
-        await settled()
-        assert connection.answers == [(500, b'{"error":"handling failed"}')]
-        assert connection.transport.closed
-        assert b"connection: close" in connection.transport.written
 
     run(work)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from callsheet.listener.telemetry.merged_metrics import MergedMetrics
-from callsheet.listener.telemetry.metrics import Metrics
+from callsheet.listener.telemetry.metrics import MergedMetrics, Metrics
 
 PLAIN = "text/plain"
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from callsheet.listener.verify import keyset
-from callsheet.listener.verify.keyset import COOLDOWN, KeySet, UnknownKey
-from callsheet.listener.verify.keyset_cache import KeySetCache
+from callsheet.listener.verify.keyset import COOLDOWN, KeySet, KeySetCache, UnknownKey
 from callsheet.listener.verify.rejection import Rejected
 from support.keysets import jwk
 from support.waiting import PATIENCE

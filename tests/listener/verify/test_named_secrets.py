@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from callsheet.errors import NotFound, UsageError
-from callsheet.listener.verify.named_secrets import NamedSecrets
+from callsheet.listener.verify.secret_options import NamedSecrets
 from support.listening import SECRET, command, environment, event, listening, run
 from support.waiting import PATIENCE
 

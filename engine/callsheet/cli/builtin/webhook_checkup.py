@@ -186,8 +186,7 @@ def _key_set(source: Source) -> Row:
 
 
 def _routes(assembly: Assembly) -> Iterator[Row]:
-    from ...listener.routing.doubts import doubts_of_handlers
-    from ...listener.routing.unreachable import warnings
+    from ...listener.routing.doubts import doubts_of_handlers, warnings
 
     rules, only = assembly.route_set, assembly.options.selection.events
     taken = f"only {', '.join(only)}" if only else counted(len(rules.types), "type")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...commands.context import Context, ParameterValues
 from ...errors import UsageError
-from ...listener.verify.named_secrets import NamedSecrets
+from ...listener.verify.secret_options import NamedSecrets
 
 
 def put(context: Context, values: ParameterValues) -> None:

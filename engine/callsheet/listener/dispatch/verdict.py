@@ -16,6 +16,7 @@ class DispatchVerdict(NamedTuple):
 
 ACCEPTED = DispatchVerdict(200, "accepted")
 DUPLICATE = DispatchVerdict(200, "duplicate")
+INTERRUPTED = DispatchVerdict(500, "failed", "interrupted")
 
 
 def failure(result: RunResult) -> DispatchVerdict:

@@ -26,15 +26,7 @@ class Intake:
         self._pending = 0
         self._deadlines = Deadlines(timeout, self._on_timeout)
 
-    def try_immediately(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict | None:
-        """Nothing: the queue is always waited for."""
-        del event, jobs
-        return None
-
-    async def handle(self, event: Event, jobs: Sequence[Job]) -> DispatchVerdict:
-        return await self.begin(event, jobs)
-
-    def begin(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict]:
+    def dispatch(self, event: Event, jobs: Sequence[Job]) -> asyncio.Future[DispatchVerdict]:
         """What is kept after the sender was told that it is not is run all the same; a repetition is a duplicate."""
         loop = asyncio.get_running_loop()
         verdict: asyncio.Future[DispatchVerdict] = loop.create_future()

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..dispatch.runner import Runner, RunResult
 from ..dispatch.verdict import failure
@@ -16,7 +16,6 @@ from ..ending import cancel_all
 from ..verify.event import Event
 from ..verify.payload import parse_payload
 from ..verify.rejection import Rejected
-from .held import HeldEvents
 from .port import Lease, Queue, QueuedEvent, QueueFailed, Unstorable
 
 if TYPE_CHECKING:
@@ -24,6 +23,38 @@ if TYPE_CHECKING:
     from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
     from ..verify.source import Source
+
+
+_MOST: Final = 4  # for each place for a handler
+_QUICK: Final = 0.02
+_WEIGHT: Final = 1 / 16
+
+
+class HeldEvents:
+    """`places` is how many handlers run at a time; `leases` are by what runs them; `saving` counts those that ended.
+
+    Where runs end quickly, more events are held than there are places. They wait here for a moment, and need not be
+    read from the queue again. Where runs take their time, others may have a place sooner.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.leases: dict[Hashable, Lease] = {}
+        self.saving = 0
+        self._usual_duration: float | None = None
+
+    @property
+    def room(self) -> int:
+        """An event whose end is being saved takes no place, up to a bound."""
+        most = _MOST * self.places
+        is_quick = self._usual_duration is not None and self._usual_duration < _QUICK
+        return max(0, (most if is_quick else min(self.places + self.saving, most)) - len(self.leases))
+
+    def note_duration(self, seconds: float) -> None:
+        """Of a run, with what it waited for its place."""
+        usual = seconds if self._usual_duration is None else self._usual_duration
+        self._usual_duration = usual + (seconds - usual) * _WEIGHT
+
 
 MAX_REASON = 2000
 _MIN_RETRY_DELAY, _MAX_RETRY_DELAY = 0.05, 2.0

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ..dispatch.grants import INTERRUPTED
-from ..dispatch.verdict import DispatchVerdict
+from ..dispatch.verdict import INTERRUPTED, DispatchVerdict
 from ..verify.challenge import Challenged
 from ..verify.keyset import UnknownKey
 from ..verify.rejection import NO_EVENT, Rejected
@@ -28,21 +27,18 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Page = Callable[[Scope], Response | Awaitable[Response]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Deliver = Callable[[Response], None]
+T = TypeVar("T")
+RespondTo = Callable[[asyncio.Future[T]], Response | None]
 
 POST_ONLY = responses.not_allowed(b"POST")
 GET_ONLY = responses.not_allowed(b"GET, HEAD")
 
 
 class Dispatcher(Protocol):
-    """What is done with a genuine, wanted event."""
+    """What is done with a genuine, wanted event: the verdict at once, or what will have it."""
 
-    def try_immediately(self, event: Event, jobs: list[Job]) -> DispatchVerdict | None: ...
-
-    def begin(self, event: Event, jobs: list[Job]) -> asyncio.Future[DispatchVerdict] | None:
-        """The same as `handle` without a task, where it needs none."""
-        ...
-
-    async def handle(self, event: Event, jobs: list[Job]) -> DispatchVerdict: ...
+    def dispatch(self, event: Event, jobs: list[Job]) -> DispatchVerdict | asyncio.Future[DispatchVerdict]: ...
 
 
 class App:
@@ -67,28 +63,35 @@ class App:
         self.clients = clients
         self.pages = pages
         self.draining = False
-        self.busy = 0
+        self.pending: set[asyncio.Future[Any]] = set()  # what has to be waited for: handlers, the disk, a key set
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["path"] in self.sources and scope["method"] == "POST" and not self.draining
         data = await _read(receive) if is_read else b""
         if data is None:
             return
-        response = await self.respond(scope, data)
+        later: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        response = self.respond(scope, data, later.set_result)
+        if response is None:
+            response = await later
         await send(response[0])
         await send(response[1])
 
-    async def respond(self, scope: Scope, data: bytes) -> Response:
-        """The answer to a whole request."""
+    def respond(self, scope: Scope, data: bytes, deliver: Deliver) -> Response | None:
+        """The answer to a whole request. Nothing where it has to be waited for: then `deliver` gets it."""
         source = self.sources.get(scope["path"])
         if source is None:
             page = self._page(scope)
-            return page if isinstance(page, Response) else await page
+            if isinstance(page, Response):
+                return page
+            self._wait_for(page, scope, asyncio.Future.result, deliver)
+            return None
         if scope["method"] != "POST":
             return self._question(scope, source)
         if self.draining:
             return responses.DRAINING
-        return self.respond_immediately(scope, data, source) or await self._finish(scope, data, source)
+        self.metrics.received += 1
+        return self._respond_to_delivery(scope, data, source, perf_counter(), deliver)
 
     def _page(self, scope: Scope) -> Response | Awaitable[Response]:
         page = self.pages.get(scope["path"])
@@ -96,102 +99,71 @@ class App:
             return BY_STATUS[404]
         return page(scope) if scope["method"] in ("GET", "HEAD") else GET_ONLY
 
-    def try_immediately(self, scope: Scope, data: bytes) -> Response | None:
-        """The answer to a whole POST where it needs no waiting. Else `respond` has it, asked with the same scope."""
-        source = self.sources.get(scope["path"])
-        return None if source is None or self.draining else self.respond_immediately(scope, data, source)
-
-    def begin(self, scope: Scope, data: bytes, deliver: Callable[[Response], None]) -> bool:
-        """Whether `deliver` is going to get the answer that `try_immediately` did not have. Else `respond` has it."""
-        del data
-        started, event, jobs = scope.get("delivery", _NOTHING_READ)
-        if event is None or isinstance(event, UnknownKey):
-            return False
-        pending = self.dispatcher.begin(event, jobs)
-        if pending is None:
-            return False
-        self.busy += 1
-        pending.add_done_callback(partial(self._on_decided, scope, event, started, deliver))
-        return True
-
-    def _on_decided(
-        self,
-        scope: Scope,
-        event: Event,
-        started: float,
-        deliver: Callable[[Response], None],
-        pending: asyncio.Future[DispatchVerdict],
-    ) -> None:
-        self.busy -= 1
-        error = asyncio.CancelledError() if pending.cancelled() else pending.exception()
-        if error is None:
-            deliver(self._respond(scope, event, pending.result(), started))
-        else:
-            deliver(self._refuse(scope, _internal_error(error)))
-
-    def respond_immediately(self, scope: Scope, data: bytes, source: Source) -> Response | None:
-        """Prove and read a delivery, once; what was found stays in the scope for `_finish`."""
-        if "delivery" in scope:
-            return None
-        self.metrics.received += 1
-        started = perf_counter()
+    def _respond_to_delivery(
+        self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver, *, has_new_keys: bool = False
+    ) -> Response | None:
         try:
             _check_encoding(scope["headers"])
             event = source.receive(scope["headers"], scope["query_string"], data, time())
-            jobs, verdict = self._decide(event)
-        except Challenged as challenge:
-            return self._reply(scope, challenge)
+            verdict = self._decide(event)
         except UnknownKey as unknown:
-            scope["delivery"] = (started, unknown, [])
+            if has_new_keys:
+                return self._refuse(scope, unknown)
+            retry = partial(self._respond_with_new_keys, scope, data, source, started, deliver)
+            self._wait_for(source.fetch_key(unknown), scope, retry, deliver)
             return None
-        except Rejected as refused:
-            return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - one odd delivery must never end the server
-            return self._refuse(scope, _internal_error(error))
-        if verdict is None:
-            scope["delivery"] = (started, event, jobs)
-            return None
-        return self._respond(scope, event, verdict, started)
+            return self._explain(scope, error)
+        if isinstance(verdict, DispatchVerdict):
+            return self._log_verdict(scope, event, started, verdict)
+        self._wait_for(verdict, scope, partial(self._respond_to_event, scope, event, started), deliver)
+        return None
 
-    def _decide(self, event: Event) -> tuple[list[Job], DispatchVerdict | None]:
+    def _respond_with_new_keys(
+        self, scope: Scope, data: bytes, source: Source, started: float, deliver: Deliver, keys: asyncio.Future[None]
+    ) -> Response | None:
+        keys.result()
+        return self._respond_to_delivery(scope, data, source, started, deliver, has_new_keys=True)
+
+    def _respond_to_event(
+        self, scope: Scope, event: Event, started: float, ended: asyncio.Future[DispatchVerdict]
+    ) -> Response:
+        verdict = INTERRUPTED if ended.cancelled() else ended.result()  # the server ends, and cuts off what still runs
+        return self._log_verdict(scope, event, started, verdict)
+
+    def _wait_for(self, work: Awaitable[T], scope: Scope, respond: RespondTo[T], deliver: Deliver) -> None:
+        """`respond` makes an answer of what has ended. Where it has none yet, something else is waited for."""
+        pending = asyncio.ensure_future(work)
+        self.pending.add(pending)
+        pending.add_done_callback(partial(self._on_ended, scope, respond, deliver))
+
+    def _on_ended(
+        self,
+        scope: Scope,
+        respond: RespondTo[T],
+        deliver: Deliver,
+        ended: asyncio.Future[T],
+    ) -> None:
+        self.pending.discard(ended)
+        try:
+            response = respond(ended)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - as above
+            response = self._explain(scope, error)
+        if response is not None:
+            deliver(response)
+
+    def _decide(self, event: Event) -> DispatchVerdict | asyncio.Future[DispatchVerdict]:
         plan = self.routing_table.plan(event)
         if plan.requires is not None and not plan.requires(event.fast_scope):
             raise Rejected(NO_EVENT, "other_type", f"not an event of type {event.type!r}, by its body")
         if not plan.wanted:
-            return [], _FILTERED if plan.known else _UNKNOWN
-        jobs = self.routing_table.jobs(plan, event)
-        verdict = self.dispatcher.try_immediately(event, jobs)
+            return _FILTERED if plan.known else _UNKNOWN
+        verdict = self.dispatcher.dispatch(event, self.routing_table.jobs(plan, event))
         if self.log.out is not None:
-            self.log.event(event, verdict.outcome if verdict else "accepted")
-        return jobs, verdict
+            self.log.event(event, verdict.outcome if isinstance(verdict, DispatchVerdict) else "accepted")
+        return verdict
 
-    async def _finish(self, scope: Scope, data: bytes, source: Source) -> Response:
-        """What has to be waited for: a key set, handlers, the disk."""
-        started, event, jobs = scope["delivery"]
-        self.busy += 1
-        try:
-            if isinstance(event, UnknownKey):
-                await source.fetch_key(event)
-                event = source.receive(scope["headers"], scope["query_string"], data, time())
-                jobs, verdict = self._decide(event)
-            else:
-                verdict = None
-            verdict = verdict or await self.dispatcher.handle(event, jobs)
-        except Challenged as challenge:
-            return self._reply(scope, challenge)
-        except Rejected as refused:
-            return self._refuse(scope, refused)
-        except asyncio.CancelledError:  # the server ends, and cuts off what still runs
-            if isinstance(event, UnknownKey):
-                return self._refuse(scope, Rejected(INTERRUPTED.status, "interrupted", INTERRUPTED.detail))
-            verdict = INTERRUPTED
-        except Exception as error:  # noqa: BLE001 - as above
-            return self._refuse(scope, _internal_error(error))
-        finally:
-            self.busy -= 1
-        return self._respond(scope, event, verdict, started)
-
-    def _respond(self, scope: Scope, event: Event, verdict: DispatchVerdict, started: float) -> Response:
+    def _log_verdict(self, scope: Scope, event: Event, started: float, verdict: DispatchVerdict) -> Response:
         status = verdict.status
         self.metrics.outcomes[event.source.name, verdict.outcome] += 1
         self.log.delivery(
@@ -205,10 +177,8 @@ class App:
             return POST_ONLY
         try:
             challenge = source.challenged(scope["headers"], scope["query_string"])
-        except Rejected as refused:
-            return self._refuse(scope, refused)
         except Exception as error:  # noqa: BLE001 - as above
-            return self._refuse(scope, _internal_error(error))
+            return self._explain(scope, error)
         return POST_ONLY if challenge is None else self._reply(scope, challenge)
 
     def _reply(self, scope: Scope, challenge: Challenged) -> Response:
@@ -217,17 +187,22 @@ class App:
         self.log.note(f"200 challenge source={source} client={self.clients.name(scope)}")
         return responses.challenge(challenge.body, challenge.content_type)
 
+    def _explain(self, scope: Scope, error: BaseException) -> Response:
+        """The answer where there is no event."""
+        if isinstance(error, Challenged):
+            return self._reply(scope, error)
+        if isinstance(error, asyncio.CancelledError):
+            error = Rejected(INTERRUPTED.status, "interrupted", INTERRUPTED.detail)
+        if not isinstance(error, Rejected):
+            error = Rejected(500, "internal", f"{type(error).__name__}: {error}")
+        return self._refuse(scope, error)
+
     def _refuse(self, scope: Scope, refused: Rejected) -> Response:
         self.metrics.rejected[refused.reason] += 1
         self.log.rejection(refused.status, refused.reason, self.clients.name(scope), refused.detail)
         return BY_STATUS[refused.status]
 
 
-def _internal_error(error: BaseException) -> Rejected:
-    return Rejected(500, "internal", f"{type(error).__name__}: {error}")
-
-
-_NOTHING_READ: tuple[float, None, list[Job]] = (0.0, None, [])
 _FILTERED = DispatchVerdict(200, "filtered")
 _UNKNOWN = DispatchVerdict(200, "unknown_type")
 

@@ -5,16 +5,17 @@ Clocks are looked at by one sweep a second over all connections instead of by a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from urllib.parse import unquote
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from . import responses
-from .deferred import DeferredResponse
 from .piecewise import PiecewiseProtocol
-from .request_target import path_and_query
-from .upgrade import without_upgrade
+from .responses import Response
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,7 +23,94 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
-    from .limits import Limits
+
+class _Message:
+    """uvicorn tells its requests of new parts of a body; these have all of theirs."""
+
+    def set(self) -> None:
+        """Nobody waits."""
+
+
+class Exchange(Protocol):
+    """The connection that a request came by."""
+
+    transport: asyncio.Transport
+
+    def write_response(self, response: Response, *, is_last: bool) -> None: ...
+    def on_response_complete(self) -> None: ...
+
+
+class DeferredResponse:
+    """An answer that has to be waited for: one write, where uvicorn's way takes messages through queues.
+
+    It stands where uvicorn has its request, with what uvicorn and the protocol look at.
+    """
+
+    __slots__ = ("_exchange", "disconnected", "keep_alive", "response_complete", "response_started")
+    message_event = _Message()
+    more_body = False
+    waiting_for_100_continue = False
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self.disconnected = False  # the sender went away
+        self.keep_alive = True
+        self.response_started = self.response_complete = False
+
+    def deliver(self, response: Response) -> None:
+        self.response_started = self.response_complete = True
+        exchange = self._exchange
+        if not self.disconnected and not exchange.transport.is_closing():  # the one is told a moment after the other
+            is_last = response.closes or not self.keep_alive
+            exchange.write_response(response, is_last=is_last)
+            if is_last:
+                exchange.transport.close()
+        exchange.on_response_complete()
+
+
+_OFFER = (b"upgrade", b"http2-settings")
+
+
+def without_upgrade(method: bytes, url: bytes, version: str, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The head of a request without its offer to speak another protocol (`Upgrade: h2c` of curl and Java's client).
+
+    Nothing for a method that wants a tunnel and is no request to answer (RFC 9110, 9.3.6).
+    """
+    if method == b"CONNECT":
+        return None
+    kept = [(name, _without_offer(value) if name == b"connection" else value) for name, value in headers]
+    lines = b"".join(b"%s: %s\r\n" % line for line in kept if line[0] not in _OFFER and line != (b"connection", b""))
+    return b"%s %s HTTP/%s\r\n%s\r\n" % (method, url, version.encode(), lines)
+
+
+def _without_offer(value: bytes) -> bytes:
+    words = [word.strip() for word in value.split(b",")]
+    return b", ".join(word for word in words if word.lower() not in _OFFER)
+
+
+def path_and_query(target: bytes) -> tuple[str, bytes]:
+    """The path without escapes, and the query as it came. Raises httptools' error for what is no target."""
+    parsed = parse_url(target)
+    path = parsed.path.decode("ascii")
+    return unquote(path) if "%" in path else path, parsed.query or b""
+
+
+class Limits(NamedTuple):
+    """Bytes and seconds, and what is told of requests that never become one, and what answers whole ones.
+
+    Beyond `connections` a connection is answered 503, beyond `spare` more it is closed.
+    """
+
+    max_body: int
+    max_header: int
+    connections: int
+    spare: int
+    header_timeout: float
+    body_timeout: float
+    idle_timeout: float
+    on_refused: Callable[[int, str, str], None]
+    respond: Callable[[dict[str, Any], bytes, Callable[[responses.Response], None]], responses.Response | None]
+
 
 HEADERS, BODY, RESPONDING, IDLE, CLOSING = range(5)
 LINGER_TIMEOUT = 2.0
@@ -206,19 +294,14 @@ class LimitedProtocol(PiecewiseProtocol):
             self.last_url = (self.url, *path_and_query(self.url))
         _, path, query = self.last_url
         scope = {"method": "POST", "path": path, "query_string": query, "headers": self.headers, "client": self.client}
-        response = self.limits.try_immediately(scope, body)
+        deferred = DeferredResponse(self)
+        response = self.limits.respond(scope, body, deferred.deliver)
         if response is not None:
             self.write_response(response)
             self._enter_phase(IDLE, self.read_at)
             return
-        deferred = DeferredResponse(self)
         self.cycle = self.active_cycle = cast("RequestResponseCycle", deferred)
         self._enter_phase(RESPONDING, self.read_at)
-        if self.limits.begin(scope, body, deferred.deliver):
-            return
-        task = self.loop.create_task(deferred.run(self.limits.respond(scope, body)))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
 
     def write_response(self, response: responses.Response, *, is_last: bool = False) -> None:
         date = self.server_state.default_headers[0][1]

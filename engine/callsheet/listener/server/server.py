@@ -18,8 +18,7 @@ from uvicorn.server import ServerState
 from ...errors import CallsheetError
 from ..ending import bounded, cancel_all
 from .bind import BACKLOG
-from .limits import Limits
-from .protocol import LimitedProtocol
+from .protocol import LimitedProtocol, Limits
 from .tls_acceptor import TlsAcceptor
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class Listener:
         services.stop_fetching()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.drain_timeout):
-                while not self.force_exit.is_set() and (self.app.busy or not services.idle()):  # noqa: ASYNC110 - neither tells
+                while not self.force_exit.is_set() and (self.app.pending or not services.idle()):  # noqa: ASYNC110 - neither tells
                     await asyncio.sleep(POLL_INTERVAL)
 
     async def _close(self) -> None:
@@ -168,8 +167,9 @@ class Listener:
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0 if self.force_exit.is_set() else 1):
-                while self.state.tasks or self.app.busy:  # noqa: ASYNC110 - neither tells
+                while self.state.tasks or self.app.pending:  # noqa: ASYNC110 - neither tells
                     await asyncio.sleep(POLL_INTERVAL)
+        await cancel_all(self.app.pending)
         await cancel_all(self.state.tasks)
         for connection in list(self.state.connections):
             connection.transport.abort()

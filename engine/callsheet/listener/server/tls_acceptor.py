@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .protocol import LimitedProtocol
 
 if TYPE_CHECKING:
-    from .limits import Limits
+    from .protocol import Limits
 
 # Where no descriptor is left, or the listening socket has another problem that passes.
 PAUSE = 0.2

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from ...errors import UsageError
 from ...jsontext import dump, parse
 from ...language.template import evaluate, fill, fill_text, to_text
-from ..verify.form import CONTENT_TYPE
+from ..verify.payload import CONTENT_TYPE
 from ..verify.signature import Signature
 from ..verify.signed_message import SignedRequest
 from .proofs import signed_privately, with_token

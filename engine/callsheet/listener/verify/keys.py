@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .rsa_check import rsa_check
+from .public_key import rsa_check
 
 if TYPE_CHECKING:
     from jwt import PyJWK

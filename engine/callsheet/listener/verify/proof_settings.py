@@ -9,8 +9,7 @@ from ...errors import UsageError
 from ...paths import cache_directory
 from .challenge import Challenge
 from .fetch import check_url, fetcher
-from .keyset import KeySet
-from .keyset_cache import KeySetCache
+from .keyset import KeySet, KeySetCache
 from .proofs import described
 from .secret_options import collect_secrets
 from .source import Source

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError, counted
 from ..byte_order_mark import refuse_byte_order_mark
-from .keyed_hash import KeyedHash
 from .rejection import not_genuine
 from .signed_message import NO_REQUEST, Headers, SignedMessage, SignedRequest
 
 if TYPE_CHECKING:
     from ...language.shape.listener import Hmac, SecretForm
+
+
+_INNER = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER = bytes(byte ^ 0x5C for byte in range(256))
+
+
+class KeyedHash:
+    """Both hashes have taken the key up once. Copying those two costs a third of what copying OpenSSL's HMAC does."""
+
+    def __init__(self, key: bytes, algorithm: str) -> None:
+        size = hashlib.new(algorithm).block_size
+        if len(key) > size:
+            key = hashlib.new(algorithm, key).digest()
+        padded = key.ljust(size, b"\0")
+        self._inner = hashlib.new(algorithm, padded.translate(_INNER))
+        self._outer = hashlib.new(algorithm, padded.translate(_OUTER))
+
+    def digest(self, message: bytes) -> bytes:
+        inner = self._inner.copy()
+        inner.update(message)
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return outer.digest()
 
 
 class Signature:

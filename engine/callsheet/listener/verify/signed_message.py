@@ -6,12 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...durations import seconds
-from ...language.template import fill_text, to_text
-from .form import fields_of
+from ...language.compiled_jmespath import tree
+from ...language.template import expressions, fill_text, to_text
+from .payload import fields_of
 from .rejection import not_genuine
 
 if TYPE_CHECKING:
     from ...language.shape.listener import Pick, Signed
+
+
+_BESIDE = ("headers", "query")
+
+
+def are_signed(expression: str, signed: str) -> bool:
+    """Whether all that an expression reads beside the body is part of what is signed, by the template of that."""
+    covered = {part for text in expressions(signed) for part in _beside(tree(text))}
+    return _beside(tree(expression)) <= covered
+
+
+def _beside(node: Any) -> set[str]:
+    """`headers.name` for each value that is looked at beside the payload, or `headers` where it is not plain which."""
+    if not isinstance(node, dict):
+        return set()
+    children = node.get("children", [])
+    if node["type"] == "subexpression" and all(child["type"] == "field" for child in children):
+        names = [child["value"] for child in children]
+        return {".".join(names[:2])} if names[0] in _BESIDE else set()
+    if node["type"] == "field":
+        return {node["value"]} & set(_BESIDE)
+    return {part for child in children for part in _beside(child)}
+
 
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -9,14 +9,12 @@ from ...language.compiled_jmespath import compile_fast, first_names
 from ...language.template import expressions
 from .challenge import Challenge, Challenged
 from .event import Event, query_values
-from .form import json_of
 from .jws import TokenVerifier
 from .keyset import KeySet, UnknownKey
-from .payload import parse_payload
+from .payload import json_of, parse_payload
 from .proofs import Proof, covered_by, proof_of
 from .rejection import NO_EVENT, Rejected, unreadable
-from .signed_message import NO_REQUEST, Headers, SignedRequest, text_headers
-from .signed_parts import are_signed
+from .signed_message import NO_REQUEST, Headers, SignedRequest, are_signed, text_headers
 
 if TYPE_CHECKING:
     from ...language.shape import listener as shape

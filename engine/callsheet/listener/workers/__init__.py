@@ -1,1 +1,1 @@
-"""One listener in several processes: a supervisor, its workers, and the messages between them."""
+"""One listener in several processes: a supervisor, its workers, and what they share."""

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
 from ...errors import CallsheetError, counted
+from ..dispatch.event_table import Generations, create_memory
 from ..server.bind import supports_reuse_port
 from .assignment import VARIABLE, WorkerAssignment, starting_file
-from .event_table import Generations, create_memory
 
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP")
 MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again only after a pause

@@ -1,44 +1,36 @@
-"""What one worker has to do with the others: grants for events, and metrics of all."""
+"""What one worker has to do with the others: the table of events that they share, and the metrics of all."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from .channel import Channel, Unreachable
-from .event_table import EventTable
-from .shared_grants import ACQUIRE_MESSAGE, HEARD_MESSAGE, SETTLE_MESSAGE, SharedGrants
+from msgspec import MsgspecError, msgpack
+
+from ..dispatch.event_table import EventTable
 
 if TYPE_CHECKING:
-    from ..dispatch.grants import LocalGrants
     from ..telemetry.metrics import Metrics
     from .assignment import WorkerAssignment
 
-METRICS_MESSAGE = "metrics"
 METRICS_TIMEOUT = 2.0  # seconds that the metrics of another worker are waited for
 
 
 class Team:
+    """Each worker says what it counted to whoever connects to its socket. Only its user can enter the directory."""
+
     def __init__(self, assignment: WorkerAssignment, metrics: Metrics) -> None:
         self.assignment = assignment
-        self.channel = Channel(assignment.directory, assignment.number)
         self._metrics = metrics
-        self._grants: SharedGrants | None = None
+        self._server: asyncio.Server | None = None
         self._has_started = False
 
-    def grants(self, local: LocalGrants, size: int, window: float) -> SharedGrants:
-        """Those of all workers, which remember at least the last `size` events, for `window` seconds."""
+    def event_table(self, size: int, window: float) -> EventTable:
+        """That of all workers, which remembers at least the last `size` events, for `window` seconds."""
         assigned = self.assignment
-        table = EventTable(assigned.memory, assigned.number, assigned.generation, size, window)
-        self._grants = SharedGrants(local, self.channel, table, size)
-        return self._grants
-
-    @property
-    def idle(self) -> bool:
-        """Whether no other worker runs an event that this one has to know the end of."""
-        return self._grants is None or not self._grants.lends
+        return EventTable(size, window, assigned.memory, assigned.number, assigned.generation)
 
     def has_started(self) -> bool:
         """Whether all workers have served by now."""
@@ -47,24 +39,20 @@ class Team:
         return self._has_started
 
     async def start(self) -> None:
-        await self.channel.start(self._handle_message, self._on_disconnected)
+        path = self._socket_of(self.assignment.number)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)  # of a worker that died
+        self._server = await asyncio.start_unix_server(self._write_metrics, path)
 
-    def _handle_message(self, sender: object, message: dict[str, Any]) -> list[Any] | Awaitable[list[Any]] | None:
-        kind = message.pop("kind")
-        if kind == METRICS_MESSAGE:
-            return self._metrics.families()
-        if self._grants is not None and kind == ACQUIRE_MESSAGE:
-            return self._grants.lend(sender, **message)
-        if self._grants is not None and kind == SETTLE_MESSAGE:
-            self._grants.give_back(sender, **message)
-            return None
-        if kind == HEARD_MESSAGE:
-            return None
-        raise ValueError(kind)
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
 
-    def _on_disconnected(self, sender: object) -> None:
-        if self._grants is not None:
-            self._grants.on_disconnected(sender)
+    async def _write_metrics(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            writer.write(msgpack.encode(self._metrics.families()))
+            await writer.drain()
+        writer.close()
 
     async def metrics_page(self, accept: str) -> tuple[bytes, str]:
         """What the whole listener counted, as far as its workers answer now."""
@@ -77,9 +65,18 @@ class Team:
         return self._metrics.merged_page(accept, families_by_worker)
 
     async def _metrics_of(self, index: int) -> list[Any]:
+        """Nothing where that worker is not there, hangs, or goes away before it has said all."""
+        writer: asyncio.StreamWriter | None = None
         try:
             async with asyncio.timeout(METRICS_TIMEOUT):
-                families: list[Any] = await self.channel.request(index, {"kind": METRICS_MESSAGE})
-        except (Unreachable, TimeoutError):
+                reader, writer = await asyncio.open_unix_connection(self._socket_of(index))
+                families: list[Any] = msgpack.decode(await reader.read())
+        except (OSError, TimeoutError, MsgspecError):
             return []
+        finally:
+            if writer is not None:
+                writer.close()
         return families
+
+    def _socket_of(self, index: int) -> str:
+        return os.path.join(self.assignment.directory, f"{index}.sock")

@@ -66,6 +66,8 @@ def test_changes_that_come_together_are_one_commit(tmp_path: Path) -> None:
 @settings(max_examples=25)
 @given(bad=st.sets(st.integers(0, 59), max_size=20))
 def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFactory, bad: set[int]) -> None:
+    """With all the time it needs: each part is a commit of its own, and a slow disk takes long for a hundred."""
+
     def change(number: int) -> Callable[[sqlite3.Connection], int]:
         text = "\ud800" if number in bad else str(number)
 
@@ -83,7 +85,9 @@ def test_what_cannot_be_written_fails_alone(tmp_path_factory: pytest.TempPathFac
         (count,) = await writer.submit(lambda inbox: inbox.execute("SELECT count(*) FROM owner").fetchone())
         assert count == 60 - len(bad)
 
-    with_writer(tmp_path_factory.mktemp("inbox") / "in.db", play)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(writer_module, "SPLIT_TIMEOUT", 3600.0)
+        with_writer(tmp_path_factory.mktemp("inbox") / "in.db", play)
 
 
 def test_what_is_not_urgent_shares_the_commit_of_what_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from callsheet.listener.workers import event_table
-from callsheet.listener.workers.event_table import (
+from callsheet.listener.dispatch import event_table
+from callsheet.listener.dispatch.event_table import (
     DONE,
+    FAILED,
     FREE,
-    KEPT,
     MIN_BUCKETS,
+    RUNNING,
     SLOTS,
+    EventEntry,
     EventTable,
     Generations,
     TableBusy,
@@ -31,8 +33,16 @@ from callsheet.listener.workers.event_table import (
 )  # fmt: skip
 from support.waiting import PATIENCE
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
+with_workers = pytest.mark.skipif(sys.platform == "win32", reason="no workers there")
 WINDOW = 100.0
+
+
+def of_worker(descriptor: int, number: int, size: int = 100, generation: int = 0) -> EventTable:
+    return EventTable(size, WINDOW, descriptor, number, generation)
+
+
+def is_claimed(table: EventTable, key: str, now: float = 1.0) -> bool:
+    return bool(table.claim(key, now).slot)
 
 
 @contextlib.contextmanager
@@ -50,86 +60,101 @@ def shared(tmp_path: Path) -> Iterator[int]:
         yield descriptor
 
 
+@with_workers
 def test_an_event_is_one_workers_until_it_is_done_and_known_for_the_window(shared: int) -> None:
-    first, second = (EventTable(shared, number, 0, 100, WINDOW) for number in (0, 1))
-    assert [each.claim("a", 5.0) for each in (first, second, first)] == [0, 0, 0]
-    first.release("a", DONE)
-    assert [each.is_done("a", 5.0 + WINDOW) for each in (first, second)] == [True, True]
-    assert [each.claim("a", 5.0 + WINDOW) for each in (first, second)] == [None, None]
-    assert not first.is_done("a", 6.0 + WINDOW)
-    assert second.claim("a", 6.0 + WINDOW) == 1
-    assert ["a" in each.held for each in (first, second)] == [False, True]
+    first, second = (of_worker(shared, number) for number in (0, 1))
+    entry = first.claim("a", 5.0)
+    assert entry[:2] == (RUNNING, 0)
+    assert entry.slot
+    assert [each.claim("a", 5.0) for each in (first, second)] == [(RUNNING, 0, 0)] * 2
+    first.release(entry, DONE)
+    assert [each.look_up("a", 5.0 + WINDOW).state for each in (first, second)] == [DONE, DONE]
+    assert [each.claim("a", 5.0 + WINDOW) for each in (first, second)] == [(DONE, 0, 0)] * 2
+    assert first.look_up("a", 6.0 + WINDOW).state == FREE
+    assert is_claimed(second, "a", 6.0 + WINDOW)
 
 
-def test_it_remembers_as_many_as_it_was_asked_to(shared: int) -> None:
+@with_workers
+def test_attempts_are_counted_wherever_they_are_made(shared: int) -> None:
+    tables = [of_worker(shared, number) for number in (0, 1)]
+    for attempt in range(4):
+        entry = tables[attempt % 2].claim("a", 1.0)
+        assert entry.attempt == attempt
+        tables[attempt % 2].release(entry, FAILED)
+        assert [each.look_up("a", 1.0) for each in tables] == [(FAILED, attempt, 0)] * 2
+
+
+@pytest.mark.parametrize("is_shared", [False, pytest.param(True, marks=with_workers)])
+def test_it_remembers_as_many_as_it_was_asked_to(is_shared: bool, tmp_path: Path) -> None:
     """Buckets fill unevenly. There are enough places for that."""
     size = 10_000
-    table = EventTable(shared, 0, 0, size, WINDOW)
-    keys = [f"lms/t/{number}" for number in range(6 * size)]
-    for key in keys:
-        table.claim(key, 1.0)
-        table.release(key, DONE)
-    assert {table.claim(key, 1.0) for key in keys[-size:]} == {None}
-    assert table.claim(keys[0], 1.0) == 0
+    with memory(tmp_path) if is_shared else contextlib.nullcontext(None) as descriptor:
+        table = EventTable(size, WINDOW, descriptor)
+        keys = [f"lms/t/{number}" for number in range(6 * size)]
+        for key in keys:
+            table.release(table.claim(key, 1.0), DONE)
+        assert {table.claim(key, 1.0).state for key in keys[-size:]} == {DONE}
+        assert is_claimed(table, keys[0])
 
 
+@with_workers
 def test_the_first_worker_says_how_many_for_all(shared: int) -> None:
-    first = EventTable(shared, 0, 0, 1, WINDOW)
+    first = of_worker(shared, 0, 1)
     size = os.fstat(shared).st_size
-    second = EventTable(shared, 1, 0, 100_000, WINDOW)
+    second = of_worker(shared, 1, 100_000)
     assert os.fstat(shared).st_size == size
-    assert first.claim("a", 1.0) == second.claim("a", 1.0) == 0
+    assert [is_claimed(first, "a"), is_claimed(second, "a")] == [True, False]
 
 
+@with_workers
 def test_what_is_under_way_is_never_forgotten_and_a_full_bucket_says_so(
     shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_table, "MIN_BUCKETS", 1)
-    first, second = (EventTable(shared, number, 0, 1, WINDOW) for number in (0, 1))
-    for number in range(SLOTS):
-        assert first.claim(str(number), 1.0) == 0
+    first, second = (of_worker(shared, number, 1) for number in (0, 1))
+    entries = [first.claim(str(number), 1.0) for number in range(SLOTS)]
+    assert all(entry.slot for entry in entries)
     with pytest.raises(TableBusy, match="too many events are under way"):
         second.claim("one more", 1.0)
-    first.release("7", KEPT)  # which may be forgotten
-    assert second.claim("one more", 1.0) == 1
-    assert {second.claim(str(number), 1.0) for number in range(SLOTS) if number != 7} == {0}
+    first.release(entries[7], FAILED)  # which may be forgotten
+    assert is_claimed(second, "one more")
+    assert {second.claim(str(number), 1.0) for number in range(SLOTS) if number != 7} == {(RUNNING, 0, 0)}
 
 
-def test_text_of_every_kind_is_a_key(shared: int) -> None:
-    table = EventTable(shared, 0, 0, 100, WINDOW)
+def test_text_of_every_kind_is_a_key() -> None:
+    table = EventTable(100, WINDOW)
     for key in ("", "\ud800", "\u00fc", "a" * 5000):
-        assert table.claim(key, 1.0) == 0
-        table.release(key, DONE)
-        assert table.claim(key, 1.0) is None
+        table.release(table.claim(key, 1.0), DONE)
+        assert table.look_up(key, 1.0).state == DONE
 
 
-def test_an_event_is_known_by_its_whole_digest(shared: int) -> None:
+def test_an_event_is_known_by_its_whole_digest() -> None:
     """Not by the tag alone, which another may have, also across the end of one and the beginning of the next."""
-    table = EventTable(shared, 0, 0, 1, WINDOW)
-    assert table.claim("a", 1.0) == 0
-    table.release("a", DONE)
-    digest, bucket = table._locate("a")
-    start = next(at for at in range(bucket, bucket + 4 * SLOTS, 4) if table._memory[at : at + 4] == digest[-4:])
-    slot = table._find(digest, bucket)
-    assert table._find(b"d" * 12 + digest[-4:], bucket) == -1
+    table = EventTable(1, WINDOW)
+    table.release(table.claim("a", 1.0), DONE)
+    rest, tag, bucket = table._locate("a")
+    start = next(at for at in range(bucket, bucket + 4 * SLOTS, 4) if table._memory[at : at + 4] == tag)
+    slot = table._find(rest, tag, bucket)
+    assert table._find(b"d" * len(rest), tag, bucket) == -1
     for at in (start + 4, start + 9, start + 16):
-        table._memory[at : at + 4] = digest[-4:]
-        assert table._find(digest, bucket) == slot
+        table._memory[at : at + 4] = tag
+        assert table._find(rest, tag, bucket) == slot
     table._memory[start : start + 4] = bytes(4)
-    assert table._find(digest, bucket) == -1
-    assert table.claim("a", 1.0) == 0
+    assert table._find(rest, tag, bucket) == -1
+    assert is_claimed(table, "a")
 
 
+@with_workers
 def test_without_memory_of_its_own_kind_a_file_without_a_name_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
     with memory(tmp_path) as descriptor:
-        tables = [EventTable(descriptor, number, 0, 100, WINDOW) for number in (0, 1)]
+        tables = [of_worker(descriptor, number) for number in (0, 1)]
         assert os.listdir(tmp_path) == []
         assert os.fstat(descriptor).st_size == event_table.HEADER_SIZE + MIN_BUCKETS * event_table.BUCKET_SIZE
         assert os.fstat(descriptor).st_blocks * 512 >= MIN_BUCKETS * event_table.BUCKET_SIZE
-        assert [each.claim("a", 1.0) for each in tables] == [0, 0]
+        assert [is_claimed(each, "a") for each in tables] == [True, False]
 
 
 class Tables(RuleBasedStateMachine):
@@ -144,12 +169,12 @@ class Tables(RuleBasedStateMachine):
         self.generations = Generations(self.descriptor)
         self.now = 10.0
         self.alive = [True] * 3
-        self.known: dict[str, tuple[int, int | float]] = {}  # state, and the worker or the time
-        self.times: dict[str, float] = {}  # when it was claimed
+        self.known: dict[str, tuple[int, int, float]] = {}  # state, worker, and when it was claimed
+        self.entries: dict[str, EventEntry] = {}
         self.tables = [self.opened(number) for number in range(3)]
 
     def opened(self, number: int) -> EventTable:
-        return EventTable(self.descriptor, number, self.generations.of(number), 100, WINDOW)
+        return of_worker(self.descriptor, number, generation=self.generations.of(number))
 
     def teardown(self) -> None:
         for each in (*self.tables, self.generations):
@@ -160,24 +185,23 @@ class Tables(RuleBasedStateMachine):
     def claim(self, key: str, worker: int) -> None:
         if not self.alive[worker]:
             return
-        state, of = self.known.get(key, (FREE, 0))
-        expected: int | None = worker
-        if state == DONE and self.now - of <= WINDOW:
-            expected = None
-        elif state in (event_table.RUNNING, KEPT):
-            expected = int(of)
-        assert self.tables[worker].is_done(key, self.now) == (expected is None)
-        assert self.tables[worker].claim(key, self.now) == expected
-        if expected == worker:
-            self.known[key] = (event_table.RUNNING, worker)
-            self.times[key] = self.now
+        state, _, since = self.known.get(key, (FREE, 0, 0.0))
+        if state == DONE and self.now - since > WINDOW:
+            state = FREE
+        assert self.tables[worker].look_up(key, self.now).state == state
+        entry = self.tables[worker].claim(key, self.now)
+        assert bool(entry.slot) == (state in (FREE, FAILED))
+        assert entry.state == (RUNNING if entry.slot else state)
+        if entry.slot:
+            self.known[key] = (RUNNING, worker, self.now)
+            self.entries[key] = entry
 
-    @rule(key=KEYS, state=st.sampled_from([FREE, KEPT, DONE]))
+    @rule(key=KEYS, state=st.sampled_from([FREE, FAILED, DONE]))
     def release(self, key: str, state: int) -> None:
-        now, worker = self.known.get(key, (FREE, 0))
-        if now == event_table.RUNNING and self.alive[int(worker)]:
-            self.tables[int(worker)].release(key, state)
-            self.known[key] = (state, self.times[key] if state == DONE else worker)
+        now, worker, since = self.known.get(key, (FREE, 0, 0.0))
+        if now == RUNNING and self.alive[worker]:
+            self.tables[worker].release(self.entries[key], state)
+            self.known[key] = (state, worker, since)
 
     @rule(worker=WORKERS)
     def die(self, worker: int) -> None:
@@ -192,9 +216,9 @@ class Tables(RuleBasedStateMachine):
         self.tables[worker].close()
         self.tables[worker] = self.opened(worker)
         self.alive[worker] = True
-        for key, (state, of) in list(self.known.items()):
-            if state in (event_table.RUNNING, KEPT) and of == worker:
-                self.known[key] = (FREE, 0)
+        for key, (state, of, since) in list(self.known.items()):
+            if state == RUNNING and of == worker:
+                self.known[key] = (FREE, of, since)
 
     @rule(seconds=st.integers(1, 120))
     def wait(self, seconds: int) -> None:
@@ -202,36 +226,37 @@ class Tables(RuleBasedStateMachine):
 
 
 Tables.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
-TestTables = Tables.TestCase
+TestTables = with_workers(Tables.TestCase)
 
 LINE = len("00000 0 00\n")
 HAMMER = """
 import os, sys, time
-from callsheet.listener.workers.event_table import DONE, EventTable, TableBusy
+from callsheet.listener.dispatch.event_table import DONE, EventTable, TableBusy
 descriptor, number, generation, count = map(int, sys.argv[1:])
-table = EventTable(descriptor, number, generation, 10, 1e6)
+table = EventTable(10, 1e6, descriptor, number, generation)
 journal = os.open("journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 key = 0
 while key < count:
     try:
-        holder = table.claim(str(key), time.monotonic())
+        entry = table.claim(str(key), time.monotonic())
     except TableBusy:
         continue
-    if holder == number:
+    if entry.slot:
         os.write(journal, b"%05d %d %02d\\n" % (key, number, generation))
-        table.release(str(key), DONE)
-    if holder in (number, None):
+        table.release(entry, DONE)
+    if entry.slot or entry.state == DONE:
         key += 1
 """
 
 
+@with_workers
 @pytest.mark.slow
 def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_should_be(tmp_path: Path) -> None:
     """All run the same events in the same order, so they meet at each. Who is killed is replaced."""
     count, kills, chance = 20_000, 12, random.Random(7)
     with memory(tmp_path) as descriptor:
         generations = Generations(descriptor)
-        EventTable(descriptor, 0, 0, 100_000, 1e6).close()
+        EventTable(100_000, 1e6, descriptor).close()
 
         def start(number: int) -> subprocess.Popen[bytes]:
             words = [str(each) for each in (descriptor, number, generations.of(number), count)]
