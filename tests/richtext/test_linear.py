@@ -11,6 +11,7 @@ import pytest
 from callsheet.richtext import convert
 from callsheet.richtext.editing import Editing
 from support.richtext import nodes
+from support.sampled import sampled
 from support.shapes import MARKDOWN, STORAGE
 
 PIECES, TIMES, MOST = 60, 3, 1.5  # more pieces than anything may be nested in one another
@@ -40,12 +41,12 @@ def grows(work: Callable[[str], Any], made: Callable[[int], str]) -> float:
     return (more - none) / max(one - none, 200) / (len(texts[2]) / len(texts[1]))
 
 
-@pytest.mark.parametrize("shape", MARKDOWN)
+@pytest.mark.parametrize("shape", sampled(MARKDOWN, 3))
 def test_markdown(shape: str) -> None:
     assert grows(lambda text: convert(text, "markdown", "adf", nodes=nodes()), MARKDOWN[shape]) < MOST
 
 
-@pytest.mark.parametrize("shape", STORAGE)
+@pytest.mark.parametrize("shape", sampled(STORAGE, 3))
 def test_a_page_that_is_edited(shape: str) -> None:
     def edited(source: str) -> None:
         edit = Editing(source, "storage", nodes())

@@ -58,7 +58,9 @@ def convert(
             _rename(tree, rules, to_format, losses)
         if (from_format, to_format) == ("storage", "adf"):
             tree = _for_documents(tree, rules, losses)
-        return Converted(write(tree, rules, losses, from_format if lossless else None), losses.list())
+        result = write(tree, rules, losses, from_format if lossless else None)
+        del tree  # so that the collector need not look through it
+    return Converted(result, losses.list())
 
 
 def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
@@ -69,8 +71,8 @@ def _rename(tree: Node, rules: Rules, to_format: str, losses: Losses) -> None:
     from .tree import walk
 
     kinds = rules.names(to_format)
-    for node in walk(tree) if kinds else ():
-        for attr, names in kinds.get(node.kind, {}).items():
+    for node in (found for found in walk(tree) if found.kind in kinds) if kinds else ():
+        for attr, names in kinds[node.kind].items():
             value = node.attrs.get(attr)
             if isinstance(value, str):
                 known = value.lower() in names or value in names.values() or "*" not in names

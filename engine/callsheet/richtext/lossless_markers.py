@@ -177,9 +177,9 @@ def marks(value: Any, rules: Rules) -> tuple[Mark, ...]:
 
 def refuse_references(source: str, content: list[Node], known: Container[str] = ()) -> None:
     """Raises UsageError with the line of the first name in a text that stands for no known part of a document."""
-    for node in (found for one in content for found in walk(one)):
+    for node in (found for one in content for found in walk(one) if found.kind in ("reference", "inlinereference")):
         name = node.attrs.get("label")
-        if node.kind in ("reference", "inlinereference") and name not in known:
+        if name not in known:
             words = (
                 reference(str(name), opens=bool(node.content))
                 if node.kind == "reference"

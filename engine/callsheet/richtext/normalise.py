@@ -38,6 +38,8 @@ class Fitter:
         }
         self._untitled = frozenset(kind for kind in rules.forms.keys() - titled if rules.group(kind) == "block")
         self._marks: dict[tuple[Any, ...], tuple[bool, ...]] = {}
+        # Kind of what holds text → kinds in it that are always sayable and hold nothing.
+        self._leaves = {kind: held & rules.leaves for kind, held in rules.holds.items() if "text" in held}
 
     def root(self, root: Node) -> Node:
         content = [
@@ -143,11 +145,9 @@ class Fitter:
 
     def _pieces(self, node: Node) -> list[Node]:
         """The node split around whatever must leave it."""
-        holds = self.rules.holds[node.kind]
-        if node.content and "text" in holds:
-            leaves = holds & self.rules.leaves
-            if all(child.kind in leaves and not child.content for child in node.content):
-                return [self._inline(node)]
+        leaves = self._leaves.get(node.kind, ())
+        if leaves and node.content and all(child.kind in leaves and not child.content for child in node.content):
+            return [self._inline(node)]
         pieces: list[Node] = []
         current: list[Node] = []
         ended = False
@@ -196,6 +196,8 @@ class Fitter:
         if form.table.get("plain"):
             words = "".join(child.text for child in node.content)
             return node.having([text(words)] if words else [])
+        if not any(child.marks for child in node.content):
+            return _holding(node, merged(node.content))
         content = [self.with_marks(child, node) for child in node.content]
         changed = any(new is not old for new, old in zip(content, node.content, strict=True))
         return _holding(node, spaces_out(content) if changed else merged(content))

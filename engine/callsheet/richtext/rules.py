@@ -158,8 +158,9 @@ class Rules:
 
     @cached_property
     def links(self) -> dict[str, shape.LinkForm]:
-        """Kind → how it is written as a link."""
-        return {kind: said["link"] for kind, said in self._worded.items() if "link" in said}
+        """Kind → how it is written as a link; one whose scheme starts with that of another comes before it."""
+        found = {kind: said["link"] for kind, said in self._worded.items() if "link" in said}
+        return dict(sorted(found.items(), key=lambda each: -len(each[1]["scheme"])))
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:

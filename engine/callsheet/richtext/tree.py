@@ -69,6 +69,8 @@ def walk(node: Node) -> Iterator[Node]:
 
 def merged(nodes: list[Node]) -> list[Node]:
     """Neighbouring runs of text with the same marks made one; empty ones left out."""
+    if len(nodes) == 1 and nodes[0].text:
+        return nodes.copy()
     result: list[Node] = []
     run: list[str] = []  # the words of the last node where they are several: joined once, not one by one
     for node in nodes:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ...errors import UsageError
 from ..rules import NodeForm, Rules
-from ..tree import MAX_DEPTH, NO_ATTRS, Attrs, Losses, Mark, Node, text
+from ..tree import MAX_DEPTH, NO_ATTRS, NO_CONTENT, Attrs, Losses, Mark, Node, text
 from .forms import SPELLING, Raw, complete
 
 
@@ -30,6 +30,7 @@ class DocumentReader:
         sole = {key: forms[0] for key, forms in rules.by_type.items() if len(forms) == 1 and not forms[0].fixed}
         self._nodes = {name: form for (mark, name), form in sole.items() if not mark}
         self._marks = {name: form for (mark, name), form in sole.items() if mark}
+        self._text = next(form.type for form in rules.forms["text"])
         self._bare: dict[str, Mark | None] = {}  # type → the mark that says nothing else
 
     def children(self, raw: Raw, depth: int) -> list[Node]:
@@ -54,16 +55,25 @@ class DocumentReader:
         if not isinstance(raw, dict):
             self.losses.add("something that is not a node was left out")
             return
-        form = self.form(raw, mark=False)
+        name = raw.get("type")
+        if name == self._text and "attrs" not in raw and ("marks" not in raw or raw["marks"]):
+            words = raw.get("text")
+            if words and isinstance(words, str):
+                marks = self.marks(raw) if "marks" in raw else ()
+                result.append(Node("text", NO_ATTRS, NO_CONTENT, words, marks))
+            return
+        form = (self._nodes.get(name) if isinstance(name, str) else None) or self.form(raw, mark=False)
         if form is None:
             result += self._unknown(raw, depth)
             return
-        said = spelling(raw, form)
+        said = NO_ATTRS
+        if "attrs" in raw or "marks" in raw or ("content" not in raw and form.kind != "text"):
+            said = spelling(raw, form)
         marks = self.marks(raw) if "marks" in raw else ()
         if form.kind == "text":
             words = raw.get("text")
             if words and isinstance(words, str):
-                result.append(Node("text", said, [], words, marks) if said else text(words, marks))
+                result.append(Node("text", said, NO_CONTENT, words, marks))
             return
         attrs = self.attrs(form, raw["attrs"]) if "attrs" in raw or form.address else {}
         content = self.children(raw, depth) if "content" in raw else []
@@ -128,8 +138,6 @@ class DocumentReader:
 
 def spelling(raw: Raw, form: NodeForm) -> Attrs:
     """Which of the ways to say nothing a node has: empty or absent attributes, marks, content."""
-    if "attrs" not in raw and "marks" not in raw and ("content" in raw or form.kind == "text"):
-        return NO_ATTRS
     said = []
     if "attrs" in raw and raw["attrs"] == {} and form.fields:
         said.append("attrs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..markdown.blocks import BlockReader
+from ..markdown.named import said_by
 from ..markdown.unsupported import LANGUAGE, SAID
 from ..markdown.write import BlockWriter
 from ..rules import Rules
@@ -69,10 +70,11 @@ class Sayable:
         """The sets of attributes that a construct of Markdown could say."""
         if node.kind == "image":
             return [{name: node.attrs[name] for name in ("url", "alt") if node.attrs.get(name)}]
-        link = self.rules.of(node.kind).get("link", {})
-        sets = [[link["attr"], link["label"]]] if link and node.attrs.get(link["label"]) else []
+        link = self.rules.links.get(node.kind)
+        said = said_by(link) if link else []
+        sets = [said, said[:2]] if said and node.attrs.get(said[1]) else []
         sets += [one.fields for one in self.writer.spans.reader.patterns.templates if one.kind == node.kind]
-        sets += [[link["attr"]]] if link else []
+        sets += [[said[0], *said[2:]], said[:1]] if said else []
         html = self.rules.of(node.kind).get("html")
         tagged = html.get("attrs", {}) if isinstance(html, dict) else {}
         sets += (

@@ -21,7 +21,7 @@ from .inline import InlineReader
 from .lines import as_lines, is_lines
 from .outline import grow
 from .parser import Parser
-from .patterns import Patterns
+from .patterns import patterns_of
 
 ALERT = re.compile(r"\[!([A-Za-z]+)\][+-]?[ \t]*(?:(?P<title>[^\n]+))?(?:\n|$)")
 CONTAINER = re.compile(r"\s*\{?\.?([\w-]+)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|\"(?P<quoted>[^\"]*)\"|(?P<words>[^{]*))")
@@ -57,7 +57,7 @@ class BlockReader:
         self.rules = rules
         self.losses = losses
         self.parser = Parser()
-        self.inline = InlineReader(self.parser, rules, Patterns(rules, cards=cards), soft_break=soft_break)
+        self.inline = InlineReader(self.parser, rules, patterns_of(rules, cards=cards), soft_break=soft_break)
         self.assembler = Assembler(rules, self.inline.tags, self.inner)
         self.alerts = {name: (kind, attrs) for kind, named in rules.alerts.items() for name, attrs in named.items()}
         self.collapsible = self.inline.tags.kind("details") or "quote"

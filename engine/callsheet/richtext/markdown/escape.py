@@ -59,7 +59,8 @@ def start_of_line(line: str) -> str:
 
 def paragraph_lines(words: str, *, exact: bool) -> str:
     """A paragraph's lines, their starts escaped and their outer white space kept as entities or taken off."""
-    if words[:1].isalpha() and words[-1:].isalnum() and "\n" not in words:
+    first, last = words[:1], words[-1:]
+    if (first.isalpha() or first == "`") and last != "\\" and not last.isspace() and "\n" not in words:
         return words
     lines = words.split("\n")
     result = []

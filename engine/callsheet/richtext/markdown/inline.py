@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from urllib.parse import unquote
 
 from .. import lossless_markers
 from ..plain_text import says
 from ..rules import Rules
 from ..shared_keys import shared
 from ..tree import NO_ATTRS, NO_CONTENT, Mark, Node, merged, text
-from . import checkbox, simple
+from . import checkbox
 from .attributes import at_start
 from .elements import HIDDEN, LINE_BLOCKS
 from .inline_tags import TAG, begins_block, close, shown_address, tag_attributes, tag_name
 from .inline_tokens import InlineToken
+from .named import led_to
 from .parser import Parser
 from .patterns import Patterns, in_address
-from .tags import Tags
+from .simple import SimpleReader
+from .tags import tags_of
 from .white_space import ends_blank, tidied
 
 PAIRS = {"em_open": "em", "strong_open": "strong", "s_open": "strike"}
@@ -33,9 +34,10 @@ class InlineReader:
         self.rules = rules
         self.patterns = patterns
         self.soft_break = soft_break
-        self.tags = Tags(rules)
+        self.tags = tags_of(rules)
         self._links = rules.links
         self.schemes = tuple(said["scheme"] for said in self._links.values())
+        self.simple = SimpleReader(patterns, self.schemes, lines=soft_break != "space")
         signs = "".join(map(re.escape, patterns.signs))
         line = "" if soft_break == "space" else r"\n"
         # Text without any sign that could begin something; line ends in it are spaces.
@@ -45,7 +47,7 @@ class InlineReader:
         """The nodes of a line; with `blocks` the tags of blocks in it are nodes, too, for the assembler to read."""
         if self._plain.fullmatch(content) and not ODD_LINE.search(content):
             return [text(content.replace("\n", " "))] if content else []
-        found = simple.read(content, self.patterns, self.schemes, lines=self.soft_break != "space")
+        found = self.simple.read(content, self.parser.references)
         return self.parsed(content, blocks=blocks) if found is None else merged(found)
 
     def parsed(self, content: str, *, blocks: bool = False) -> list[Node]:
@@ -111,11 +113,7 @@ class InlineReader:
         for kind, said in self._links.items():
             sign = said.get("before", "")
             if href.startswith(said["scheme"]) and before.endswith(sign):
-                attrs = {
-                    said["attr"]: unquote(href.removeprefix(said["scheme"])),
-                    **({said["label"]: label} if label else {}),
-                }
-                return Node(kind, attrs), len(sign)
+                return Node(kind, led_to(href, said) | ({said["label"]: label} if label else {})), len(sign)
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any, cast
 
 from markdown_it import MarkdownIt
@@ -27,6 +27,7 @@ from .emphasis import unanswered
 from .indented import box, content_tab
 from .inline_note import inline_note
 from .inline_tokens import InlineToken, parsed
+from .rules_by_sign import RulesBySign
 from .table_rows import CUT, table
 
 INLINE_DEPTH = 20
@@ -93,33 +94,47 @@ def _parser(nesting: int) -> MarkdownIt:
     return parser
 
 
+def block_parser() -> MarkdownIt:
+    parser = _parser(MAX_DEPTH + 10).enable("table")
+    rules = parser.block.ruler
+    rules.at("table", table, {"alt": ["paragraph", "reference"]})
+    rules.before("table", "too_deep", _too_deep, {"alt": []})
+    deflist_plugin(parser)
+    container_plugin(parser, "container", validate=_named)
+    rules.before("table", "content_tab", content_tab, {"alt": []})
+    rules.before("table", "box", box, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    return parser
+
+
+def inline_parser() -> MarkdownIt:
+    parser = _parser(INLINE_DEPTH).enable("strikethrough")
+    parser.inline.ruler.at("math_inline", _formula)
+    parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
+    parser.inline.ruler.at("emphasis", unanswered(emphasis))
+    cast("Any", parser.inline).parse = partial(parsed, parser)
+    return parser
+
+
+@cache
+def _shared_block_parser() -> MarkdownIt:
+    parser = block_parser()
+    cast("Any", parser.block).ruler = RulesBySign(parser)
+    return parser
+
+
+_shared_inline_parser = cache(inline_parser)
+
+
 class Parser:
-    """Block structure of a text at once, inline content piece by piece."""
+    """Block structure of a text at once, inline content piece by piece, by parsers that are set up once for all texts.
 
-    def __init__(self) -> None:
+    A caller whose rules are others gives parsers of its own.
+    """
+
+    def __init__(self, block: MarkdownIt | None = None, inline: MarkdownIt | None = None) -> None:
+        self._block = block
+        self._inline = inline
         self._env: dict[str, Any] = {}
-
-    @cached_property
-    def _block(self) -> MarkdownIt:
-        parser = _parser(MAX_DEPTH + 10).enable("table")
-        rules = parser.block.ruler
-        rules.at("table", table, {"alt": ["paragraph", "reference"]})
-        rules.before("table", "too_deep", _too_deep, {"alt": []})
-        deflist_plugin(parser)
-        container_plugin(parser, "container", validate=_named)
-        rules.before("table", "content_tab", content_tab, {"alt": []})
-        rules.before("table", "box", box, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-        return parser
-
-    @cached_property
-    def _parse_inline(self) -> Callable[..., Any]:
-        parser = _parser(INLINE_DEPTH).enable("strikethrough")
-        parser.inline.ruler.at("math_inline", _formula)
-        parser.inline.ruler.before("footnote_ref", "inline_note", inline_note)
-        parser.inline.ruler.at("emphasis", unanswered(emphasis))
-        inline = cast("Any", parser.inline)
-        inline.parse = partial(parsed, parser)
-        return partial(inline.parse, md=parser, env=self._env)
 
     def forget(self) -> None:
         """Starts another text: what the last one defined is gone."""
@@ -130,14 +145,21 @@ class Parser:
         stream = _Stream(take)
         source = LINE_ENDS.sub("\n", source) if "\r" in source else source
         if source:
-            state = StateBlock(source, self._block, self._env, stream)
-            self._block.block.tokenize(state, state.line, state.lineMax)
+            parser = self._block or _shared_block_parser()
+            state = StateBlock(source, parser, self._env, stream)
+            parser.block.tokenize(state, state.line, state.lineMax)
         stream.end()
 
     def inline(self, content: str) -> list[InlineToken]:
         tokens: list[InlineToken] = []
-        self._parse_inline(content, tokens=tokens)
+        parser = self._inline or _shared_inline_parser()
+        cast("Any", parser.inline).parse(content, parser, self._env, tokens)
         return tokens
+
+    @property
+    def references(self) -> dict[str, dict[str, str]]:
+        """Name of a reference, in the parser's spelling → its `href` and `title`."""
+        return cast("dict[str, dict[str, str]]", self._env.get("references", {}))
 
     @property
     def cut_cells(self) -> list[str]:

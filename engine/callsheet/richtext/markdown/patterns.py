@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from ..rules import Rules
 from ..tree import Attrs, Mark, Node, text
@@ -58,8 +59,14 @@ class TextTemplate:
         return words if back is not None and all(attrs[name] == back.get(name) for name in self.fields) else None
 
 
+@lru_cache(maxsize=4)
+def patterns_of(rules: Rules, *, cards: bool) -> Patterns:
+    """The constructs of these definitions: made once for all texts."""
+    return Patterns(rules, cards=cards)
+
+
 class Patterns:
-    def __init__(self, rules: Rules, *, cards: bool = False) -> None:
+    def __init__(self, rules: Rules, *, cards: bool) -> None:
         self.cards = cards
         self.templates: list[TextTemplate] = []
         for kind, found in rules.texts.items():

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..rules import Rules
 from ..tree import Losses, Mark, Node, walk
+from .named import led_to
 
 ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#|\Z", re.IGNORECASE)
 PAGE = "page:"  # what a link to a page by its title starts with
@@ -33,7 +34,9 @@ def settle(root: Node, rules: Rules, losses: Losses, *, target: str | None, own:
     """
     kind = _page_kind(rules, target) if beside is not None else None
     for node in walk(root):
-        if any("href" in mark.attrs for child in node.content for mark in child.marks):
+        if not node.content:
+            continue
+        if any("href" in mark.attrs for child in node.content if child.marks for mark in child.marks):
             node.content = _linked(node.content, rules, losses, kind, beside)
         for image in [child for child in node.content if child.kind == "image"]:
             _image(image, losses, target=target, own=own, beside=beside)
@@ -77,13 +80,13 @@ def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, b
     before: Mark | None = None
     for node in nodes:
         link = next((mark for mark in node.marks if isinstance(mark.attrs.get("href"), str)), None)
-        page = None if link is None else _page(link, losses, kind, beside)
+        page = None if link is None else _named(link, rules) or _page(link, rules, losses, kind, beside)
         if page is None or node.kind != "text":
             before = None
             result.append(node)
             continue
         if len(node.marks) > 1:
-            losses.add("the words of a link to a page are plain")
+            losses.add("the words of a link to a page or a file are plain")
         said = rules.links[page.kind]["label"]
         if before == link:
             result[-1].attrs[said] += node.text
@@ -94,7 +97,16 @@ def _linked(nodes: list[Node], rules: Rules, losses: Losses, kind: str | None, b
     return result
 
 
-def _page(link: Mark, losses: Losses, kind: str | None, beside: Beside | None) -> Node | None:
+def _named(link: Mark, rules: Rules) -> Node | None:
+    """The node that an address in a tag stands for, as it would in a link of Markdown."""
+    href = str(link.attrs["href"])
+    for kind, said in rules.links.items():
+        if href.startswith(said["scheme"]) and "before" not in said:
+            return Node(kind, led_to(href, said))
+    return None
+
+
+def _page(link: Mark, rules: Rules, losses: Losses, kind: str | None, beside: Beside | None) -> Node | None:
     """The page that a link leads to; None for a link that stays what it is."""
     href = str(link.attrs["href"])
     if ABSOLUTE.match(href):
@@ -107,4 +119,5 @@ def _page(link: Mark, losses: Losses, kind: str | None, beside: Beside | None) -
     except NotBesideError as error:
         losses.add(f"the link to {href!r} will not work: it {error}")
         return None
-    return Node(kind, {"title": title, **({"anchor": anchor} if anchor else {})})
+    said = rules.links[kind]
+    return Node(kind, {said["attr"]: title, **({said["place"]: anchor} if anchor and "place" in said else {})})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
 
 from .. import lossless_markers
 from ..adf.forms import is_media
@@ -17,6 +16,7 @@ from ..rules import Rules
 from ..tree import Losses, Mark, Node, leads_somewhere, merged, spaces_out, text
 from .escape import escape, paragraph_lines, target, title
 from .inline import InlineReader
+from .named import address, said_by
 
 SIGNS = {"strong": "**", "em": "*", "strike": "~~"}
 UNDERLINE = {**SIGNS, "em": "_"}  # beside other asterisks
@@ -45,11 +45,11 @@ class SpanWriter:
         if len(content) == 1 and _is_plain(content[0]):
             return self._lines(content[0].text, single=single)
         nodes = merged(content) if self.lossless else self._readable(content)
-        if len(nodes) == 1 and _is_plain(nodes[0]):
+        if len(nodes) == 1 and nodes[0] is not content[0] and _is_plain(nodes[0]):
             return self._lines(nodes[0].text, single=single)
         if len(nodes) == 1 and nodes[0].kind == "text" and not nodes[0].marks and len(nodes[0].text) > LONG:
             return self._lines(escape(nodes[0].text, self.reader.patterns), single=single)
-        if not self.lossless and not any(map(_has_levels, nodes)):
+        if not self.lossless and _reads_one_way(nodes):
             return self._lines(self._spans(nodes, SIGN_LEVEL, single=single), single=single)
         wanted = [self._shape(node) for node in nodes]
         levels = (*READABLE, CARRY_LEVEL) if self.lossless else READABLE
@@ -78,15 +78,13 @@ class SpanWriter:
     def _readable(self, content: list[Node]) -> list[Node]:
         result: list[Node] = []
         for node in content:
-            if node.kind == "text" and not node.marks and not node.attrs:
+            if node.kind == "text" and not node.attrs and all(map(self._is_said, node.marks)):
                 result.append(node)
             else:
                 result += self._sayable(node)
         return spaces_out(result)
 
     def _sayable(self, node: Node) -> list[Node]:
-        if node.kind == "text" and not node.attrs and all(map(self._is_said, node.marks)):
-            return [node]
         marks = tuple(mark for mark in node.marks if mark.kind in self.tags or leads_somewhere(mark))
         for mark in node.marks:
             if mark not in marks:
@@ -101,7 +99,7 @@ class SpanWriter:
         if self._constructed(node) is not None:
             said = self.reader.patterns.write(node.kind, node.attrs)
             form = self.links.get(node.kind)
-            self._tell(node, {*(said[1] if said else ()), *((form["attr"], form["label"]) if form else ()), "text"})
+            self._tell(node, {*(said[1] if said else ()), *(said_by(form) if form else ()), "text"})
             return [Node(node.kind, node.attrs, [], "", ())]
         self.losses.add(f"{named(node)} became text")
         words = says(node, self.rules)
@@ -130,7 +128,7 @@ class SpanWriter:
             label = str(node.attrs.get(said["label"]) or "")
             if label or not found:
                 label = label or ("" if self.lossless else node.attrs[said["attr"]])  # as readers see it elsewhere
-                where = target(said["scheme"] + quote(node.attrs[said["attr"]], safe="/:@-._~+!$',;="))
+                where = target(address(node.attrs, said))
                 return f"{said.get('before', '')}[{escape(label, self.reader.patterns, linked=True)}]({where})"
         return found[0] if found else None
 
@@ -142,10 +140,14 @@ class SpanWriter:
         for index, node in enumerate(nodes):
             last = index == len(nodes) - 1
             if not node.marks and not opened:
-                parts.append(self._node(node, level, single=single or last, linked=False))
+                parts.append(
+                    escape(node.text, self.reader.patterns)
+                    if node.kind == "text"
+                    else self._node(node, level, single=single or last, linked=False)
+                )
                 continue
             marks = [mark for mark in node.marks if mark.kind != "codespan"]
-            bare = self._bare(node) if level < TAG_LEVEL else None
+            bare = self._bare(node) if marks and level < TAG_LEVEL else None
             marks = marks[:-1] if bare else marks
             same = 0
             while same < len(opened) and same < len(marks) and opened[same] == marks[same]:
@@ -153,14 +155,19 @@ class SpanWriter:
             parts += [self._mark(mark, level, opening=False) for mark in reversed(opened[same:])]
             parts += [self._mark(mark, level, opening=True) for mark in marks[same:]]
             opened = marks
-            linked = any(mark.kind == "link" for mark in marks)
-            parts.append(bare or self._node(node, level, single=single or last, linked=linked))
+            linked = bool(marks) and any(mark.kind == "link" for mark in marks)
+            if node.kind == "text":
+                is_code = not bare and len(marks) < len(node.marks)
+                words = code_span(node.text) if is_code else escape(node.text, self.reader.patterns, linked=linked)
+                parts.append(bare or words)
+            else:
+                parts.append(self._node(node, level, single=single or last, linked=linked))
         parts += [self._mark(mark, level, opening=False) for mark in reversed(opened)]
         return "".join(parts)
 
     def _bare(self, node: Node) -> str | None:
         """An address that is its own link, and reads back so."""
-        if node.kind != "text" or not node.marks or node.marks[-1].attrs != {"href": node.text}:
+        if node.kind != "text" or node.marks[-1].attrs.get("href") != node.text or len(node.marks[-1].attrs) > 1:
             return None
         found = list(self.reader.patterns.nodes(node.text, ()))
         return node.text if len(found) == 1 and found[0].text == node.text and found[0].marks else None
@@ -180,10 +187,6 @@ class SpanWriter:
         return lossless_markers.span({"marks": [list(mark)]}, "").removesuffix("</span>") if opening else "</span>"
 
     def _node(self, node: Node, level: int, *, single: bool, linked: bool) -> str:
-        if node.kind == "text":
-            if any(mark.kind == "codespan" for mark in node.marks):
-                return code_span(node.text)
-            return escape(node.text, self.reader.patterns, linked=linked)
         if node.kind == "inlinereference":
             return lossless_markers.inline_reference(node.attrs["label"])
         if node.kind == "break" and (not node.attrs or level < CARRY_LEVEL):
@@ -211,11 +214,34 @@ class SpanWriter:
         return "attachment" if is_media(url, self.rules) and not self.lossless else ""
 
 
-def _has_levels(node: Node) -> bool:
-    """Whether a node is written in another way where the first does not read back as it."""
-    return any(mark.kind in SIGNS for mark in node.marks) or (
-        bool(node.marks) and node.marks[-1].attrs == {"href": node.text}
-    )
+def _reads_one_way(nodes: list[Node]) -> bool:
+    """Whether what is written with signs reads back as these nodes whatever the neighbours: False says nothing.
+
+    Emphasis does where letters or digits are inside of its signs, and none, nor further signs, outside.
+    """
+    last = len(nodes) - 1
+    signed = False
+    for place, node in enumerate(nodes):
+        if not node.marks:
+            continue
+        bare = node.marks[-1].attrs == {"href": node.text}
+        if not bare and not any(mark.kind in SIGNS for mark in node.marks):
+            continue
+        if bare or len(node.marks) > 1 or not (node.text[:1].isalnum() and node.text[-1:].isalnum()):
+            return False
+        if (place and _clings(nodes[place - 1], -1)) or (place < last and _clings(nodes[place + 1], 0)):
+            return False
+        signed = True
+    return not (signed and any("$" in node.text for node in nodes))
+
+
+def _clings(node: Node, edge: int) -> bool:
+    """Whether what stands beside a mark can belong to it, or to a sign of it."""
+    if node.kind == "break":
+        return False
+    if node.kind != "text" or not node.text or node.marks:
+        return True
+    return node.text[edge].isalnum() or node.text[edge] in "*_~`{(["
 
 
 def _is_plain(node: Node) -> bool:
@@ -230,7 +256,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def code_span(words: str) -> str:
-    longest = max((len(run) for run in re.findall("`+", words)), default=0)
+    longest = max((len(run) for run in re.findall("`+", words)), default=0) if "`" in words else 0
     fence = "`" * (longest + 1)
     clean = words.replace("\n", " ")
     pad = " " if clean[:1] == "`" or clean[-1:] == "`" or (clean[:1] == " " == clean[-1:] and clean.strip()) else ""

@@ -11,6 +11,9 @@ CUT = "cut cells"  # where the parser's environment has their words
 
 def table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The parser's rule, which here remembers the words that it leaves out."""
+    below = state.bMarks[start + 1] + state.tShift[start + 1]
+    if state.src[below : below + 1] not in "|:-":
+        return False
     found = any_table(state, start, end, silent)
     if found and not silent:
         columns = len(_cells(getLine(state, start)))

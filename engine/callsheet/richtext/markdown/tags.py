@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_it.common.normalize_url import normalizeLink, validateLink
@@ -78,6 +79,12 @@ def _spelt(value: str) -> str:
     if match := RGB.fullmatch(value):
         return "#" + "".join(f"{min(int(number), 255):02x}" for number in match.groups())
     return value
+
+
+@lru_cache(maxsize=2)
+def tags_of(rules: Rules) -> Tags:
+    """What tags mean by these definitions: made once for all texts."""
+    return Tags(rules)
 
 
 class Tags:

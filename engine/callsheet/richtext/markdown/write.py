@@ -16,7 +16,7 @@ from ..defaults import Defaults
 from ..normalise import fit
 from ..plain_text import named, says
 from ..rules import Rules
-from ..tree import Attrs, Losses, Mark, Node, bold, text, walk
+from ..tree import NO_ATTRS, Attrs, Losses, Mark, Node, bold, text, walk
 from .blocks import BlockReader
 from .escape import target
 from .set_off import indented, quoted
@@ -70,7 +70,8 @@ class BlockWriter:
     def document(self, root: Node) -> str:
         if not self.lossless:
             for node in walk(root):
-                node.attrs.pop(SPELLING, None)
+                if SPELLING in node.attrs:
+                    del node.attrs[SPELLING]
         if len(root.content) == 1 and root.content[0] == Node("paragraph"):
             return ""
         words = self.blocks(root.content, top=True)
@@ -121,8 +122,9 @@ class BlockWriter:
         return back.content == [wanted] and (fitted == kept or kept != [wanted])
 
     def block(self, node: Node) -> str:
-        left = unsaid(node, self.alerts.get(node.kind))
-        left = {name: value for name, value in left.items() if name not in self.said_by_tag(node.kind)}
+        left = unsaid(node, self.alerts.get(node.kind)) if node.attrs else NO_ATTRS
+        if left and node.kind in self._tagged:
+            left = {name: value for name, value in left.items() if name not in self.said_by_tag(node.kind)}
         if self.lossless and (
             must_be_carried(node, self.rules, self._writers) or (node.kind in self.alerts and self._alert(node) is None)
         ):
@@ -200,7 +202,8 @@ class BlockWriter:
 
     def _code(self, node: Node) -> str:
         words = "".join(child.text for child in node.content)
-        longest = max((len(run) for run in re.findall(r"^\s*(`{3,})", words, re.MULTILINE)), default=2)
+        runs = re.findall(r"^\s*(`{3,})", words, re.MULTILINE) if "```" in words else ()
+        longest = max(map(len, runs), default=2)
         fence = "`" * (longest + 1)
         language = str(node.attrs.get("language", ""))
         head = fence + (re.sub(r"([\\&])", r"\\\1", language) if LANGUAGE.fullmatch(language) else "")

@@ -61,6 +61,8 @@ class StorageForm:
             return False
         if not all(_has(field, element.attrs) for field in self.required):
             return False
+        if "label" in self.table and any(c.name not in self.table["label"].values() for c in element.elements()):
+            return False
         return not self.styles or self.styled <= style_of(element).keys()
 
     def parameters(self, element: Element) -> dict[str, str]:

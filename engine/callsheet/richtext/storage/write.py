@@ -109,6 +109,8 @@ class StorageWriter:
         if form.inner:
             said = tag(form.inner, form.said(form.inner_attrs, node.attrs), kept(node.attrs, INSIDE))
             return tag(form.element, attrs, said + self._label(node, form))
+        if "label" in form.table:
+            return tag(form.element, attrs, self._label(node, form))
         if form.table.get("says"):
             return tag(form.element, attrs, escaped(str(node.attrs[form.table["says"]])))
         inner = self._inside(node, form)
