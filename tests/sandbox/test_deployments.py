@@ -97,6 +97,7 @@ def cloud() -> Iterator[SandboxSite]:
 PARTS = ["*a*", "b", "h1. c", "* d", "{{e}}", "|f|", "\\", "{code}", "[g|http://h]", " "]
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(parts=st.lists(st.sampled_from(PARTS)))
 def test_below_the_older_base_every_text_is_a_text(cloud: SandboxSite, parts: list[str]) -> None:

@@ -7,6 +7,8 @@ import binascii
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from datetime import datetime
+from email.parser import BytesParser
+from email.policy import HTTP
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -15,19 +17,58 @@ import msgspec
 from ..errors import UsageError
 from .actions import Actions, Answer
 from .entities import Entities
-from .forms import uploaded
 from .lists import Asked
+from .moments import span
 from .other_bases import OtherBases
 from .refusal import RefusedError
 from .rendering import compiled, without_null
 from .routes import RouteMatch, Routes
-from .seed import seed
 from .state import State, StateError
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from .state import Item
     from .webhooks import Webhooks
+
+
+File = tuple[str, str, bytes]  # name, media type, content
+
+
+def uploaded(media: str, body: bytes) -> tuple[list[File], dict[str, Any]]:
+    """The files and the other fields of a form; nothing of any other body."""
+    if media.startswith("application/x-www-form-urlencoded"):
+        return [], dict(parse_qsl(body.decode("utf-8", "replace")))
+    if not media.startswith("multipart/form-data"):
+        return [], {}
+    message = BytesParser(policy=HTTP).parsebytes(
+        b"Content-Type: " + media.encode("latin-1", "replace") + b"\r\n\r\n" + body
+    )
+    files: list[File] = []
+    fields: dict[str, Any] = {}
+    for part in message.iter_parts() if message.is_multipart() else ():
+        content = part.get_payload(decode=True) or b""
+        name = part.get_param("name", header="content-disposition")
+        if part.get_filename() is not None:
+            files.append((str(part.get_filename()), part.get_content_type(), bytes(content)))
+        elif name:
+            fields[str(name)] = bytes(content).decode("utf-8", "replace")
+    return files, fields
+
+
+AGO = "ago"
+
+
+def seed(entities: Entities) -> None:
+    """Each is made as an operation would make it; `ago` says how long ago that was."""
+    now = datetime.now().astimezone()
+    for entity in entities:
+        for entry in entity.seed:
+            when = now - span(entry.get(AGO, "0m"), "m")
+            moment = when.isoformat(timespec="milliseconds")
+            scope: dict[str, Any] = {"now": moment, "me": None, "site": entities.site, "body": {}, "params": {}}
+            members = without_null(compiled({name: value for name, value in entry.items() if name != AGO})(scope))
+            entities.create(entity.name, members, scope)
+
 
 _MILLISECONDS = "milliseconds"
 
