@@ -14,5 +14,7 @@ if __name__ == "__main__":
     # Each of the tests' workers, and the programs that they start by the thousand, would compile all code again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     python = ready("dev")
-    usual = {(): ["-m", "not slow", "-n", str(PROCESSES)], ("--all",): ["-n", str(PROCESSES)]}
+    # Tests of one file stay together, with what they share: that is made once, and not by each worker.
+    workers = ["-n", str(PROCESSES), "--dist", "worksteal"]
+    usual = {(): ["-m", "not slow", *workers], ("--all",): workers}
     raise SystemExit(run(python, "-m", "pytest", *usual.get(tuple(sys.argv[1:]), sys.argv[1:])))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 
+import pytest
+
 from support.places import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -14,6 +16,7 @@ import architecture
 PACKAGE = ROOT / "engine" / "callsheet"
 
 
+@pytest.mark.slow
 def test_the_picture_has_every_package_and_only_real_imports() -> None:
     graph = architecture.rooms()
     arrows = re.findall(r"(\w+) --> (\w+)", architecture.picture())

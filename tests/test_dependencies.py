@@ -39,6 +39,7 @@ def imported() -> set[str]:
     return {canonicalize_name(known[module][0]) for module in foreign if module in known} | (foreign - known.keys())
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     assert sorted({*imported(), STARTED}) == sorted(canonicalize_name(each.name) for each in HERE)
     assert any(f'"{STARTED}"' in path.read_text(encoding="utf-8") for path in (ROOT / "engine").rglob("*.py"))

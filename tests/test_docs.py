@@ -113,7 +113,7 @@ def test_every_message_is_listed_with_what_to_do() -> None:
     page = module.messages()
     told = "| no credential for site … | sign in: suite auth login --site … |"
     assert page.index("## Exit code 3") < page.index(told)
-    assert "| nothing to search for: pass --jql" in page  # of a definition
+    assert "| nothing to change: pass --body or --data" in page  # of a definition
     assert "| …: …: redirected to …, which is not a valid address |" in page  # begun in a variable of the function
     assert not re.search(r"\| … …[ :,|]|^\| (?!message)\w+ \|", page, re.MULTILINE)  # nothing to look up
 

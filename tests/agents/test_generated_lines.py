@@ -72,6 +72,7 @@ def test_no_line_that_reaches_a_deletion_is_allowed(seed: int, shell: RecordingS
     assert not (is_allowed(line, read) and deletes(line, shell, read)), line
 
 
+@pytest.mark.slow
 def test_no_place_of_a_line_is_left_out(shell: RecordingShell, read: Read) -> None:
     lines = [put_into(place, DELETION) for place in GRAMMAR["around"]]
     lines += [line.replace("{h}", harmless) for line in GRAMMAR["twisted"] for harmless in GRAMMAR["harmless"][:1]]

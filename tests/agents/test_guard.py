@@ -201,15 +201,14 @@ text   = "#!/bin/sh\\n"
 """
 
 
-@pytest.mark.parametrize("path", ["../home/.bashrc", "/etc/profile", "~/.bashrc", "a/../../b", "$HOME/.bashrc"])
-def test_a_definition_whose_file_leaves_the_directory_is_refused(
-    path: str, tmp_path: Path, variables: dict[str, str]
-) -> None:
+def test_a_definition_whose_file_leaves_the_directory_is_refused(tmp_path: Path, variables: dict[str, str]) -> None:
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
-    (own / "host.toml").write_text(OWN_HOST.replace("PATH", path))
-    code, told = guard(tmp_path / "project", {**variables, "SUITE_DEFINITIONS": str(own)}, "mine", "--write")
-    assert (code, "has to stay below the directory" in told) == (2, True), told
+    leaving = ["../home/.bashrc", "/etc/profile", "~/.bashrc", "a/../../b", "$HOME/.bashrc"]
+    texts = [OWN_HOST.replace("mine", f"mine{number}").replace("PATH", path) for number, path in enumerate(leaving)]
+    (own / "host.toml").write_text("\n".join(texts))
+    code, told = guard(tmp_path / "project", {**variables, "SUITE_DEFINITIONS": str(own)}, "mine0", "--write")
+    assert (code, told.count("has to stay below the directory")) == (2, len(leaving)), told
     assert files(tmp_path).keys() == {"own/host.toml"}
 
 

@@ -16,6 +16,7 @@ def work(shell: Shell, site: FakeSite) -> Shell:
     return shell
 
 
+@pytest.mark.slow
 def test_a_new_token_replaces_the_old_one(work: Shell, site: FakeSite) -> None:
     fresh = f"{CANARY}-fresh"
     site.site_accepts = {pair(EMAIL, fresh)}

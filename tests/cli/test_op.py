@@ -12,12 +12,13 @@ import pytest
 
 from support.cases import environment, load_cases, run_case, run_program
 from support.places import CASES
+from support.sampled import sampled
 from support.server import exchange, reply, serve
 
 OP_CASES = CASES / "op"
 
 
-@pytest.mark.parametrize("case", load_cases(OP_CASES))
+@pytest.mark.parametrize("case", sampled(load_cases(OP_CASES), 2))
 def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     run_case(case, tmp_path)
 

@@ -129,6 +129,7 @@ def test_a_document_without_operations_takes_nothing_away(zoo: Machine) -> None:
     assert {path: path.read_bytes() for path in definitions(zoo).rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_sites_and_the_chosen_address_stay(zoo: Machine) -> None:
     assert zoo("remove", "zoo", "--yes", "--quiet") == 0
     path = str(zoo.root / "zoo.json")
@@ -138,6 +139,7 @@ def test_sites_and_the_chosen_address_stay(zoo: Machine) -> None:
     assert 'base_url = "http://127.0.0.1:1"' in product
 
 
+@pytest.mark.slow
 def test_a_shared_program_is_updated_by_what_it_was_installed_from(zoo: Machine) -> None:
     team = zoo.root / "team"
     assert zoo("share", "zoo", "--to", str(team), "--quiet") == 0
@@ -164,6 +166,7 @@ def test_a_shared_program_is_updated_by_what_it_was_installed_from(zoo: Machine)
     assert own.exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_updated_says_so(zoo: Machine, tmp_path: Path) -> None:
     assert zoo("update", "zo") == 2
     assert "did you mean 'zoo'?" in zoo.err
@@ -183,6 +186,7 @@ def test_what_cannot_be_updated_says_so(zoo: Machine, tmp_path: Path) -> None:
     assert "holds the program 'shop', not 'ark'" in zoo.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="launchers are other files there")
 def test_every_launcher_goes_with_the_program(zoo: Machine) -> None:
     elsewhere = zoo.root / "elsewhere"
@@ -194,6 +198,7 @@ def test_every_launcher_goes_with_the_program(zoo: Machine) -> None:
     assert not (zoo.bin / "zoo").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="another file there")
 def test_the_name_of_another_program_is_asked_about(zoo: Machine) -> None:
     other = zoo.root / "usr"
@@ -207,6 +212,7 @@ def test_the_name_of_another_program_is_asked_about(zoo: Machine) -> None:
     assert zoo("new", "lion", "--from", str(zoo.root / "zoo.json"), "--yes") == 0
 
 
+@pytest.mark.slow
 def test_words_that_mean_something_already_make_no_dead_program(tmp_path: Path) -> None:
     """Tags that are aliases or groups of the built-in commands, and names that are short options."""
     machine = Machine(tmp_path)

@@ -48,6 +48,7 @@ def test_all_that_follows_the_name_belongs_to_the_program(shop: Machine) -> None
     assert shop("run", "shop", "op", "call", "listPets") == 2
 
 
+@pytest.mark.slow
 def test_a_program_of_ones_own_never_sees_the_sites_of_another(shop: Machine) -> None:
     (shop.home / "profiles.toml").write_text('site = "work"\n[sites.work]\nbase_url = "https://work.example"\n')
     shop.environ |= {"SUITE_TOKEN": "not-for-the-shop", "SUITE_BASE_URL": "https://work.example"}

@@ -69,6 +69,7 @@ class Terminal:
         return read or None
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_verified_site_with_every_answer_wrong_once(shell: Shell, site: FakeSite) -> None:
     terminal = Terminal(shell, "init")
     terminal.expect("Address of the site: ")

@@ -119,6 +119,7 @@ def test_other_faults_are_told_before_anything_is_asked(tmp_path: Path) -> None:
     assert "--description and --description-adf cannot be used together" in screen
 
 
+@pytest.mark.slow
 def test_the_end_of_the_input_sends_nothing(tmp_path: Path) -> None:
     assert at_terminal(tmp_path, ["issues", "log-work", "A-1"], "")[0] == 130
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callsheet.commands.steps.beside import Folder
+from callsheet.commands.steps.beside import FilesBeside
 from callsheet.richtext.markdown.relative import NotBesideError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path) -> FilesBeside:
     """A project with docs/page.md in mind: `base` is docs, and `root` the project."""
     for name in ("outside/secret.png", "project/top.png", "project/docs/a b.png", "project/docs/img/a b.png"):
         path = tmp_path / name
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Folder:
     (tmp_path / "project/docs/dir.png").mkdir()
     (tmp_path / "project/docs/secret.txt").write_text("secret", encoding="utf-8")
     root = os.path.realpath(tmp_path / "project")
-    return Folder(os.path.join(root, "docs"), root)
+    return FilesBeside(os.path.join(root, "docs"), root)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def folder(tmp_path: Path) -> Folder:
         ("img/../img/a%20b.png", "a%20b.png"),
     ],
 )
-def test_an_image_in_the_folder_is_found(folder: Folder, url: str, address: str) -> None:
+def test_an_image_in_the_folder_is_found(folder: FilesBeside, url: str, address: str) -> None:
     assert folder.image(url, "storage") == address
     assert [image["name"] for image in folder.images()] == [address.replace("%20", " ")]
 
 
-def test_images_of_one_name_get_different_ones(folder: Folder) -> None:
+def test_images_of_one_name_get_different_ones(folder: FilesBeside) -> None:
     assert folder.image("a%20b.png", "wiki") == "a%20b.png"
     assert folder.image("img/a%20b.png", "wiki") == "docs-img-a%20b.png"
     assert folder.image("a%20b.png", "wiki") == "a%20b.png"
@@ -67,7 +67,7 @@ def test_images_of_one_name_get_different_ones(folder: Folder) -> None:
         ("x" * 5000 + ".png", "does not exist"),
     ],
 )
-def test_what_is_no_image_of_the_folder_does_not_go_along(folder: Folder, url: str, why: str) -> None:
+def test_what_is_no_image_of_the_folder_does_not_go_along(folder: FilesBeside, url: str, why: str) -> None:
     with pytest.raises(NotBesideError, match=why):
         folder.image(url, "storage")
     assert folder.images() == []
@@ -78,7 +78,7 @@ def test_what_is_no_image_of_the_folder_does_not_go_along(folder: Folder, url: s
     ("name", "why"),
     [("link.png", "is outside"), ("through/secret.png", "is outside"), ("pipe.png", "is not a regular file")],
 )
-def test_links_out_of_the_folder_and_devices_do_not_go_along(folder: Folder, name: str, why: str) -> None:
+def test_links_out_of_the_folder_and_devices_do_not_go_along(folder: FilesBeside, name: str, why: str) -> None:
     outside = os.path.join(os.path.dirname(folder.root), "outside")
     os.symlink(os.path.join(outside, "secret.png"), os.path.join(folder.base, "link.png"))
     os.symlink(outside, os.path.join(folder.base, "through"))
@@ -88,14 +88,14 @@ def test_links_out_of_the_folder_and_devices_do_not_go_along(folder: Folder, nam
 
 
 @POSIX
-def test_a_link_that_stays_in_the_folder_is_what_it_leads_to(folder: Folder) -> None:
+def test_a_link_that_stays_in_the_folder_is_what_it_leads_to(folder: FilesBeside) -> None:
     os.symlink("a b.png", os.path.join(folder.base, "link.png"))
     assert folder.image("link.png", "storage") == "link.png"
 
 
 @settings(max_examples=200)
 @given(st.lists(st.sampled_from(["..", ".", "", "img", "%2e", "/", "\\", "~", "a b.png", "C:", "\0", "é"]), max_size=8))
-def test_no_address_leads_out_of_the_folder(folder: Folder, parts: list[str]) -> None:
+def test_no_address_leads_out_of_the_folder(folder: FilesBeside, parts: list[str]) -> None:
     try:
         folder.image("/".join(parts) + "/../../outside/secret.png", "storage")
         folder.page("/".join(parts) + "/x.md")
@@ -110,12 +110,12 @@ def test_no_address_leads_out_of_the_folder(folder: Folder, parts: list[str]) ->
     ("words", "why"),
     [("# Title\n", "no title"), ("---\ntitle: [a]\n---\n", "no title"), ("---\ntitle: 5\n---\n", "no title")],
 )
-def test_a_text_without_a_title_is_no_page(folder: Folder, words: str, why: str) -> None:
+def test_a_text_without_a_title_is_no_page(folder: FilesBeside, words: str, why: str) -> None:
     Path(folder.base, "steps.md").write_text(words, encoding="utf-8")
     with pytest.raises(NotBesideError, match=why):
         folder.page("steps.md")
 
 
-def test_a_text_with_a_title_is_the_page_of_that_title(folder: Folder) -> None:
+def test_a_text_with_a_title_is_the_page_of_that_title(folder: FilesBeside) -> None:
     Path(folder.base, "steps.md").write_text('\ufeff---\ntitle: "Steps: all"\n---\n', encoding="utf-8")
     assert folder.page("steps.md#a%20b") == ("Steps: all", "a b")

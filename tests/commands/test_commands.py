@@ -15,6 +15,7 @@ from callsheet.language.template import evaluate
 from support import published
 from support.cases import environment, load_cases, nobody, run_case, run_program
 from support.places import CASES, ROOT
+from support.sampled import sampled
 
 COMMAND_CASES = CASES / "commands"
 SAMPLES = tomllib.loads((COMMAND_CASES.parent / "samples.toml").read_text(encoding="utf-8"))
@@ -24,7 +25,7 @@ AGENTS = BUILTINS.parents[1] / "mcp"
 KEYS = {"name", "argv", "on", "env", "stdin", "files", "exchange", "expect"}
 
 
-@pytest.mark.parametrize("case", load_cases(COMMAND_CASES))
+@pytest.mark.parametrize("case", sampled(load_cases(COMMAND_CASES), 3))
 def test_command(case: dict[str, Any], tmp_path: Path) -> None:
     """On cloud sites, what is sent fits the published documents."""
     assert set(case) <= KEYS

@@ -17,6 +17,7 @@ from callsheet.commands.steps.dispatcher import StepDispatcher
 from callsheet.commands.streams import Streams
 from callsheet.errors import CallsheetError, UsageError
 from support.cases import environment
+from support.sampled import sampled
 from support.simulated import serving
 
 # What the sandbox cannot answer about these.
@@ -105,10 +106,11 @@ def test_what_is_listed_is_what_is_read(dispatcher: StepDispatcher) -> None:
         "issue-history",
         *FILES,
         "page-comment",
+        "page-property",
     }
 
 
-@pytest.mark.parametrize("id", MADE)
+@pytest.mark.parametrize("id", sampled(MADE, 3))
 def test_what_is_made_is_changed_and_gone(dispatcher: StepDispatcher, id: str) -> None:
     things = Things(dispatcher, id)
     if not things.can("create"):

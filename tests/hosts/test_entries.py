@@ -59,6 +59,7 @@ DOCUMENTS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(DOCUMENTS)
 def test_any_document_gets_the_entry_or_is_refused(document: dict[str, Any]) -> None:

@@ -65,6 +65,7 @@ def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
     return {path[0]: nested(path[1:], value) if path[1:] else value}
 
 
+@pytest.mark.slow
 def test_a_change_of_one_key_changes_this_key_alone_in_every_definition_of_every_kind(
     definitions: list[Definition],
 ) -> None:
@@ -156,6 +157,7 @@ def test_one_module_reads_what_differs_on_a_deployment() -> None:
     }
 
 
+@pytest.mark.slow
 def test_an_overlay_of_one_keyword_leaves_the_other_words_what_they_mean(tmp_path: Path) -> None:
     """Were the table of keywords replaced, `none` would be looked for among the users."""
     (tmp_path / "mine").mkdir()

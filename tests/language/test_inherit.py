@@ -16,6 +16,53 @@ from callsheet.language.load import load
 from support.places import CASES
 
 BASE = CASES / "language"
+COPY = """
+[operation.dropOrder]
+product = "shop"
+http = "DELETE /v1/orders/{orderId}"
+
+[[steps.reading.step]]
+as = "old"
+call = "getOrder"
+args = { orderId = "{id}" }
+[[steps.reading.step]]
+call = "dropOrder"
+args = { orderId = "{id}" }
+
+[command."orders copy"]
+help = "Order the same again"
+confirm = "Drop it?"
+params = [{ name = "sku", kind = "argument" }]
+[[command."orders copy".step]]
+as = "id"
+value = "sku"
+[[command."orders copy".step]]
+use = "reading"
+[[command."orders copy".step]]
+call = "createOrder"
+[command."orders copy".step.body]
+sku = "{old.sku}"
+
+[command."orders all"]
+help = "Drop many"
+confirm = "Drop them?"
+params = [{ name = "ids", kind = "argument", multiple = true }]
+[[command."orders all".step]]
+[command."orders all".step.each]
+items = "ids"
+item = "id"
+done = "{done} of {total}"
+[[command."orders all".step.each.step]]
+use = "reading"
+[[command."orders all".step.each.step]]
+call = "dropOrder"
+args = { orderId = "{id}" }
+[[command."orders all".on.datacenter.step]]
+as = "id"
+value = "ids[0]"
+[[command."orders all".on.datacenter.step]]
+use = "reading"
+"""
 LIST = """
 [operation.dropOrder]
 product = "shop"
@@ -176,6 +223,21 @@ on.datacenter = { params = [{ like = "state" }] }
     assert [step.get("fail") for step in here["step"]] == ["give --sku too", None]
 
 
+def test_steps_that_several_commands_share_stand_where_they_are_used(tmp_path: Path) -> None:
+    found = tables(tmp_path, COPY)
+    read, drop = {"as": "old", "call": "getOrder"}, {"call": "dropOrder"}
+    arguments = {"args": {"orderId": "{id}"}}
+    copied = found["command", "orders copy"]["step"]
+    assert copied[:3] == [{"as": "id", "value": "sku"}, {**read, **arguments}, {**drop, **arguments}]
+    assert copied[3] == {"call": "createOrder", "body": {"sku": "{old.sku}"}}
+    each = found["command", "orders all"]["step"][0]["each"]
+    assert each["step"] == [{**read, **arguments}, {**drop, **arguments}, {"call": "dropOrder", **arguments}]
+    assert found["command", "orders all"]["on"]["datacenter"]["step"][1:] == [
+        {**read, **arguments},
+        {**drop, **arguments},
+    ]
+
+
 SHOW = LIST[LIST.index('[command."orders show"]') : LIST.index('[command."orders peek"]')]
 FAULTS = [
     ("a misspelt base", '[view.a]\nlike = "ordr"\n', "2: view \"a\": like: no view 'ordr', did you mean 'order'?"),
@@ -192,6 +254,32 @@ FAULTS = [
             'safety = "local"\n[input.state]\nhelp = "x"\n'
         ),
         "4: command \"orders a\": params.0.like: no input 'stat', did you mean 'state'?",
+    ),
+    (
+        "misspelt shared steps",
+        COPY.replace('use = "reading"', 'use = "readin"', 1),
+        "22: command \"orders copy\": step.1.use: no steps 'readin', did you mean 'reading'?",
+    ),
+    (
+        "something else beside shared steps",
+        COPY.replace('use = "reading"', 'use = "reading"\nwhen = "sku"', 1),
+        "21: command \"orders copy\": step.1: the shared steps say all that is done; remove 'when', or say",
+    ),
+    (
+        "a step behind shared steps, where it stands",
+        COPY.replace("{old.sku}", "{odl.sku}"),
+        "25: command \"orders copy\": step.3.body: 'odl' is not known here, did you mean 'old'?",
+    ),
+    (
+        "shared steps that see what the command lacks",
+        COPY.replace('as = "id"', 'as = "di"', 1),
+        "21: command \"orders copy\": step.1.args: 'id' is not known here",
+        "21: command \"orders copy\": step.2.args: 'id' is not known here",
+    ),
+    (
+        "a fault of shared steps, told once and there",
+        COPY.replace('call = "dropOrder"', 'call = "dropOdrer"', 1),
+        "11: steps \"reading\": step.1.call: no operation 'dropOdrer', did you mean 'dropOrder'?",
     ),
     (
         "a removal of nothing",

@@ -94,6 +94,7 @@ def test_what_is_no_table_is_told(text: str, tmp_path: Path) -> None:
         check(load([Layer(str(DEFINITIONS / "common"), shipped=True), Layer(str(tmp_path))]), {}, registry.names())
 
 
+@pytest.mark.slow
 def test_an_older_file_is_rewritten_to_say_the_same(layers: list[Layer], tmp_path: Path) -> None:
     before = load(layers)
     [upgrade] = [each for each in upgrades(layers) if each.path.startswith(str(tmp_path))]

@@ -16,6 +16,7 @@ from callsheet.hosts.entries import data_of
 from callsheet.hosts.file import read
 from callsheet.mcp.commands import start
 from support.canary import TOKEN
+from support.sampled import sampled
 from support.shell import Shell
 
 HOSTS = [
@@ -44,7 +45,7 @@ def test_what_cannot_be_read_is_told_with_what_to_paste(shell: Shell) -> None:
     assert os.readlink(path) == "nowhere"
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", sampled(HOSTS, 3))
 def test_each_program_gets_the_entry_and_loses_it(shell: Shell, host: str) -> None:
     path = file_of(shell, host)
     format = "toml" if path.suffix == ".toml" else "json"
@@ -208,6 +209,7 @@ at = ["hooks"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [(HOME_FILE, "only definitions that come with the program name files of the home"), (OVERLAY, "it stays as it is")],

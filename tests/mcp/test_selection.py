@@ -195,6 +195,7 @@ def test_what_a_deployment_does_not_have_is_not_offered_there(base: Context, sel
     assert "issues get" in there
 
 
+@pytest.mark.slow
 def test_only_the_server_imports_the_library() -> None:
     """So no other command pays for it, and each works without it."""
     importing = {

@@ -222,7 +222,6 @@ def test_a_dry_run_sends_nothing_and_shows_no_credential(make: Make, tracker: Tr
         ("issues_list", {"mine": "perhaps"}, 'mine: expected a boolean, not "perhaps"'),
         ("issues_list", {"mine": True, "limit": 1.5}, "limit: expected a whole number, not 1.5"),
         ("issues_list", {"mine": True, "limit": 0}, "limit expects a number of at least 1"),
-        ("issues_list", {}, "nothing to search for: pass jql, or a filter such as project, status, mine"),
         ("pages_get", {"id": "1", "as": "html"}, 'as: expected one of markdown, storage, adf, not "html"'),
         ("issues_edit", {"issue": "DEMO-1", "set": "x"}, 'set: expected an object, not "x"'),
         ("issues_list", {"mine": True, "site": "other"}, "site: unknown argument"),

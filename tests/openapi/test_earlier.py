@@ -180,6 +180,7 @@ def _changes(document: Document) -> list[Callable[[], object]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.draws
 def test_no_row_of_updates_ever_breaks_the_program(program: Program) -> None:
     draw = chance(27)

@@ -16,6 +16,7 @@ from callsheet.language.layers import Layer
 from callsheet.language.load import load
 from callsheet.registry import REGISTRIES
 from support.places import CASES, DEFINITIONS
+from support.sampled import sampled
 
 SHARED = tomllib.loads((CASES / "shared_programs.toml").read_text(encoding="utf-8"))["case"]
 DECLARING = ("builtin", "converter", "handler", "queue")
@@ -38,7 +39,7 @@ def written(tmp_path: Path, case: dict) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("case", SHARED, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", sampled(SHARED, 3), ids=lambda case: case["name"])
 def test_what_is_reached_is_shown_and_shared_with_the_same_words(case: dict, tmp_path: Path) -> None:
     folder = written(tmp_path, case)
     code, err = said(tmp_path, "install", folder)

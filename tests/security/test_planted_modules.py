@@ -17,6 +17,7 @@ from callsheet.listener.handlers.python_process import PythonProcesses
 from callsheet.programs.launcher import _script
 from support.cases import environment
 from support.places import ROOT
+from support.sampled import sampled
 from support.waiting import PATIENCE
 
 NAMES = sorted({*sys.stdlib_module_names, *packages_distributions(), "callsheet", "pip", "conftest"} - {"__future__"})
@@ -53,7 +54,16 @@ def test_what_is_planted_would_be_found(planted: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["version", "--check"], ["sandbox", "start", "--quiet"], ["doctor"], ["definitions", "check"], ["mcp", "list"]],
+    sampled(
+        [
+            ["version", "--check"],
+            ["definitions", "check"],
+            ["sandbox", "start", "--quiet"],
+            ["doctor"],
+            ["mcp", "list"],
+        ],
+        2,
+    ),
     ids=" ".join,
 )
 def test_a_command_and_what_it_starts_take_nothing_from_the_current_directory(

@@ -162,6 +162,7 @@ def test_nothing_that_destroys_is_sent(words: list[str], home: Path, server: Ser
     assert 'denied by the policy (destroy = "deny" in SUITE_POLICY)' in done.stderr
 
 
+@pytest.mark.slow
 def test_rules_about_projects_go_by_what_was_shipped(home: Path, server: Server, tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nproject = "SECRET"\ndecision = "deny"\n[[rule]]\nspace = "S"\ndecision = "deny"\n')

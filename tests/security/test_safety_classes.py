@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import pytest
@@ -18,6 +21,7 @@ from callsheet.errors import CallsheetError, UsageError
 from support.cases import environment, nobody, run_program
 from support.fakes import FakeSite, Kept
 from support.server import exchange, reply, serve
+from support.waiting import PATIENCE
 
 ORDER = ["local", "read", "write", "destroy"]
 
@@ -27,6 +31,11 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     catalog = open_catalog("suite", nobody(tmp_path_factory))
     yield catalog
     catalog.close()
+
+
+@pytest.fixture(scope="module")
+def builder(catalog: Catalog) -> Builder:
+    return Builder(catalog, FakeSite(), "suite")
 
 
 def spellings(path: str) -> list[str]:
@@ -88,8 +97,7 @@ ISSUE = "/rest/api/3/issue/DEMO-1"
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "HEAD"])
 @pytest.mark.parametrize("name", OVERRIDES)
-def test_a_method_in_a_header_counts(catalog: Catalog, method: str, name: str) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_a_method_in_a_header_counts(builder: Builder, method: str, name: str) -> None:
     assert builder.raw(method, ISSUE, headers=[(name, " delete ")]).safety == "destroy"
     assert builder.raw(method, f"{ISSUE}?_method=DELETE").safety == "destroy"
     assert builder.raw(method, ISSUE, [("_method", "Delete")]).safety == "destroy"
@@ -111,8 +119,7 @@ def test_a_method_in_a_header_counts(catalog: Catalog, method: str, name: str) -
         Raw(b'--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--', "multipart/form-data"),
     ],
 )
-def test_a_method_in_the_body_counts(catalog: Catalog, body: Body) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_a_method_in_the_body_counts(builder: Builder, body: Body) -> None:
     assert builder.raw("POST", "/rest/api/3/search", body=body).safety == "destroy"
 
 
@@ -132,8 +139,7 @@ OVERRIDING = [
 
 
 @pytest.mark.parametrize("query", OVERRIDING)
-def test_a_method_in_the_query_counts_however_it_is_written(catalog: Catalog, query: str) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_a_method_in_the_query_counts_however_it_is_written(builder: Builder, query: str) -> None:
     form = Raw(query[1:].encode(), "application/x-www-form-urlencoded")
     assert builder.raw("POST", "/rest/api/3/search", body=form).safety == "destroy"
     assert builder.raw("GET", f"{ISSUE}{query}").safety == "destroy"
@@ -144,8 +150,8 @@ def test_a_method_in_the_query_counts_however_it_is_written(catalog: Catalog, qu
 @pytest.mark.parametrize(
     "query", ["?payment_method=DELETE", "?method=DELETE", "?billing_http_method=DELETE", "?methods=DELETE"]
 )
-def test_the_names_of_other_methods_change_nothing(catalog: Catalog, query: str) -> None:
-    assert Builder(catalog, FakeSite(), "suite").raw("GET", f"{ISSUE}{query}").safety == "read"
+def test_the_names_of_other_methods_change_nothing(builder: Builder, query: str) -> None:
+    assert builder.raw("GET", f"{ISSUE}{query}").safety == "read"
 
 
 PIECES = st.sampled_from(
@@ -172,8 +178,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=12).map("".join))
 @example("a=b;_method=DELETE")
 @example("%255Fmethod%253DDELETE")
-def test_a_query_is_judged_at_least_as_severely_as_the_same_form(catalog: Catalog, text: str) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_a_query_is_judged_at_least_as_severely_as_the_same_form(builder: Builder, text: str) -> None:
     path = "/rest/api/3/search"
     by_form = builder.raw("POST", path, body=Raw(text.encode(), "application/x-www-form-urlencoded")).safety
     by_query = builder.raw("POST", f"{path}?{text}").safety
@@ -182,23 +187,56 @@ def test_a_query_is_judged_at_least_as_severely_as_the_same_form(catalog: Catalo
     assert ORDER.index(in_pairs) >= ORDER.index(by_form)
 
 
-def test_a_body_that_cannot_be_read_is_not_sent(catalog: Catalog) -> None:
+def test_a_body_that_cannot_be_read_is_not_sent(builder: Builder) -> None:
     with pytest.raises(UsageError, match="nested too deeply"):
-        Builder(catalog, FakeSite(), "suite").raw("POST", "/rest/api/3/search", body=Raw(b"[" * 100_000, "text/plain"))
+        builder.raw("POST", "/rest/api/3/search", body=Raw(b"[" * 100_000, "text/plain"))
 
 
 @pytest.mark.parametrize("value", ["{}", "{}?x=1", "https://other.example{}", "//other.example{}#x", "/gateway{}/"])
-def test_a_path_in_a_header_counts(catalog: Catalog, value: str) -> None:
+def test_a_path_in_a_header_counts(builder: Builder, value: str) -> None:
     """As servers and proxies take `X-Original-URL` for the path that was asked for."""
-    builder = Builder(catalog, FakeSite(), "suite")
     path = "/rest/api/3/bulk/issues/delete"
     for name, safety in (("X-Original-URL", "destroy"), ("x-rewrite-url", "destroy"), ("Referer", "read")):
         assert builder.raw("POST", "/rest/api/3/search", headers=[(name, value.format(path))]).safety == safety
     assert builder.raw("GET", ISSUE, headers=[("X-Original-URL", value.format(path))]).safety == "read"
 
 
-def test_an_operation_cannot_be_given_another_method(catalog: Catalog) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_two_threads_that_begin_at_once_both_know_every_operation(catalog: Catalog) -> None:
+    """As changes of many items do: none is judged by operations that another thread has read only a part of."""
+    begun, judged = threading.Event(), threading.Event()
+
+    class Slow(Kept):
+        def all(self, kind: str) -> dict[str, dict[str, Any]]:
+            found = super().all(kind)
+            return Interrupted(found) if kind == "operation" and not begun.is_set() else found
+
+    class Interrupted(dict[str, Any]):
+        def items(self) -> Any:
+            for number, item in enumerate(super().items()):
+                if number == 1:
+                    begun.set()
+                    assert judged.wait(PATIENCE)
+                yield item
+
+    shared = Builder(Slow(catalog), FakeSite(), "suite")  # type: ignore[arg-type]
+    requests = [
+        ("POST", "/rest/api/3/project/DEMO/archive"),
+        ("PUT", "/rest/api/3/version/1/mergeto/2"),
+        ("POST", "/rest/api/3/search"),
+    ]
+    alone = Builder(Kept(catalog), FakeSite(), "suite")  # type: ignore[arg-type]
+    expected = [alone.raw(*request).safety for request in requests]
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(lambda: [shared.raw(*request).safety for request in requests])
+        assert begun.wait(PATIENCE)
+        try:
+            assert [shared.raw(*request).safety for request in requests] == expected
+        finally:
+            judged.set()
+        assert first.result() == expected
+
+
+def test_an_operation_cannot_be_given_another_method(builder: Builder) -> None:
     arguments = {"issueIdOrKey": "DEMO-1", "_method": "DELETE"}
     assert builder.build("getIssue", arguments, strict=False).safety == "destroy"
     assert builder.build("getIssue", {"issueIdOrKey": "DEMO-1"}).safety == "read"

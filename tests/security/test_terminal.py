@@ -27,6 +27,7 @@ from callsheet.terminal import escape, escape_line, styled
 from support.cases import environment
 from support.hostile_text import EVERYTHING, TEXTS, acts
 from support.places import ROOT
+from support.sampled import sampled
 from support.server import Exchange, exchange, reply, serve
 from support.terminal import Screen, at_terminal
 
@@ -231,7 +232,7 @@ def filled(word: str) -> str:
     return word.replace("{evil}", EVERYTHING.replace("\0", "").encode("utf-8", "ignore").decode())
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("name", sampled(PATHS, 3))
 def test_nothing_acts_on_the_screen(name: str, tmp_path: Path, definitions: Path) -> None:
     path = PATHS[name]
     script = [] if path.answer is None else anything(path.answer)

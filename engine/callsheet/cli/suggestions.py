@@ -6,13 +6,17 @@ name counts as misspelt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..commands.steps.addresses import is_url
+from ..language.parameters import first_argument
 from ..language.safety import CHANGES
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog, Child
+    from ..language.shape.commands import GroupDefinition, ProgramDefinition
 
 _MOST_NAMED = 3  # commands that a hint names
 _MOST_WORDS = 2  # of what `instead` explains: `comment add`
@@ -35,9 +39,26 @@ def suggestions(catalog: Catalog, path: str, words: Sequence[str]) -> list[str]:
     return found[:_MOST_NAMED]
 
 
+def command_for_bare_word(catalog: Catalog, path: str, word: str) -> str | None:
+    """The name of the group's command whose first argument is the word, as its lookup knows by looking at it."""
+    for name in _group(catalog, path).get("bare", ()):
+        argument = first_argument(catalog.get("command", f"{path} {name}".strip()))
+        lookup = catalog.get("lookup", argument["lookup"]) if argument is not None else {}
+        if is_url(word):
+            known = any(re.search(url, word) for url in lookup.get("urls", ()))
+        else:  # at the top a mere number says nothing of what it is
+            known = re.fullmatch(lookup.get("pattern", "(?!)"), word) is not None and (path != "" or not word.isdigit())
+        if known:
+            return name
+    return None
+
+
+def _group(catalog: Catalog, path: str) -> GroupDefinition | ProgramDefinition:
+    return catalog.get("group", path) if path else catalog.get("program", catalog.program)
+
+
 def _instead(catalog: Catalog, path: str) -> Mapping[str, list[str]]:
-    program = catalog.get("program", catalog.program)
-    return (catalog.get("group", path) if path else program).get("instead", {})
+    return _group(catalog, path).get("instead", {})
 
 
 def _same_verb(catalog: Catalog, path: str, word: str, children: Mapping[str, Child]) -> list[str]:

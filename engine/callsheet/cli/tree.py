@@ -241,7 +241,7 @@ class DefinedGroup(WithHelp, click.Group):
             return args[0], command, args[1:]
         if args[0].startswith("-"):
             self.make_parser(ctx).parse_args(args)
-        expanded = args if self.path else self._expanded(args)
+        expanded = self._as_argument(args) if self.path else self._as_argument(self._expanded(args))
         if expanded != args:
             return self.resolve_command(ctx, expanded)
         raise self._unknown(args)
@@ -261,6 +261,13 @@ class DefinedGroup(WithHelp, click.Group):
             {**self.context.definition.get("aliases", {}), **read_aliases(self.context.environ, self.context.program)},
             args,
         )
+
+    def _as_argument(self, args: list[str]) -> list[str]:
+        """Behind the command that takes the first word, where that is none: an issue's key, a page's address."""
+        from .suggestions import command_for_bare_word
+
+        command = command_for_bare_word(self.context.catalog, self.path, args[0])
+        return args if command is None else [*command.split(), *args]
 
     def _unknown(self, words: list[str]) -> UsageError:
         from .suggestions import suggestions

@@ -43,11 +43,23 @@ class Stale(NamedTuple):
     text: str
 
 
+class Inherited(NamedTuple):
+    """A definition that another one is built on, and the place `at` that it fills there, with what it says `inside`.
+
+    `use` is the place of the step that stands for shared ones, as the file has it.
+    """
+
+    at: Path
+    base: Definition
+    inside: Path = ()
+    use: Path = ()
+
+
 class Definition:
     """One merged table, and the files that had a say in it, in the order they are laid over one another.
 
-    `laid` is what each of the files says. `inherited` are the definitions that it is built on, each with the place in
-    the table that it fills. What is a part of a resource is `within` that table of it.
+    `laid` is what each of the files says. `inherited` are the definitions that it is built on. What is
+    a part of a resource is `within` that table of it.
     """
 
     __slots__ = ("files", "id", "inherited", "kind", "laid", "table", "within")
@@ -60,7 +72,7 @@ class Definition:
         self.table = table
         self.files = [file]
         self.laid = [table]
-        self.inherited: list[tuple[Path, Definition]] = []
+        self.inherited: list[Inherited] = []
         self.within = ""
 
 

@@ -1,6 +1,7 @@
 """Definitions made whole: what files say of one is laid over another, and over what it is built on by `like`.
 
-It is all done when definitions are loaded, so whatever reads them later meets whole tables.
+Steps that `use` shared ones become these. It is all done when definitions are loaded, so whatever reads them later
+meets whole tables.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from ..errors import did_you_mean
 from .checks.problem import Finding, Problem, stale_by, worded
-from .definition import Definition, Definitions
+from .definition import Definition, Definitions, Inherited
 from .deployment import ON
 from .locate import Path
 from .merge import CALLS, Table, idle_removals, lay_over, merge
@@ -19,7 +20,9 @@ from .source_file import DEEPEST, place_in
 
 LIKE = "like"
 SHARED = "input"  # the kind of shared parameters
+USE, STEPS = "use", "steps"  # the key of a step that stands for shared ones, and their kind
 _KINDS = (SHARED, "view", "command")
+_STEPS, _AROUND_STEPS = ("step", "undo"), ("each", "snapshot")  # keys of lists of steps, and of tables with these
 _PARAMS = (("command", "params"), ("program", "options"), ("program", "paging"), ("program", "journal"))
 # What is about the base itself: its names, and how it is called.
 _OWN = frozenset({LIKE, "aliases", "examples", "hidden"})
@@ -86,7 +89,7 @@ class _Merger:
             self.problems.append(Problem(definition, self._missing(definition.kind, said[-1], (LIKE,), way)))
             return None
         self.build(base, way)
-        definition.inherited.append(((), base))
+        definition.inherited.append(Inherited((), base))
         return base
 
     def _missing(self, kind: str, id: str, at: Path, way: tuple[str, ...] = ()) -> Finding:
@@ -108,6 +111,49 @@ class _Merger:
         definition.table = _with_own_lists(definition.table)
         for at, holder, key in _param_lists(definition.kind, definition.table):
             holder[key] = [self._filled(definition, (*at, place), param) for place, param in enumerate(holder[key])]
+        if definition.kind != STEPS:
+            definition.table = self._with_shared_steps(definition, definition.table, ())
+
+    def _with_shared_steps(self, definition: Definition, table: Table, at: Path) -> Table:
+        """A copy of a table with steps in which those that `use` shared ones are these."""
+        found = dict(table)
+        for key, value in table.items():
+            if key in _STEPS and isinstance(value, list):
+                found[key] = self._expanded(definition, value, (*at, key))
+            elif key in _AROUND_STEPS and isinstance(value, dict):
+                found[key] = self._with_shared_steps(definition, value, (*at, key))
+            elif key == ON and isinstance(value, dict):
+                found[key] = {
+                    word: self._with_shared_steps(definition, part, (*at, ON, word)) if isinstance(part, dict) else part
+                    for word, part in value.items()
+                }
+        return found
+
+    def _expanded(self, definition: Definition, steps: list[Any], at: Path) -> list[Any]:
+        expanded: list[Any] = []
+        for place, step in enumerate(steps):
+            if not isinstance(step, dict):
+                expanded.append(step)
+            elif isinstance(step.get(USE), str):
+                expanded += self._shared_steps(definition, step, (*at, place), len(expanded))
+            else:
+                expanded.append(self._with_shared_steps(definition, step, (*at, place)))
+        return expanded
+
+    def _shared_steps(self, definition: Definition, step: Table, at: Path, first: int) -> list[Table]:
+        """`first` is the place of the first of them in its list."""
+        id, shared = step[USE], self.definitions.get((STEPS, step[USE]))
+        if shared is None:
+            self.problems.append(Problem(definition, self._missing(STEPS, id, (*at, USE))))
+            return [step]
+        if further := sorted(step.keys() - {USE}):
+            text = f"the shared steps say all that is done; remove {further[0]!r}, or say it in a step before"
+            self.problems.append(Problem(definition, Finding(at, text)))
+        steps = shared.table.get("step")
+        found = [each for each in steps if isinstance(each, dict)] if isinstance(steps, list) else []
+        for place in range(len(found)):
+            definition.inherited.append(Inherited((*at[:-1], first + place), shared, ("step", place), at))
+        return found
 
     def _filled(self, definition: Definition, at: Path, param: Any) -> Any:
         id = param.get(LIKE) if isinstance(param, dict) else None
@@ -117,7 +163,7 @@ class _Merger:
         if shared is None:
             self.problems.append(Problem(definition, self._missing(SHARED, id, (*at, LIKE))))
             return param
-        definition.inherited.append((at, shared))
+        definition.inherited.append(Inherited(at, shared))
         return lay_over(shared.table, _without(param, {LIKE}))
 
 

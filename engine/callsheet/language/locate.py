@@ -56,7 +56,8 @@ def holds(tables: Any, path: Path) -> bool:
 def path_in(tables: Any, merged: Any, path: Path) -> Path | None:
     """Where one file says what stands at `path` after merging; None when the file is silent about it.
 
-    Lists of named tables are merged by name, so their indexes differ between a file and the whole.
+    Lists of named tables are merged by name, and one step may stand for several, so indexes differ between a file and
+    the whole.
     """
     translated: Path = ()
     for key in path:
@@ -70,10 +71,12 @@ def path_in(tables: Any, merged: Any, path: Path) -> Path | None:
 
 
 def _same_name(items: Any, wanted: Any, index: int) -> int:
-    if not isinstance(items, list) or not isinstance(wanted, dict) or "name" not in wanted:
+    if not isinstance(items, list) or not isinstance(wanted, dict):
         return index
-    named = (i for i, item in enumerate(items) if isinstance(item, dict) and item.get("name") == wanted["name"])
-    return next(named, -1)
+    if "name" in wanted:
+        named = (i for i, item in enumerate(items) if isinstance(item, dict) and item.get("name") == wanted["name"])
+        return next(named, -1)
+    return next((i for i, item in enumerate(items) if item == wanted), index)
 
 
 def keys_of(text: str) -> Iterator[tuple[Path, int]]:

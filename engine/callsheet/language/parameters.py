@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .shape.commands import Param
+    from .shape.commands import CommandDefinition, Param
 
 TAKEN_AWAY = "-"  # before a word of a parameter that `removes`
+
+
+def first_argument(command: CommandDefinition) -> Param | None:
+    """What the first word behind the command's name is."""
+    return next((param for param in command.get("params", ()) if param.get("kind") == "argument"), None)
 
 
 def is_required(param: Param) -> bool:

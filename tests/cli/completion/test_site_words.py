@@ -86,7 +86,7 @@ def person(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 LIST = ("sprints", "list", "--board")
 WORDS = [
     (("issues", "list", "--label", "ch"), "checkout"),
-    (("filters", "get", "100"), "10010"),
+    (("filters", "get", "Op"), "Open bugs"),
     (("pages", "get", "984"), "98402"),
     (("versions", "get", "--project", "DEMO", "1"), "1.1"),
 ]

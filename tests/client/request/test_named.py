@@ -45,9 +45,14 @@ def gate(catalog: Catalog) -> Gate:
     return Gate(Policy([from_text(RULES, "here", CatalogNames(catalog))]), catalog)
 
 
-def raw(catalog: Catalog, method: str, path: str, body: Any = None) -> Request:
+@pytest.fixture(scope="module")
+def builder(catalog: Catalog) -> Builder:
+    return Builder(catalog, FakeSite(), "suite")
+
+
+def raw(builder: Builder, method: str, path: str, body: Any = None) -> Request:
     content: Body | None = body if isinstance(body, Form | Json | Multipart | Raw | None) else Json(body)
-    return Builder(catalog, FakeSite(), "suite").raw(method, path, body=content)
+    return builder.raw(method, path, body=content)
 
 
 COMMENT, LINK = "/rest/api/3/issue/DEMO-1/comment", "/rest/api/3/issueLink"
@@ -111,9 +116,9 @@ FORM = "application/x-www-form-urlencoded"
     ],
 )
 def test_a_project_is_found(
-    method: str, path: str, body: Any, project: set[str] | None, catalog: Catalog, gate: Gate
+    builder: Builder, method: str, path: str, body: Any, project: set[str] | None, gate: Gate
 ) -> None:
-    facts = gate.facts(raw(catalog, method, path, body))
+    facts = gate.facts(raw(builder, method, path, body))
     assert facts.named is not None
     named = facts.named["project"]
     assert named.unclear == (project is None)
@@ -131,8 +136,8 @@ def test_a_project_is_found(
         ("/wiki/rest/api/user/current", set()),
     ],
 )
-def test_a_space_is_found(path: str, space: set[str] | None, catalog: Catalog, gate: Gate) -> None:
-    facts = gate.facts(raw(catalog, "GET", path))
+def test_a_space_is_found(builder: Builder, path: str, space: set[str] | None, gate: Gate) -> None:
+    facts = gate.facts(raw(builder, "GET", path))
     assert facts.named is not None
     assert facts.named["space"].unclear == (space is None)
     assert space is None or facts.named["space"].names == space
@@ -198,27 +203,26 @@ LINKED: dict[str, Any] = {"inwardIssue": {"key": "A-1"}, "outwardIssue": {"key":
     ],
 )
 def test_who_sees_a_comment_is_found(
-    method: str, path: str, body: Any, seen_by: set[str] | None, catalog: Catalog, gate: Gate
+    builder: Builder, method: str, path: str, body: Any, seen_by: set[str] | None, gate: Gate
 ) -> None:
-    facts = gate.facts(raw(catalog, method, path, body))
+    facts = gate.facts(raw(builder, method, path, body))
     assert facts.named is not None
     named = facts.named["seen_by"]
     assert named.unclear == (seen_by is None)
     assert seen_by is None or named.names == seen_by
 
 
-def test_a_rule_forbids_comments_that_customers_see(catalog: Catalog) -> None:
+def test_a_rule_forbids_comments_that_customers_see(builder: Builder, catalog: Catalog) -> None:
     text = '[[rule]]\nproject = "HELP"\nseen_by = "customers"\ndecision = "deny"\n'
     gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
     help_desk = COMMENT.replace("DEMO", "HELP")
-    assert gate.judge(raw(catalog, "POST", help_desk, {"body": "x"})).decision == "deny"
-    assert gate.judge(raw(catalog, "POST", help_desk, {"body": "x", "properties": marked()})).decision == "allow"
-    assert gate.judge(raw(catalog, "POST", COMMENT, {"body": "x"})).decision == "allow"
-    assert gate.judge(raw(catalog, "GET", help_desk)).decision == "allow"
+    assert gate.judge(raw(builder, "POST", help_desk, {"body": "x"})).decision == "deny"
+    assert gate.judge(raw(builder, "POST", help_desk, {"body": "x", "properties": marked()})).decision == "allow"
+    assert gate.judge(raw(builder, "POST", COMMENT, {"body": "x"})).decision == "allow"
+    assert gate.judge(raw(builder, "GET", help_desk)).decision == "allow"
 
 
-def test_an_operation_names_them_too(catalog: Catalog, gate: Gate) -> None:
-    builder = Builder(catalog, FakeSite(), "suite")
+def test_an_operation_names_them_too(builder: Builder, gate: Gate) -> None:
     assert gate.judge(builder.build("getSpaceSettings", {"spaceKey": "docs"})).decision == "ask"
     assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "SECRET-1"})).decision == "deny"
     assert gate.judge(builder.build("getIssue", {"issueIdOrKey": "10001"})).decision == "deny"  # it may be one of them
@@ -244,13 +248,13 @@ def test_an_operation_names_them_too(catalog: Catalog, gate: Gate) -> None:
     ],
 )
 def test_a_fence_around_projects(
-    method: str, path: str, body: Any, allowed: bool, catalog: Catalog, gate: Gate
+    builder: Builder, method: str, path: str, body: Any, allowed: bool, gate: Gate
 ) -> None:
-    assert (gate.judge(raw(catalog, method, path, body)).decision == "allow") == allowed
+    assert (gate.judge(raw(builder, method, path, body)).decision == "allow") == allowed
 
 
-def test_what_no_operation_has_can_be_left_out(catalog: Catalog) -> None:
+def test_what_no_operation_has_can_be_left_out(builder: Builder, catalog: Catalog) -> None:
     text = 'write = "deny"\n[[rule]]\noperation = "*"\nclass = "write"\ndecision = "allow"\n'
     gate = Gate(Policy([from_text(text, "here", CatalogNames(catalog))]), catalog)
     paths = {COMMENT: "allow", "/gateway/api/graphql": "deny", "/rest/api/3/issue/DEMO-1/undocumented": "deny"}
-    assert {path: gate.judge(raw(catalog, "POST", path, {})).decision for path in paths} == paths
+    assert {path: gate.judge(raw(builder, "POST", path, {})).decision for path in paths} == paths

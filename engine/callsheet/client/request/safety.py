@@ -80,9 +80,10 @@ class Templates:
     def _ending(self, method: str, end: Segments) -> list[PathTemplate]:
         """Those of the method that end like the path, so that few have to be compared whole."""
         if self._by_end is None:
-            self._by_end = {}
+            by_end: dict[tuple[str, str], list[PathTemplate]] = {}
             for template, verb in self._all():
-                self._by_end.setdefault((verb, _ending(template.segments[-1])), []).append(template)
+                by_end.setdefault((verb, _ending(template.segments[-1])), []).append(template)
+            self._by_end = by_end  # whole: another thread that judges a request meanwhile must not miss any
         ends = {_HOLE, *map(_ending, end)}
         return [template for each in ends for template in self._by_end.get((method, each), ())]
 

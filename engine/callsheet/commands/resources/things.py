@@ -28,14 +28,14 @@ from .same import same
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
-    from ...client.request.model import Request
+    from ...client.request.model import FileToSend, Request
     from ...language.shape.resources import ResourceDefinition
     from ..steps.dispatcher import StepDispatcher
 
 Thing = Any  # the JSON of one thing
 Parents = Mapping[str, str]  # resource → id
 Fields = Mapping[str, Any]  # field → value, as requests have them
-Verb = Literal["create", "update", "delete", "content", "order"]
+Verb = Literal["create", "update", "delete", "content", "replace", "order"]
 
 _MARGIN = "1m"
 _ISO = "%Y-%m-%dT%H:%M:%S.000Z"
@@ -201,10 +201,10 @@ class Things:
         listing = self.definition.get("list", {})
         return name in names_in([listing.get("args"), listing.get("body")])
 
-    def read(self, id: str, parents: Parents | None = None) -> Thing:
-        """One thing. Raises `NotFound` where there is none with this id."""
+    def read(self, id: str, parents: Parents | None = None, version: Any = None) -> Thing:
+        """One thing, as it was at a version. Raises `NotFound` where there is none with this id."""
         call = self._call("read")
-        scope = {**self.scope(parents or {}), "id": id}
+        scope = {**self.scope(parents or {}), "id": id, "version": version}
         request = self.dispatcher.build(call["call"], fill(call.get("args", {}), scope) or {})
         answer = self.dispatcher.answer(call["call"], request)
         return evaluate(call["value"], answer) if "value" in call else answer
@@ -227,7 +227,7 @@ class Things:
 
     # What changes something
 
-    def create(self, fields: Fields, parents: Parents | None = None, files: Sequence[str] = ()) -> Thing:
+    def create(self, fields: Fields, parents: Parents | None = None, files: Sequence[FileToSend | str] = ()) -> Thing:
         """What the service answers about the new thing, which may be no more than its id."""
         self._known(fields)
         scope = {**self.scope(parents or {}), "fields": dict(fields), "files": list(files)}
@@ -249,6 +249,10 @@ class Things:
     ) -> None:
         """Put it behind or before another thing of its parent, by that one's id; without either at the first place."""
         self._changed("order", {**self._of(thing, parents), "after": after, "before": before})
+
+    def replace(self, thing: Thing, file: FileToSend, fields: Fields, parents: Parents | None = None) -> None:
+        """Put the bytes of another file into what is one."""
+        self._changed("replace", {**self._of(thing, parents), "fields": dict(fields), "files": [file]})
 
     def save(self, thing: Thing, path: str, parents: Parents | None = None) -> None:
         """Write the bytes of a file to this path."""
@@ -273,7 +277,7 @@ class Things:
     def _call(self, verb: Literal["read"] | Verb) -> Any:
         call: Any = self.definition.get(verb)
         if call is None:
-            words = {"content": "have no content", "order": "have no order"}
+            words = {"content": "have no content", "replace": "cannot be replaced", "order": "have no order"}
             raise UsageError(f"{self.plural} {words.get(verb, f'cannot be {verb}d'.replace('readd', 'read'))}")
         return call
 

@@ -32,7 +32,7 @@ CHUNK = 1 << 20
 
 
 @dataclass
-class Folder:
+class FilesBeside:
     """What may go along with a text: files of `root`, at addresses relative to `base`, which is `root` or in it."""
 
     base: str
@@ -96,9 +96,9 @@ class Folder:
 class Accompanied(Typed):
     """A text of a person's own, and what is beside the file it was read from."""
 
-    beside: Folder
+    beside: FilesBeside
 
-    def __new__(cls, text: str, beside: Folder) -> Self:
+    def __new__(cls, text: str, beside: FilesBeside) -> Self:
         made = super().__new__(cls, text)
         made.beside = beside
         return made
@@ -115,7 +115,7 @@ def accompanied(context: Context, text: str, given: str, folder: str | None, opt
         raise UsageError(f"{option}: {folder} is not a folder")
     if base is not None and not _within(base, root):
         raise UsageError(f"{option}: {file} is not in {folder}")
-    return Accompanied(text, Folder(base or root, root))
+    return Accompanied(text, FilesBeside(base or root, root))
 
 
 def found_beside(text: str) -> dict[str, Any] | None:

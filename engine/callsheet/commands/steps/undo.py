@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from json import dumps
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CallsheetError, Conflict, NotFound, UsageError
 from ...language.deployment import on_deployment
+from ...language.identifier import identifier
 from ..execute import check_operation, refuse_when_read_only
 from ..journal.folder import fresh_path
 from ..journal.recorded import DONE, UNDER_WAY, Recorded
@@ -25,7 +27,7 @@ from .snapshot import undo_steps
 
 if TYPE_CHECKING:
     from ...language.shape.compiled import CompiledCommand
-    from ...language.shape.steps import Each, StepDefinition
+    from ...language.shape.steps import Each, ItemStep, StepDefinition
     from ..context import Context
 
 _FORCE = "--force discards what was changed since, and puts it back"
@@ -39,6 +41,8 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
     """
     words = found.head["command"]
     command = context.catalog.find("command", words)
+    if command is not None and "builtin" in command and (of_things := _of_things(context, found)) is not None:
+        command = of_things
     if found.head["program"] != context.program or command is None:
         raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
     if "step" not in command:
@@ -46,6 +50,20 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
     with held(found.path):
         run = UndoRun(context, on_deployment(command, context.site().deployment), found, force=force, path=path)
         return run.run()
+
+
+def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
+    """The command of a journal of things of one resource, whose snapshot says how each is put back."""
+    resource = found.head["values"].get("resource")
+    known = context.catalog.all("resource")
+    table = on_deployment(known[resource], context.site().deployment) if resource in known else {}
+    if "update" not in table:
+        return None
+    given = found.head["values"].get("parents", {})
+    args = {identifier(id): f"{{parents.{dumps(id)}}}" for id in table.get("parent", {}) if id in given}
+    step: ItemStep = {"call": table["update"]["call"]}
+    each: Each = {"items": "@", "keep": {"snapshot": resource, "args": args}, "step": [step], "done": ""}
+    return {"help": "", "safety": "write", "step": [{"each": each}], "journal": found.head["command"]}
 
 
 class UndoRun(StepRun):

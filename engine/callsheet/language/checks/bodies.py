@@ -9,7 +9,7 @@ from ...errors import did_you_mean
 from ..definition import Definitions
 from ..locate import Path
 from ..template import TemplateError, expressions
-from .json_types import PYTHON_TYPES
+from .shapes import PYTHON_TYPES
 
 
 def body_faults(

@@ -100,7 +100,7 @@ def _at(spot: Spot) -> str:
 
 
 def _bases(definition: Definition) -> Iterator[Key]:
-    for _, base in definition.inherited:
+    for base in (each.base for each in definition.inherited):
         yield base.kind, base.id
         yield from _bases(base)
 
@@ -123,6 +123,9 @@ def _rank(file: SourceFile) -> tuple[int, int]:
 
 def own_spot(definition: Definition, path: Path) -> Spot:
     """The last of the definition's own files that says something at `path`, or at the nearest key above it."""
+    for at, _, _, use in definition.inherited:
+        if use and path[: len(at)] == at:
+            path = use
     found = (_said(definition, definition.table, path[:length]) for length in range(len(path), -1, -1))
     nearest = next((spot for spot in found if spot is not None), None)
     return nearest or Spot(definition, definition.files[-1], (definition.kind, definition.id))
@@ -138,10 +141,12 @@ def spot(definition: Definition, path: Path) -> Spot:
 
 
 def _found(definition: Definition, table: Any, path: Path) -> Spot | None:
-    said = _said(definition, table, path)
-    for prefix, base in definition.inherited if said is None else ():
+    of_shared_steps = any(each.use and path[: len(each.at)] == each.at for each in definition.inherited)
+    said = None if of_shared_steps else _said(definition, table, path)
+    for prefix, base, inside, _ in definition.inherited if said is None else ():
         if path[: len(prefix)] == prefix and len(path) > len(prefix):
-            said = said or _found(base, _part(table, prefix), path[len(prefix) :])
+            there = base.table if inside else _part(table, prefix)
+            said = said or _found(base, there, (*inside, *path[len(prefix) :]))
     return said
 
 

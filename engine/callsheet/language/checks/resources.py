@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
-from ..definition import Definition, Definitions
+from ..definition import RESOURCE, Definition, Definitions
 from ..deployment import ON, variants
 from ..identifier import identifier
 from ..locate import Path
@@ -26,11 +26,12 @@ _OF_A_LIST = frozenset({"since", "query", "site"})
 _OF_A_THING = frozenset({"id", "found", "site"})
 _SEES: dict[str, frozenset[str]] = {
     "list": _OF_A_LIST,
-    "read": frozenset({"id", "site"}),
+    "read": frozenset({"id", "site", "version"}),
     "create": frozenset({"fields", "files", "site"}),
     "update": _OF_A_THING | {"fields", "whole"},
     "delete": _OF_A_THING,
     "content": _OF_A_THING,
+    "replace": _OF_A_THING | {"fields", "files"},
     "order": _OF_A_THING | {"after", "before"},
 }
 _READING = ("list", "read", "content")
@@ -68,6 +69,30 @@ class _Resource:
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
             yield Finding(("list",), "needs one of: call, inside")
         yield from self._fields()
+        yield from self._base()
+
+    def _base(self) -> Findings:
+        """What was applied can be kept, and found again for all things at once."""
+        base = self.table.get("base")
+        if base is None:
+            return
+        if "list" in base:
+            parents = {identifier(name) for name in self.table.get("parent", {})}
+            faults = value_faults(base["list"].get("args"), {*parents, "site", "within"}, ("base", "list", "args"))
+            yield from (Finding(*fault) for fault in faults)
+            yield from (Finding(*found) for found in self.checker.arguments(base["list"], ("base", "list")))
+        for key in ("resource", "name", "list", "of", "found"):
+            if key not in base:
+                yield Finding(("base",), f"{key} is missing")
+        for name in base.get("tags", {}):
+            if name not in self.table.get("tags", {}):
+                yield Finding(
+                    ("base", "tags", name), f"no {name!r} in `tags`{did_you_mean(name, self.table.get('tags', {}))}"
+                )
+        known = self.definitions.get((RESOURCE, base.get("resource", "")))
+        fields = known.table.get("fields", ()) if known is not None else ("key", "value")
+        if not {"key", "value"} <= set(fields):
+            yield Finding(("base", "resource"), "its fields are not: key, value")
 
     def _call(self, key: str, call: Any) -> Findings:
         if "call" not in call:

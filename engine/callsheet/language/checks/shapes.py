@@ -9,7 +9,17 @@ from pydantic import TypeAdapter
 
 from ..locate import Path
 from ..shape import KINDS, PARTS
-from .json_types import PYTHON_TYPES
+
+PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
 
 Schema = dict[str, Any]
 

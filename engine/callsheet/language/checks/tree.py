@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
+from ..parameters import first_argument
 from .problem import Finding, Findings, Key
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def words_by_group(definitions: Definitions) -> Words:
 
 
 def default_problems(definitions: Definitions, group: Definition) -> Findings:
-    """The default of a group is one of its own commands."""
+    """The default of a group is one of its own commands, and so are those that bare words call."""
+    yield from _bare_problems(definitions, group, f"{group.id} ")
     default, under = group.table.get("default"), f"{group.id} "
     names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
     if default is not None and default not in names:
@@ -68,8 +70,20 @@ def default_problems(definitions: Definitions, group: Definition) -> Findings:
         yield Finding(("default",), f"no command {under + default!r}{did_you_mean(default, names)}", about)
 
 
+def _bare_problems(definitions: Definitions, owner: Definition, under: str) -> Findings:
+    names = [id.removeprefix(under) for kind, id in definitions if kind == "command" and id.startswith(under)]
+    for place, name in enumerate(owner.table.get("bare", ())):
+        command = definitions.get(("command", under + name))
+        if command is None:
+            about = (("command", under + name),)
+            yield Finding(("bare", place), f"no command {under + name!r}{did_you_mean(name, names)}", about)
+        elif "lookup" not in (first_argument(command.table) or ()):
+            yield Finding(("bare", place), "its first argument has no `lookup`, so nobody knows which words it takes")
+
+
 def program_problems(definitions: Definitions, program: Definition) -> Findings:
-    """Aliases and headings name commands and groups that there are."""
+    """Aliases and headings name commands and groups that there are, and so do the commands of bare words."""
+    yield from _bare_problems(definitions, program, "")
     tree = [id for kind, id in definitions if kind in _IN_THE_TREE]
     top = [id for id in tree if " " not in id]
     taken = words_by_group(definitions).get("", {})

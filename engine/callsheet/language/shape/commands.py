@@ -63,6 +63,13 @@ class ProgramDefinition(Shape, total=False):
     ]
     other_options: Annotated[dict[str, list[str]], Field(description="Option of other programs → those that mean it.")]
     aliases: Annotated[dict[str, str], Field(description="Alias → the words of a command or group that it means.")]
+    bare: Annotated[
+        list[str],
+        Field(
+            description="Commands that run for a first word that does not name a command, if it is an address that the "
+            "lookup of their first argument knows, or fits its `pattern` and is not just a number."
+        ),
+    ]
     sections: Annotated[dict[str, list[str]], Field(description="Heading → groups and commands, for the help page.")]
     examples: list[str]
 
@@ -124,6 +131,13 @@ class GroupDefinition(Shape, total=False):
     aliases: list[str]
     default: Annotated[
         Name, Field(description="The command of the group that runs when the next word is not a command.")
+    ]
+    bare: Annotated[
+        list[Name],
+        Field(
+            description="Commands of the group that run for a word that does not name a command, if it is an address "
+            "that the lookup of their first argument knows, or fits its `pattern`."
+        ),
     ]
     instead: Annotated[
         dict[str, CommandLines],

@@ -87,6 +87,23 @@ class ResourceBody(Shape, total=False):
     format: Required[Annotated[Template, Field(description="Its format: storage, adf or wiki; sees `site`.")]]
 
 
+class ResourceBase(Shape, total=False):
+    """Where it is kept at a thing what was applied of its file: as the value of a property, which is a thing, too."""
+
+    resource: Annotated[str, reference("resource", description="The properties, whose fields are key and value.")]
+    name: Annotated[str, Field(description="The key.")]
+    list: Annotated[
+        ResourceList,
+        Field(description="Answers all things with their property; sees the first parent as it was read as `within`."),
+    ]
+    of: Annotated[Expression, Field(description="The thing's id, in an item of that list.")]
+    found: Annotated[Expression, Field(description="The property, in an item of that list.")]
+    tags: Annotated[
+        dict[Name, Expression],
+        Field(description="One of the resource's `tags` → their names, in an item of that list."),
+    ]
+
+
 class ResourceOrder(ResourceCall, total=False):
     """The place of a thing among those of its parent. Sees the ids of those beside it as `after` and `before`."""
 
@@ -123,11 +140,15 @@ class ResourceHere(Shape, total=False):
     update: ResourceCall
     delete: ResourceCall
     content: ResourceCall
+    replace: ResourceUpload
     fields: Names | dict[Name, Expression | Removed]
     fixed: Names
     changed: ResourceChanged
     version: Expression
     body: ResourceBody
+    base: ResourceBase
+    hash: Name
+    tags: dict[Name, str]
     order: ResourceOrder
     unavailable: Annotated[str, Field(description="Why there is no such thing there; calls fail locally.")]
 
@@ -148,11 +169,18 @@ class ResourceDefinition(Shape, total=False):
     update: Annotated[ResourceCall, Field(description="Changes one; sees what changes as `fields`, all as `whole`.")]
     delete: ResourceCall
     content: Annotated[ResourceCall, Field(description="The bytes of what is a file.")]
+    replace: Annotated[ResourceUpload, Field(description="Puts other bytes into what is a file.")]
     fields: _Fields
     fixed: Annotated[Names, Field(description="Those of `fields` that are given once and cannot be changed.")]
     changed: ResourceChanged
     version: Annotated[Expression, Field(description="A number that each change makes greater, in a thing.")]
     body: ResourceBody
+    base: ResourceBase
+    tags: Annotated[
+        dict[Name, Annotated[str, reference("resource", description="Of this each name is a thing below this one.")]],
+        Field(description="What a file may list by names → the resource of these, such as labels."),
+    ]
+    hash: Annotated[Name, Field(description="Of what is a file: which of `fields` keeps the hash of its bytes.")]
     order: ResourceOrder
     find: Annotated[LookupDefinition, Field(description="How a word that a person types becomes its id.")]
     names: Annotated[NamingDefinition, Field(description="How ids in a table become names.")]

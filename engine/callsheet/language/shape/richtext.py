@@ -198,6 +198,7 @@ class LinkForm(Shape, total=False):
     scheme: Required[Annotated[str, Field(description="What the link's target starts with.")]]
     attr: Required[Annotated[str, Field(description="The neutral attribute that is the rest of the target.")]]
     label: Required[Annotated[str, Field(description="The neutral attribute that is the link's text.")]]
+    place: Annotated[str, Field(description="The neutral attribute that stands behind a `#` in the target.")]
     before: Annotated[str, Field(description="A sign right before the link.")]
 
 

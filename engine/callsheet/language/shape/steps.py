@@ -238,8 +238,12 @@ class Find(Shape, total=False):
 
 
 class ItemStep(Bound, Action, total=False):
-    """One thing that is done: a `call`, an `edit`, a `find`, a `value`, a `confirm`, a `note`, a `fail`."""
+    """One thing that is done: a `call`, an `edit`, a `find`, a `value`, a `confirm`, a `note`, a `fail`.
 
+    Or several that other commands do, too: `use`, which stands alone.
+    """
+
+    use: Annotated[str, reference("steps", description="The shared steps that are taken here.")]
     when: Annotated[Expression, Field(description="It is left out where this is not true.")]
     tolerate: Annotated[Words, Field(description="A failure is only noted, with this text; sees error.")]
     edit: Edit
@@ -307,6 +311,15 @@ class SnapshotDefinition(SnapshotRequest, Undoing, total=False):
     on: Annotated[dict[str, SnapshotHere], keyed_by("deployment", description="Deployment → what differs there.")]
 
 
+class SharedSteps(Shape, total=False):
+    """Steps that several commands have in common; each says where they stand by `use`.
+
+    They see what the command has named before, and it sees what they name.
+    """
+
+    step: Required[Annotated[list[ItemStep], Field(min_length=1, description="What is done, in order.")]]
+
+
 class StepDefinition(ItemStep, total=False):
     """One thing a command does: what is done for an item too, or steps for `each` item of a list."""
 
@@ -343,4 +356,4 @@ RULES: Rules = {
     "OnConflict": (KeyRule("who", needs=("call",)), KeyRule("args", needs=("call",))),
 }
 
-KINDS: dict[str, Any] = {"assignment": Assignment}
+KINDS: dict[str, Any] = {"assignment": Assignment, "steps": SharedSteps}

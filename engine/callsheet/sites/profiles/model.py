@@ -6,7 +6,7 @@ Only loaded when the file is checked or edited; elsewhere for the type checker a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Required, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
 from pydantic_core import PydanticCustomError
@@ -118,6 +118,26 @@ class SiteProfile(Access, total=False):
     ]
 
 
+def _check_run(words: list[str]) -> list[str]:
+    if not any("{output}" in word for word in words) or not any("{input}" in word for word in words):
+        raise PydanticCustomError("run", "{input} and {output} must stand in it, for the files", {})
+    return words
+
+
+class DiagramSettings(Shape, total=False):
+    """The program that makes pictures of the code of one language."""
+
+    run: Required[
+        Annotated[
+            list[Text],
+            Field(min_length=1, description="Program and arguments; `{input}` and `{output}` are the files."),
+            AfterValidator(_check_run),
+        ]
+    ]
+    format: Annotated[Literal["png", "svg", "jpg", "gif", "webp"], Field(description="Of the picture: png, svg.")]
+    timeout: Annotated[Positive, Field(description="Seconds that one picture may take.")]
+
+
 class Profiles(Shape, total=False):
     """The whole file."""
 
@@ -125,6 +145,9 @@ class Profiles(Shape, total=False):
     sites: Annotated[
         dict[SiteName, Annotated[SiteProfile, AfterValidator(_check_places), AfterValidator(_check_has_address)]],
         Field(description="Sites by name."),
+    ]
+    render: Annotated[
+        dict[Text, DiagramSettings], Field(description="Language of code → the program that makes pictures of it.")
     ]
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ...errors import UsageError, counted, did_you_mean
 from ...files import open_regular
 from ...language.locate import Path, line_of
-from .model import PROFILES, Access, Profiles, SiteProfile
+from .model import PROFILES, Access, DiagramSettings, Profiles, SiteProfile
 
 _SECRET_KEYS = frozenset({"token", "password", "secret", "api_token", "apikey", "api_key", "pat", "client_secret"})
 _PLACE = "a credential does not belong in this file: name it with token_env or token_file, or run `auth login`"
@@ -87,6 +87,8 @@ def keys_at(path: Path) -> list[str]:
     """The keys that may stand at a place of the file."""
     if not path:
         return list(Profiles.__annotations__)
+    if path[0] == "render":
+        return list(DiagramSettings.__annotations__)
     return list((Access if "services" in path else SiteProfile).__annotations__)
 
 

@@ -1,0 +1,258 @@
+"""`plan`, `apply` and `pull`: files that describe a site."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...commands.context import Context, ParameterValues
+from ...errors import CallsheetError, Conflict, UsageError, counted, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...commands.apply.change import PlannedChange, Prefer
+    from ...commands.apply.pages import PageTarget
+    from ...commands.apply.perform import Compared
+    from ...commands.apply.pull import Pulled
+    from ...commands.resources.things import Things
+    from ...commands.steps.dispatcher import StepDispatcher
+
+_MOST_NAMED = 20
+_PLANNED = ("prune", "ours", "theirs")  # what a plan that is applied brings along
+
+
+class _Comparison(NamedTuple):
+    """Who compared the things of each resource, and what they found."""
+
+    compared: dict[str, Compared]
+    changes: list[PlannedChange]
+
+
+def plan(context: Context, values: ParameterValues) -> None:
+    """Print what `apply` would do."""
+    from ...commands.apply.plan_file import write_plan
+    from ...commands.steps.dispatcher import StepDispatcher
+
+    dispatcher = StepDispatcher(context)
+    dispatcher.dry = False  # it only reads
+    try:
+        changes = _compare(context, dispatcher, values).changes
+    finally:
+        dispatcher.close()
+    _print(context, changes, values)
+    if values.get("out"):
+        write_plan(values["out"], changes, _site(context), {n: v for n, v in values.items() if n in _PLANNED and v})
+    if values.get("check") and any(change.conflict is not None or change.verb != "keep" for change in changes):
+        raise CallsheetError(f"the site differs from {values['dir']}")
+
+
+def apply(context: Context, values: ParameterValues) -> None:
+    """Make the site what the files say."""
+    from ...commands.apply.perform import Performing
+    from ...commands.apply.plan_file import read_plan, refuse_another
+    from ...commands.apply.show import summary
+    from ...commands.steps.dispatcher import StepDispatcher
+
+    planned = read_plan(values["plan"], _site(context)) if values.get("plan") else None
+    if planned is not None:
+        values = {**values, **{name: planned["given"].get(name) for name in _PLANNED if name in values}}
+    dispatcher = StepDispatcher(context)
+    dispatcher.dry = False  # a dry run is a plan, which only reads
+    try:
+        compared, changes = _compare(context, dispatcher, values)
+        if planned is not None:
+            refuse_another(planned, changes)
+        if context.option("dry-run"):
+            _print(context, changes, values)
+            return
+        performing = Performing(dispatcher, compared)
+        performing.check(changes)
+        _agree(context, changes)
+        told = summary(changes, done=True)
+        for each in compared.values():
+            each.prepare([change for change in changes if change.conflict is None])
+        try:
+            changes = performing.run(changes, journal=values.get("journal"))
+        finally:
+            for each in {id(one): one for one in compared.values()}.values():
+                each.close()
+    finally:
+        dispatcher.close()
+    _print_done(context, changes)
+    failed = [change for change in changes if change.conflict is not None]
+    if failed:
+        details = [f"{change.path}: {text}" for change in failed for text in (change.conflict, *change.details)]
+        hints = {change.hint for change in failed}
+        hint = hints.pop() if len(hints) == 1 else None
+        raise Conflict(f"{counted(len(failed), 'file')} could not be applied", details=details, hint=hint)
+    context.note(f"done: {told}")
+
+
+def _site(context: Context) -> str:
+    return " ".join(sorted(context.site().addresses))
+
+
+def _agree(context: Context, changes: Sequence[PlannedChange]) -> None:
+    """What is to be removed is named and asked about."""
+    gone = [change for change in changes if change.verb == "remove" and change.conflict is None]
+    if gone:
+        names = ", ".join(change.title for change in gone[:_MOST_NAMED])
+        more = f" and {len(gone) - _MOST_NAMED} more" if len(gone) > _MOST_NAMED else ""
+        context.confirm(f"Remove {counted(len(gone), 'thing')} from the site: {names}{more}?")
+
+
+def _print_done(context: Context, changes: Sequence[PlannedChange]) -> None:
+    from ...commands.apply.show import tree
+
+    if context.option("output") is None:
+        for line in tree(changes):
+            context.streams.out.write(f"{line}\n")
+        return
+    rows = [change.row() for change in changes if change.conflict is not None or change.verb != "keep"]
+    context.output(context.catalog.get("view", "change-of-file"), settled=True).items(rows)
+
+
+class _Directory:
+    """A directory that a person named, and where its files go."""
+
+    def __init__(self, context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> None:
+        from ...commands.apply.lock import Lock
+        from ...commands.apply.pages import document_resource
+        from ...commands.apply.settings import folder_settings, page_target, read_settings
+        from ...commands.resources.things import Things
+
+        self.root = values["dir"]
+        self.resource = document_resource(dispatcher)
+        self.things = Things(dispatcher, self.resource) if self.resource is not None else None
+        places = [id for id in self.things.parents if id != self.resource] if self.things is not None else []
+        given = {name: values.get(name) for name in (*places, "parent")}
+        self.said = read_settings(self.root, given, places)
+        self.settings = folder_settings(context, self.said)
+        self.lock = Lock(self.root, _site(context))
+        self._dispatcher, self._page_target = dispatcher, page_target
+        self._context = context
+
+    def things_of(self, id: str) -> Things:
+        from ...commands.resources.things import Things
+
+        return Things(self._dispatcher, id)
+
+    def declarable(self) -> dict[str, Things]:
+        """The resources that files of TOML and YAML can name: not the pages, which are files of Markdown."""
+        found: dict[str, Things] = {}
+        for id in self._context.catalog.all("resource"):
+            with suppress(UsageError):  # the site's deployment does not have it
+                things = self.things_of(id)
+                if id != self.resource and things.can("create") and things.can("list"):
+                    found[id] = things
+        return found
+
+    def target(self) -> PageTarget:
+        """Raises `UsageError` where it is not said, and where the program has no pages."""
+        if self.things is None:
+            raise UsageError("this program has no pages", hint="a [resource.NAME] with `body` and `base` is one")
+        return self._page_target(self._dispatcher, self.things, self.said)
+
+
+def pull(context: Context, values: ParameterValues) -> None:
+    """Write the pages of a site as files."""
+    from ...commands.apply.pull import PagesPull
+    from ...commands.steps.dispatcher import StepDispatcher
+
+    dry = bool(context.option("dry-run"))
+    output = context.output(context.catalog.get("view", "change-of-file"), settled=not dry)
+    dispatcher = StepDispatcher(context)
+    dispatcher.dry = False  # a dry run writes no file
+    try:
+        directory = _Directory(context, dispatcher, values)
+        if values.get("resource"):
+            rows = [row._asdict() for row in _pulled_things(directory, values, dry=dry)]
+        else:
+            target = directory.target()
+            work = PagesPull(
+                dispatcher, directory.resource or "", directory.root, directory.settings, target, directory.lock
+            )
+            rows = [row._asdict() for row in work.run(dry=dry)]
+            for text in work.notes:
+                context.note(text)
+    finally:
+        dispatcher.close()
+    output.items(rows)
+    if failed := [row for row in rows if row["conflict"]]:
+        details = [f"{row['path']}: {row['conflict']}" for row in failed]
+        raise Conflict(
+            f"{counted(len(failed), 'file')} left as it is"
+            if len(failed) == 1
+            else f"{len(failed)} files left as they are",
+            details=details,
+        )
+
+
+def _pulled_things(directory: _Directory, values: ParameterValues, *, dry: bool) -> Iterator[Pulled]:
+    """One file for each resource that is named."""
+    from ...commands.apply.pull_things import pull_things
+
+    declarable = directory.declarable()
+    for id in values["resource"]:
+        if id not in declarable:
+            hint = f"there are: {', '.join(declarable)}"
+            raise UsageError(f"no resource {id!r}{did_you_mean(id, declarable)}", hint=hint)
+        things = declarable[id]
+        parents: dict[str, tuple[str, str]] = {}
+        for parent in things.parents:
+            if word := values.get(parent):
+                above = directory.things_of(parent)
+                found = above.find(str(word))
+                parents[parent] = above.id_of(found), above.name_of(found) or above.id_of(found)
+        yield pull_things(things, parents, directory.root, directory.lock, dry=dry)
+
+
+def _compare(context: Context, dispatcher: StepDispatcher, values: ParameterValues) -> _Comparison:
+    from ...commands.apply.declared import read_declared
+    from ...commands.apply.pages import Pages
+    from ...commands.apply.things import DeclaredThings
+    from ...commands.folder.read import read_folder
+
+    if values.get("ours") and values.get("theirs"):
+        raise UsageError("--ours and --theirs cannot be used together")
+    prefer: Prefer = "ours" if values.get("ours") else "theirs" if values.get("theirs") else None
+    directory = _Directory(context, dispatcher, values)
+    folder = read_folder(directory.root, directory.settings)
+    stopping = [problem for problem in folder.problems if problem.stops]
+    if stopping:
+        raise UsageError(
+            f"{counted(len(stopping), 'fault')} in {os.path.normpath(directory.root)}",
+            details=[str(each) for each in stopping],
+        )
+    for problem in folder.problems:
+        context.note(str(problem))
+    declared = read_declared(directory.root, directory.declarable)
+    prune = bool(values.get("prune"))
+    others = DeclaredThings(dispatcher, declared, directory.lock, prefer=prefer)
+    changes = others.changes(prune=prune)
+    compared: dict[str, Compared] = dict.fromkeys(others.resources, others)
+    if folder.pages and directory.resource is not None:
+        pages = Pages(dispatcher, directory.resource, folder, directory.target(), directory.lock, prefer=prefer)
+        changes += pages.changes(prune=prune)
+        compared[directory.resource] = pages
+        for text in dict.fromkeys(pages.problems):
+            context.note(text)
+    elif not declared:
+        context.note(f"{os.path.normpath(directory.root)} has no page, and no file that names a resource")
+    return _Comparison(compared, changes)
+
+
+def _print(context: Context, changes: Sequence[PlannedChange], values: ParameterValues) -> None:
+    from ...commands.apply.show import markdown, summary, tree
+
+    if context.option("output") is not None:
+        rows: list[dict[str, Any]] = [c.row() for c in changes if c.conflict is not None or c.verb != "keep" or c.site]
+        context.output(context.catalog.get("view", "change-of-file")).items(rows)
+        return
+    lines = markdown(changes) if values.get("markdown") else tree(changes, whole=bool(values.get("full")))
+    for line in lines:
+        context.streams.out.write(f"{line}\n")
+    if not values.get("markdown"):
+        context.note(summary(changes))

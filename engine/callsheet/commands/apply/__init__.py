@@ -1,0 +1,1 @@
+"""Files that describe a site: compared with it in three ways, and applied to it."""

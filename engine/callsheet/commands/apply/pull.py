@@ -1,0 +1,337 @@
+"""The pages of a site as files of Markdown: written where nothing is, or where the file is as it was pulled last."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from json import dumps
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from ...errors import UsageError
+from ...richtext.editing import Editing
+from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replaced
+from ...written import written
+from ..folder.model import Folder, text_of
+from ..folder.read import read_folder
+from ..folder.text import is_index
+from ..resources.things import Thing, Things
+from .base import Applied, Bases, latest
+from .lock import Lock
+from .pages import PageTarget, applied_text
+from .text import hash_of
+
+if TYPE_CHECKING:
+    from ..folder.model import FolderPage, FolderSettings
+    from ..steps.dispatcher import StepDispatcher
+
+_UNSAFE = re.compile(r"[^\w]+")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|index|readme|node_modules|__pycache__)", re.IGNORECASE)
+_LONGEST = 60  # letters of a name
+_MOST_BYTES = 180
+_SAFE = re.compile(r"[\w()+@,=&-]([\w .()+@,=&-]*[\w()+@,=&-])?")
+_FILES = ".files"  # what the directory of a page's files ends in
+_PAGE, _ATTACHMENT = "page:", "attachment:"
+
+
+class Pulled(NamedTuple):
+    """What became of one page: written, kept, or in conflict with the file."""
+
+    change: str
+    path: str
+    title: str
+    id: str
+    conflict: str | None = None
+
+
+class Found(NamedTuple):
+    """A page of the site, as it is to be written."""
+
+    id: str
+    title: str
+    parent: str | None
+    version: Any
+    source: Any
+    tags: Mapping[str, list[str]]
+    fields: Mapping[str, Any]
+
+
+def file_name(title: str, id: str) -> str:
+    """A name for a file or a directory out of a title, on every system; without an ending."""
+    words = _UNSAFE.sub("-", unicodedata.normalize("NFC", title)).strip("-_").lower()[:_LONGEST].strip("-_")
+    while len(words.encode()) > _MOST_BYTES:
+        words = words[:-1]
+    if not words:
+        return f"page-{_UNSAFE.sub('-', id)}"
+    return f"page-{words}" if _RESERVED.fullmatch(words) else words
+
+
+class PagesPull:
+    """One run. `root` is the directory, `target` says which pages."""
+
+    def __init__(
+        self,
+        dispatcher: StepDispatcher,
+        resource: str,
+        root: str,
+        settings: FolderSettings,
+        target: PageTarget,
+        lock: Lock,
+    ) -> None:
+        self.things = Things(dispatcher, resource)
+        self.bases = Bases(dispatcher, self.things)
+        self._nodes = dispatcher.context.rich_text
+        self._dispatcher, self._settings, self._target, self._lock = dispatcher, settings, target, lock
+        self.root = os.path.realpath(root)
+        self._body = self.things.definition["body"]["field"]
+        self._reader = PlaceReader()
+        self.notes: list[str] = []
+
+    def run(self, *, dry: bool) -> Iterator[Pulled]:
+        """One row for each page that is written or in conflict."""
+        is_new = not os.path.lexists(self.root)
+        here = Folder(self.root, self._settings, (), ()) if is_new else read_folder(self.root, self._settings)
+        pulled = self._lock.entries(self.things.resource)
+        known = latest(self.bases.all(self._target.parents), pulled)
+        known = {id: base for id, base in known.items() if base.root == (self._target.root or "")}
+        found = self._found()
+        local = {page.id: page for page in here.pages if page.id is not None}
+        by_path = {page.path: page for page in here.pages}
+        for id, base in known.items():
+            if id in found and id not in local and (page := by_path.get(base.path)) is not None:
+                local[id] = page
+        paths = self._paths(found, local)
+        titles = {page.title: id for id, page in found.items()}
+        done: dict[str, str] = {}  # path → id
+        for id, wanted in found.items():
+            row = self._one(wanted, paths, titles, local.get(id), known.get(id), here, dry=dry)
+            if row.conflict is None and row.change != "keep":
+                done[paths[id]] = id
+            if row.conflict is not None or row.change != "keep":
+                yield row
+        for id, base in pulled.items():
+            if id not in found and base.path in by_path:
+                yield Pulled("keep", base.path, by_path[base.path].title, id, "its page is gone from the site")
+        if done and not dry:
+            self._remember(found, done)
+
+    # What is there
+
+    def _found(self) -> dict[str, Found]:
+        """Parents first."""
+        tags = self.bases.tags
+        every: dict[str, Found] = {}
+        for thing in self.things.all(self._target.parents):
+            page = self._page(thing, tags)
+            every[page.id] = page
+        return {id: every[id] for id in self._below(every)}
+
+    def _page(self, thing: Thing, tags: Mapping[str, Mapping[str, list[str]]]) -> Found:
+        id = self.things.id_of(thing)
+        fields = self.things.fields_of(thing)
+        parent = self.things.parents_of(thing).get(self.things.resource)
+        source = fields.pop(self._body) or ""
+        title = self.things.name_of(thing) or ""
+        return Found(id, title, parent, self.things.version_of(thing), source, tags.get(id, {}), fields)
+
+    def _below(self, every: Mapping[str, Found]) -> Iterator[str]:
+        """The ids of the pages that are wanted: all, or those below the root."""
+        children: dict[str | None, list[str]] = {}
+        for id, page in every.items():
+            above = page.parent if page.parent in every else None
+            children.setdefault(above, []).append(id)
+        pending = [*reversed(children.get(self._target.root, []))]
+        while pending:
+            id = pending.pop()
+            yield id
+            pending += reversed(children.get(id, []))
+
+    def _paths(self, found: Mapping[str, Found], local: Mapping[str, FolderPage]) -> dict[str, str]:
+        """Id → path of its file. A file that is there already stays where it is."""
+        is_parent = {page.parent for page in found.values()}
+        paths: dict[str, str] = {}
+        taken = {page.path.casefold() for page in local.values()}
+        directories: dict[str, str] = {}
+        for id, page in found.items():
+            if id in local and local[id].file:
+                path = local[id].path
+                directories[id] = _directory_of(path)
+            else:
+                above = directories.get(page.parent or "", "")
+                name = file_name(page.title, id)
+                path = f"{above}{name}/index.md" if id in is_parent else f"{above}{name}.md"
+                if path.casefold() in taken or self._is_there(path):
+                    name = f"{name}-{_UNSAFE.sub('-', id)}"
+                    path = f"{above}{name}/index.md" if id in is_parent else f"{above}{name}.md"
+                directories[id] = f"{above}{name}/"
+            taken.add(path.casefold())
+            paths[id] = path
+        return paths
+
+    def _is_there(self, path: str) -> bool:
+        whole = os.path.join(self.root, *path.split("/"))
+        return os.path.lexists(whole) or (path.endswith("/index.md") and os.path.lexists(os.path.dirname(whole)))
+
+    # One page
+
+    def _one(
+        self,
+        page: Found,
+        paths: Mapping[str, str],
+        titles: Mapping[str, str],
+        there: FolderPage | None,
+        known: Applied | None,
+        here: Folder,
+        *,
+        dry: bool,
+    ) -> Pulled:
+        path = paths[page.id]
+        row = Pulled("create" if there is None else "update", path, page.title, page.id)
+        if there is not None:
+            if known is None or known.version == page.version:
+                return row._replace(change="keep")
+            if known.body != hash_of(applied_text(here, there)):
+                return row._replace(change="keep", conflict="changed here and on the site: apply puts both together")
+        if dry:
+            return row
+        try:
+            text = self._markdown(page, paths, titles)
+            self._write(path, self._front(page, there) + text)
+        except UsageError as error:
+            return row._replace(conflict=error.message)
+        return row
+
+    def _front(self, page: Found, there: FolderPage | None) -> str:
+        """What stands above the text; of a file that is there, as it is."""
+        if there is not None and there.file:
+            whole = text_of(there.file)[0]
+            return whole[: len(whole) - len(there.body)]
+        lines = ["---", f"page-id: {dumps(page.id)}"]
+        is_plain = bool(PLAIN.fullmatch(page.title)) and page.title == page.title.strip(" #")
+        if not is_plain:
+            lines.append(f"title: {dumps(page.title)}")
+        lines += [f"{name}: {dumps(words, ensure_ascii=False)}" for name, words in page.tags.items() if words]
+        heading = f"# {page.title}\n\n" if is_plain else ""
+        return "\n".join([*lines, "---", "", heading])
+
+    def _markdown(self, page: Found, paths: Mapping[str, str], titles: Mapping[str, str]) -> str:
+        """The text of a page, with the links and files that it has here."""
+        if not page.source:
+            return ""
+        text = Editing(page.source, self.things.body_format or "", self._nodes).markdown()
+        changes: list[tuple[int, int, str]] = []
+        files: dict[str, str] = {}
+        for address in self._reader.read(text).addresses:
+            words = self._address(address, page, paths, titles, files)
+            if words is not None:
+                changes.append((address.start, address.end, words))
+        if files:
+            self._save_files(page, paths[page.id], files)
+        return replaced(text, changes).rstrip("\n") + "\n"
+
+    def _address(
+        self,
+        address: Address,
+        page: Found,
+        paths: Mapping[str, str],
+        titles: Mapping[str, str],
+        files: dict[str, str],
+    ) -> str | None:
+        """The address that leads to the same in the directory; None for one that stays."""
+        given = address.address
+        if given.startswith(_PAGE):
+            title, _, anchor = given.removeprefix(_PAGE).partition("#")
+            id = titles.get(unquote(title))
+            if id is None:
+                return None
+            where = os.path.relpath("/" + paths[id], "/" + os.path.dirname(paths[page.id])).replace(os.sep, "/")
+            return quote(where) + (f"#{anchor}" if anchor else "")
+        is_file = given.startswith(_ATTACHMENT)
+        if not is_file and not (address.image and "/" not in given and ":" not in given):
+            return None
+        name = unquote(given.removeprefix(_ATTACHMENT))
+        safe = _attached_name(name)
+        if files.setdefault(safe, name) != name:
+            return None
+        where = f"{posixpath.basename(_files_of(paths[page.id]))}/{safe}"
+        return quote(where)
+
+    # Files
+
+    def _save_files(self, page: Found, path: str, files: Mapping[str, str]) -> None:
+        """The attached files that the text shows, beside it; one that is missing is told."""
+        resource = self.things.files
+        if resource is None:
+            return
+        attached = Things(self._dispatcher, resource)
+        parents = {self.things.resource: page.id}
+        there = {attached.name_of(each): each for each in attached.all(parents)}
+        for safe, name in files.items():
+            if name not in there:
+                self.notes.append(f"{path}: {name!r} is not attached to the page")
+                continue
+            target = self._place(f"{_files_of(path)}/{safe}")
+            attached.save(there[name], target, parents)
+
+    def _write(self, path: str, text: str) -> None:
+        with written(self._place(path), named=False, mode=0o666) as file:
+            file.write(text.encode("utf-8", "replace"))
+
+    def _place(self, path: str) -> str:
+        """Where a path of the directory lies. Raises `UsageError` where a link leads out of it."""
+        whole = os.path.join(self.root, *path.split("/"))
+        above = os.path.dirname(whole)
+        there = os.path.realpath(above)
+        if os.path.commonpath([self.root, there]) != self.root:
+            raise UsageError(f"{path} would be written outside of {self.root}: a link leads there")
+        try:
+            os.makedirs(there, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make {above}: {(error.strerror or str(error)).lower()}") from None
+        return os.path.join(there, os.path.basename(whole))
+
+    # What is remembered
+
+    def _remember(self, found: Mapping[str, Found], done: Mapping[str, str]) -> None:
+        """What the files say now that they are read again is what was pulled."""
+        folder = read_folder(self.root, self._settings)
+        for page in folder.pages:
+            if (id := done.get(page.path)) is None:
+                continue
+            of = found[id]
+            self._lock.put(self.things.resource, id, self._applied(folder, page, of))
+        for id in set(self._lock.entries(self.things.resource)) - found.keys():
+            self._lock.remove(self.things.resource, id)
+        self._lock.save()
+
+    def _applied(self, folder: Folder, page: FolderPage, of: Found) -> Applied:
+        files = {file.name: file.sha256 for file in page.files}
+        body = hash_of(applied_text(folder, page))
+        tags = {name: sorted(words) for name, words in of.tags.items()}
+        return Applied(page.path, self._target.root or "", of.version, dict(of.fields), tags, files, body=body)
+
+
+def _attached_name(name: str) -> str:
+    """The name of an attached file on every system: its own where that can be one."""
+    if _SAFE.fullmatch(name) and not _RESERVED.fullmatch(name.partition(".")[0]) and len(name.encode()) <= _MOST_BYTES:
+        safe = name
+    else:
+        stem, ending = os.path.splitext(name)
+        safe = file_name(stem, "file") + (f".{_UNSAFE.sub('', ending)[:_LONGEST]}" if ending.strip(".") else "")
+    return f"{safe}.txt" if safe.lower().endswith((".md", ".markdown")) else safe  # which would be a page
+
+
+def _files_of(path: str) -> str:
+    """The directory of the files of a page."""
+    return path.removesuffix(".md") + _FILES
+
+
+def _directory_of(path: str) -> str:
+    """Where the pages below a page are written, with a slash at its end; "" for the top."""
+    if is_index(path):
+        above = posixpath.dirname(path)
+        return f"{above}/" if above else ""
+    return posixpath.splitext(path)[0] + "/"

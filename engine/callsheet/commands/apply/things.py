@@ -1,0 +1,222 @@
+"""Things that files declare compared with those of a site: only fields that a file names are managed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from ..resources.same import same
+from ..resources.things import Thing, Things
+from .base import Applied
+from .change import Field, Of, PlannedChange, Prefer, three_way
+from .declared import Declared, is_reference
+
+if TYPE_CHECKING:
+    from ..steps.dispatcher import StepDispatcher
+    from .lock import Lock
+
+_HINT = "--ours takes what the file says, --theirs keeps what the site has"
+
+
+class DeclaredThings:
+    """One comparison, of things of any resources; what was applied is remembered in the lock file."""
+
+    def __init__(
+        self, dispatcher: StepDispatcher, declared: Sequence[Declared], lock: Lock, *, prefer: Prefer = None
+    ) -> None:
+        self._dispatcher, self._lock, self._prefer = dispatcher, lock, prefer
+        self._declared = {each.path: each for each in declared}
+        self._by_name = {(each.resource, each.name): each for each in declared if each.name is not None}
+        self._things: dict[str, Things] = {}
+        self._lists: dict[tuple[Any, ...], dict[str, Thing]] = {}
+        self._changes: dict[str, PlannedChange] = {}
+        self._under_way: list[str] = []
+
+    @property
+    def resources(self) -> list[str]:
+        known = (id for id in self._dispatcher.context.catalog.all("resource") if self._lock.entries(id))
+        return list(dict.fromkeys([*(each.resource for each in self._declared.values()), *known]))
+
+    def things(self, resource: str) -> Things:
+        if resource not in self._things:
+            self._things[resource] = Things(self._dispatcher, resource)
+        return self._things[resource]
+
+    def changes(self, *, prune: bool = False) -> list[PlannedChange]:
+        """Each after those that it refers to."""
+        for path in self._declared:
+            self._change(path)
+        return [*self._changes.values(), *self._gone(prune=prune)]
+
+    def _gone(self, *, prune: bool) -> list[PlannedChange]:
+        taken = {(change.resource, change.id) for change in self._changes.values()}
+        found: list[PlannedChange] = []
+        for resource in self.resources:
+            for id, base in self._lock.entries(resource).items():
+                if (resource, id) in taken or base.body is not None:  # a page, which its own comparison knows
+                    continue
+                change = PlannedChange(resource, base.path, base.path, "remove" if prune else "keep", id)
+                change.parents = dict(base.parents)
+                if not prune:
+                    change.site.append("its file is gone: --prune removes it")
+                found.append(change)
+        return found
+
+    # One thing
+
+    def _change(self, path: str) -> PlannedChange:
+        if path in self._changes:
+            return self._changes[path]
+        if path in self._under_way:
+            raise UsageError(f"{path} refers to itself: {' -> '.join([*self._under_way, path])}")
+        self._under_way.append(path)
+        declared = self._declared[path]
+        change = self._compared(declared)
+        self._under_way.pop()
+        self._changes[path] = change
+        return change
+
+    def _compared(self, declared: Declared) -> PlannedChange:
+        things = self.things(declared.resource)
+        parents = {id: self._parent(declared, id, word) for id, word in declared.parents.items()}
+        wanted = {name: self._value(declared, value) for name, value in declared.fields.items()}
+        change = PlannedChange(declared.resource, declared.path, declared.name or declared.path)
+        change.parents = parents
+        applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}
+        ids = {id: found for id, found in parents.items() if isinstance(found, str)}
+        change.base = Applied(declared.path, fields=applied, parents=ids)
+        thing = self._found(declared, things, ids) if len(ids) == len(parents) else None
+        if thing is None:
+            change.verb = "create"
+            change.fields = {name: Field(None, value) for name, value in wanted.items()}
+            return change
+        change.id = things.id_of(thing)
+        self._differ(change, things, thing, wanted)
+        return change
+
+    def _differ(self, change: PlannedChange, things: Things, thing: Thing, wanted: Mapping[str, Any]) -> None:
+        """The fields that the file changed. What a list leaves out is read before it is called different."""
+        id = change.id or ""
+        change.thing, change.version = thing, things.version_of(thing)
+        base = self._lock.entries(change.resource).get(id)
+        before = base.fields if base is not None else {}
+        now = things.fields_of(thing)
+        if any(not same(now[name], value) for name, value in wanted.items()) and things.can("read"):
+            change.thing = thing = things.read(id, _known(change.parents))
+            now = things.fields_of(thing)
+        for name, value in wanted.items():
+            sides = three_way(value, now[name], before.get(name), has_base=name in before, prefer=self._prefer)
+            if sides.send and name not in things.changeable:
+                change.details.append(f"{name} cannot be changed once a {things.title} is made")
+            elif sides.send:
+                change.fields[name] = Field(now[name], value)
+                change.verb = "update"
+            elif sides.site:
+                change.site.append(f"{name} was changed on the site: that stays")
+            elif sides.conflict:
+                change.details.append(f"{name}: {value!r} in the file, {now[name]!r} on the site")
+                change.hint = _HINT
+        if change.details:
+            change.conflict = "changed here and on the site" if change.hint else "not possible"
+        if change.verb == "keep" and base is not None and change.base is not None:
+            kept = (base.path, dict(base.fields), dict(base.parents))
+            if kept == (change.path, dict(change.base.fields), dict(change.base.parents)):
+                change.base = None
+
+    def _found(self, declared: Declared, things: Things, parents: Mapping[str, str]) -> Thing:
+        """The thing that is there; None where there is none."""
+        listed = self._listed(things, parents)
+        if declared.id is not None:
+            if declared.id not in listed:
+                raise UsageError(f"{declared.path}: there is no {things.title} {declared.id}")
+            return listed[declared.id]
+        named = [
+            thing for thing in listed.values() if declared.name is not None and _is_called(things, thing, declared)
+        ]
+        if len(named) > 1:
+            ids = ", ".join(things.id_of(thing) for thing in named)
+            raise UsageError(
+                f"{declared.path}: several {things.plural} are called {declared.name!r}: {ids}", hint="give its id"
+            )
+        if named:
+            return named[0]
+        known = self._lock.entries(declared.resource).items()
+        return next((listed[id] for id, base in known if base.path == declared.path and id in listed), None)
+
+    def _listed(self, things: Things, parents: Mapping[str, str]) -> dict[str, Thing]:
+        key = (things.resource, *sorted(parents.items()))
+        if key not in self._lists:
+            self._lists[key] = {things.id_of(thing): thing for thing in things.all(parents)}
+        return self._lists[key]
+
+    # What it refers to
+
+    def _parent(self, declared: Declared, resource: str, word: Any) -> str | Of:
+        if is_reference(word):
+            resource, word = word["resource"], word["name"]
+        return self._id_of(declared, resource, str(word))
+
+    def _value(self, declared: Declared, value: Any) -> Any:
+        if is_reference(value):
+            return self._id_of(declared, str(value["resource"]), str(value["name"]))
+        if isinstance(value, list):
+            found = [self._value(declared, part) for part in value]
+        elif isinstance(value, Mapping):
+            return {key: self._known_value(declared, part) for key, part in value.items()}
+        else:
+            return value
+        if any(isinstance(part, Of) for part in found):
+            raise UsageError(f"{declared.path}: a thing that is not there yet cannot stand in a list: apply it first")
+        return found
+
+    def _known_value(self, declared: Declared, value: Any) -> Any:
+        found = self._value(declared, value)
+        if isinstance(found, Of):
+            raise UsageError(f"{declared.path}: {found.path} is not there yet: apply it first")
+        return found
+
+    def _id_of(self, declared: Declared, resource: str, word: str) -> str | Of:
+        """The id of what is called so: in the files, else on the site."""
+        if resource not in self._dispatcher.context.catalog.all("resource"):
+            raise UsageError(f"{declared.path}: no resource {resource!r}")
+        other = self._by_name.get((resource, word))
+        if other is not None and other.path != declared.path:
+            return self._change(other.path).id or Of(other.path)
+        things = self.things(resource)
+        try:
+            return things.id_of(things.find(word))
+        except UsageError as error:
+            raise UsageError(f"{declared.path}: {error.message}", hint=error.hint) from None
+
+    # What is asked of it while it is done
+
+    def prepare(self, changes: Sequence[PlannedChange]) -> None:
+        """Nothing has to be made before."""
+
+    def again(self, change: PlannedChange) -> PlannedChange:
+        """One thing compared once more."""
+        self._lists.clear()
+        return self._compared(self._declared[change.path])
+
+    def keep(self, change: PlannedChange, id: str, base: Applied | None) -> None:
+        """In the lock file: at once where a thing has no name to be found by."""
+        if base is None:
+            self._lock.remove(change.resource, id)
+        else:
+            self._lock.put(change.resource, id, replace(base, parents=_known(change.parents)))
+        if self.things(change.resource).definition.get("name") is None:
+            self._lock.save()
+
+    def close(self) -> None:
+        self._lock.save()
+
+
+def _known(parents: Mapping[str, Any]) -> dict[str, str]:
+    return {resource: id for resource, id in parents.items() if isinstance(id, str)}
+
+
+def _is_called(things: Things, thing: Thing, declared: Declared) -> bool:
+    name = things.name_of(thing)
+    return name is not None and declared.name is not None and name.casefold() == declared.name.casefold()

@@ -1,0 +1,98 @@
+"""Pictures of code, made by programs that the person's settings name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from callsheet.commands.folder.fill import attachment_reference, filled_body
+from callsheet.commands.folder.model import DiagramProgram, Folder, FolderSettings, PageFile
+from callsheet.commands.folder.pictures import diagram_programs, render_pictures
+from callsheet.commands.folder.read import read_folder
+from callsheet.errors import UsageError
+from callsheet.sites.profiles.validate import check_text
+
+COPY = "import shutil, sys; open('{log}', 'a').write('x'); shutil.copy(sys.argv[1], sys.argv[2])"
+GRAPH = "```mermaid\ngraph; $(touch owned)\n```\n"
+PAGE = f"# A\n\nfirst\n\n{GRAPH}\n- item\n  ```mermaid\n  other\n  ```\n\n{GRAPH}\n```python\nx\n```\n"
+
+
+def settings(tmp_path: Path, *run: str, timeout: float = 60) -> FolderSettings:
+    program = DiagramProgram((sys.executable, *run), "png", timeout)
+    return FolderSettings(programs={"mermaid": program}, cache=str(tmp_path / "cache"))
+
+
+def copying(tmp_path: Path) -> FolderSettings:
+    return settings(tmp_path, "-c", COPY.replace("{log}", (tmp_path / "log").as_posix()), "{input}", "{output}")
+
+
+def folder_of(tmp_path: Path, given: FolderSettings, words: str = PAGE) -> Folder:
+    root = tmp_path / "root"
+    root.mkdir(exist_ok=True)
+    (root / "a.md").write_text(words, encoding="utf-8")
+    return read_folder(str(root), given)
+
+
+def pairs(folder: Folder) -> list[tuple[str, PageFile]]:
+    return [(page.path, file) for page in folder.pages for file in page.files]
+
+
+def test_a_block_becomes_a_picture_that_is_made_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        folder = folder_of(tmp_path, copying(tmp_path))
+        assert render_pictures(pairs(folder)) == []
+    files = folder.pages[0].files
+    assert [Path(file.path).read_text(encoding="utf-8") for file in files] == ["graph; $(touch owned)\n", "other\n"]
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "xx"
+    first, second = (file.name for file in files)
+    assert filled_body(folder.pages[0], lambda path, _anchor: path, attachment_reference) == (
+        f"first\n\n![mermaid]({first})\n\n- item\n  ![mermaid]({second})\n\n![mermaid]({first})\n\n```python\nx\n```\n"
+    )
+    assert not list(tmp_path.rglob("owned"))
+
+
+def test_the_hash_of_a_page_changes_with_the_command_and_not_with_the_picture(tmp_path: Path) -> None:
+    one = folder_of(tmp_path, copying(tmp_path))
+    render_pictures(pairs(one))
+    assert folder_of(tmp_path, copying(tmp_path)).pages[0].source_hash == one.pages[0].source_hash
+    other = folder_of(tmp_path, settings(tmp_path, "-c", "pass", "{input}", "{output}"))
+    assert other.pages[0].source_hash != one.pages[0].source_hash
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import sys; sys.exit('no such arrow')", "failed with 1: no such arrow"),
+        ("pass", "wrote nothing to {output}"),
+        ("import time; time.sleep(60)", "took more than 0.5 s"),
+    ],
+)
+def test_a_program_that_fails_is_named_with_the_place(tmp_path: Path, code: str, message: str) -> None:
+    folder = folder_of(tmp_path, settings(tmp_path, "-c", code, "{input}", "{output}", timeout=0.5))
+    problems = [str(problem) for problem in render_pictures(pairs(folder))]
+    wanted = f"no picture of this mermaid: {sys.executable} {message}"
+    assert problems == [f"a.md:5: {wanted}", f"a.md:10: {wanted}"]
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    program = DiagramProgram(("no-such-program-here", "{input}", "{output}"), "png", 1)
+    folder = folder_of(tmp_path, FolderSettings(programs={"mermaid": program}, cache=str(tmp_path / "cache")))
+    assert str(render_pictures(pairs(folder))[0]) == (
+        "a.md:5: no picture of this mermaid: no-such-program-here is not installed"
+    )
+
+
+def test_programs_stand_in_the_settings_of_the_person() -> None:
+    known = {"deployment": [], "auth": [], "service": []}
+    text = '[render.mermaid]\nrun = ["mmdc", "-i", "{input}", "-o", "{output}"]\nformat = "svg"\n'
+    assert diagram_programs(check_text(text, "p.toml", known)) == {
+        "mermaid": DiagramProgram(("mmdc", "-i", "{input}", "-o", "{output}"), "svg", 60)
+    }
+    with pytest.raises(UsageError) as caught:
+        check_text('[render.mermaid]\nrun = ["mmdc"]\nformt = "svg"\n', "p.toml", known)
+    assert list(caught.value.details) == [
+        "p.toml:2: render.mermaid.run: {input} and {output} must stand in it, for the files",
+        "p.toml:3: render.mermaid.formt: unknown key, did you mean 'format'?",
+    ]

@@ -1,0 +1,422 @@
+"""Files that describe a site: what is planned is done, what others changed stays, and a second run changes nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callsheet.cli.main import run
+from support.cases import environment
+from support.simulated import serving
+
+MACRO = '<ac:structured-macro ac:name="toc" ac:schema-version="1" />'
+
+
+class Site:
+    """A simulated site, a directory of Markdown, and the program as a person types it there."""
+
+    def __init__(self, home: Path, address: str, deployment: str = "cloud") -> None:
+        self.home, self.docs = home, home / "docs"
+        self.docs.mkdir()
+        self.environ = {**environment(home, address), "SUITE_DEPLOYMENT": deployment}
+        self.out = self.err = ""
+        self.sent: list[str] = []
+
+    def __call__(self, *words: str, given: str = "") -> int:
+        streams = io.StringIO(given), io.StringIO(), io.StringIO()
+        words = (*words, "-v")
+        code = run("suite", words, environ=self.environ, stdin=streams[0], stdout=streams[1], stderr=streams[2])
+        self.out, self.err = streams[1].getvalue(), streams[2].getvalue()
+        self.sent = re.findall(r"^> ((?:GET|POST|PUT|DELETE|PATCH) \S+)", self.err, re.MULTILINE)
+        assert "Traceback" not in self.err
+        assert "unexpected" not in self.err
+        return code
+
+    def write(self, path: str, text: str) -> None:
+        file = self.docs / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def apply(self, *words: str) -> int:
+        return self("apply", str(self.docs), "--space", "DOC", *words)
+
+    def plan(self, *words: str) -> list[dict[str, Any]]:
+        assert self("plan", str(self.docs), "--space", "DOC", "-o", "json", *words) == 0, self.err
+        found: list[dict[str, Any]] = json.loads(self.out)
+        return found
+
+    @property
+    def writes(self) -> list[str]:
+        return [line for line in self.sent if not line.startswith("GET ")]
+
+    def page(self, title: str) -> dict[str, Any]:
+        assert self("pages", "list", "--space", "DOC", "--title", title, "--body-format", "storage", "-o", "json") == 0
+        found: list[dict[str, Any]] = json.loads(self.out)
+        assert len(found) == 1, found
+        return found[0]
+
+    def parent(self, title: str) -> str | None:
+        page = self.page(title)
+        above: list[dict[str, Any]] = page.get("ancestors") or []
+        return str(above[-1]["id"]) if above else page.get("parentId")
+
+    def edit(self, title: str, storage: str) -> int:
+        """As somebody else does it, in the browser."""
+        return self("pages", "edit", self.page(title)["id"], "--body", storage, "--body-format", "storage", "--yes")
+
+    def body(self, title: str) -> str:
+        return str(self.page(title)["body"]["storage"]["value"])
+
+
+@pytest.fixture(params=["cloud", pytest.param("datacenter", marks=pytest.mark.slow)])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    with serving(deployment=request.param) as address:
+        yield Site(tmp_path, address, request.param)
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[Site]:
+    with serving() as address:
+        yield Site(tmp_path, address)
+
+
+def test_a_directory_becomes_pages_and_a_second_run_writes_nothing(site: Site) -> None:
+    site.write("index.md", "# Handbook\n\nRead [the steps](guide/steps.md).\n")
+    site.write("guide/steps.md", "# Steps\n\n1. Sweep\n2. Mop\n")
+    assert [row["change"] for row in site.plan()] == ["create"] * 3
+    assert site.apply() == 0, site.err
+    assert '<ri:page ri:content-title="Steps"' in site.body("Handbook")
+    assert site.plan() == []
+    assert site.apply() == 0
+    assert site.writes == []
+
+
+def test_only_what_changed_is_sent(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    site.write("b.md", "# Beta\n\nTwo.\n")
+    assert site.apply() == 0, site.err
+    site.write("b.md", "# Beta\n\nThree.\n")
+    [row] = site.plan()
+    assert (row["change"], row["path"]) == ("update", "b.md")
+    assert "+Three." in row["text"]
+    assert site.apply() == 0, site.err
+    assert len(site.writes) == 2, site.writes
+    assert "Three" in site.body("Beta")
+    assert site.plan() == []
+
+
+def test_what_others_wrote_stays_beside_what_the_file_says_now(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n\nTwo.\n\nThree.\n")
+    assert site.apply() == 0, site.err
+    body = site.body("Alpha")
+    assert site.edit("Alpha", body.replace("Three.", "Three, said Kim.") + MACRO) == 0, site.err
+    [row] = site.plan()
+    assert row["change"] == "keep"
+    site.write("a.md", "# Alpha\n\nOne and a half.\n\nTwo.\n\nThree.\n")
+    assert site.apply() == 0, site.err
+    merged = site.body("Alpha")
+    assert "One and a half." in merged
+    assert "Three, said Kim." in merged
+    assert MACRO in merged
+    assert [row["change"] for row in site.plan()] == []
+    # What the page has beside the file stays at the next change, too.
+    site.write("a.md", "# Alpha\n\nOne and a half.\n\nTwo and more.\n\nThree.\n")
+    assert site.apply() == 0, site.err
+    merged = site.body("Alpha")
+    assert "Two and more." in merged
+    assert "Three, said Kim." in merged
+    assert MACRO in merged
+    assert site.apply() == 0
+    assert site.writes == []
+
+
+def test_what_both_sides_changed_is_left_alone_and_the_rest_is_applied(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    site.write("b.md", "# Beta\n\nTwo.\n")
+    assert site.apply() == 0, site.err
+    assert site.edit("Alpha", "<p>Uno.</p>") == 0, site.err
+    site.write("a.md", "# Alpha\n\nEins.\n")
+    site.write("b.md", "# Beta\n\nZwei.\n")
+    assert site.apply() == 5, site.err
+    assert "a.md" in site.err
+    assert "version 2" in site.err
+    assert "--ours" in site.err
+    assert site.body("Alpha") == "<p>Uno.</p>"
+    assert "Zwei" in site.body("Beta")
+    assert site.apply("--ours") == 0, site.err
+    assert site.body("Alpha") == "<p>Eins.</p>"
+    assert site.plan() == []
+
+
+def test_theirs_keeps_the_text_of_the_site_for_good(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    assert site.apply() == 0, site.err
+    assert site.edit("Alpha", "<p>Uno.</p>") == 0, site.err
+    site.write("a.md", "# Alpha\n\nEins.\n")
+    assert site.apply("--theirs") == 0, site.err
+    assert site.body("Alpha") == "<p>Uno.</p>"
+    assert site.apply() == 0
+    assert site.writes == []
+    assert site.body("Alpha") == "<p>Uno.</p>"
+
+
+def test_a_page_that_is_there_already_is_no_prey(site: Site) -> None:
+    site.write("refunds.md", "# Refunds\n\nNo refunds.\n")
+    assert site.apply() == 5
+    assert "already" in site.err
+    assert "three" in site.body("Refunds")
+    assert site.apply("--ours") == 0, site.err
+    assert "No refunds" in site.body("Refunds")
+
+
+def test_moved_and_renamed_files_move_and_rename_their_pages(site: Site) -> None:
+    site.write("one/index.md", "# One\n")
+    site.write("two/index.md", "# Two\n")
+    site.write("one/a.md", "# Alpha\n\nText.\n")
+    assert site.apply() == 0, site.err
+    was = site.page("Alpha")["id"]
+    (site.docs / "one/a.md").rename(site.docs / "two/b.md")
+    assert site.apply() == 0, site.err
+    assert site.page("Alpha")["id"] == was
+    assert site.parent("Alpha") == site.page("Two")["id"]
+    site.write("two/b.md", "# Omega\n\nText.\n")
+    [row] = site.plan()
+    assert row["fields"] == {"title": {"was": "Alpha", "wanted": "Omega"}}
+    assert site.apply() == 0, site.err
+    assert site.page("Omega")["id"] == was
+    assert site.plan() == []
+
+
+def test_what_is_gone_is_removed_after_a_look_and_a_question(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nText.\n")
+    site.write("b.md", "# Beta\n\nText, too.\n")
+    assert site.apply() == 0, site.err
+    (site.docs / "b.md").unlink()
+    [row] = site.plan()
+    assert (row["change"], row["path"]) == ("keep", "b.md")
+    assert site.apply() == 0, site.err
+    assert site.page("Beta")
+    assert site.apply("--prune") == 2
+    assert "Remove 1 thing" in site.err
+    assert site.writes == []
+    assert site.apply("--prune", "--yes") == 0, site.err
+    assert site("pages", "list", "--space", "DOC", "--title", "Beta", "-o", "json") == 0
+    assert json.loads(site.out) == []
+    assert site.plan("--prune") == []
+
+
+def test_labels_of_others_stay(site: Site) -> None:
+    site.write("a.md", "---\nlabels: [mine, Yours]\n---\n# Alpha\n\nText.\n")
+    assert site.apply() == 0, site.err
+    id = site.page("Alpha")["id"]
+    assert site("pages", "labels", "add", id, "theirs") == 0, site.err
+    site.write("a.md", "---\nlabels: [mine]\n---\n# Alpha\n\nText.\n")
+    assert site.apply() == 0, site.err
+    assert site("pages", "labels", "list", id, "-o", "json") == 0, site.err
+    assert sorted(label["name"] for label in json.loads(site.out)) == ["mine", "theirs"]
+
+
+def test_a_file_is_attached_once(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\n![Picture](shapes/a.png)\n")
+    site.write("shapes/a.png", "no picture")
+    assert site.apply() == 0, site.err
+    assert 'ri:filename="a.png"' in site.body("Alpha")
+    site.write("a.md", "# Alpha\n\n![Picture](shapes/a.png)\n\nMore.\n")
+    assert site.apply() == 0, site.err
+    assert not [line for line in site.writes if "attachment" in line]
+    site.write("shapes/a.png", "another picture")
+    assert site.apply() == 0, site.err
+    assert len([line for line in site.writes if "attachment" in line]) == 1
+    assert site.plan() == []
+
+
+def test_undo_takes_an_apply_back(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    site.write("b.md", "# Beta\n\nTwo.\n")
+    assert site.apply() == 0, site.err
+    site.write("a.md", "---\nlabels: [x]\n---\n# Omega\n\nEins.\n")
+    site.write("b.md", "# Beta\n\nZwei.\n")
+    journal = str(site.home / "j.jsonl")
+    assert site.apply("--journal", journal) == 0, site.err
+    assert "takes the change back" in site.err
+    assert site("undo", journal, "--yes") == 0, site.err
+    assert site.body("Alpha") == "<p>One.</p>"
+    assert site.body("Beta") == "<p>Two.</p>"
+
+
+def test_a_dry_run_is_a_plan(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    assert site.apply("--dry-run") == 0, site.err
+    assert site.writes == []
+    assert "a.md" in site.out
+    assert site("plan", str(site.docs), "--space", "DOC", "--check") == 1
+    assert site.apply() == 0
+    assert site("plan", str(site.docs), "--space", "DOC", "--check") == 0
+
+
+def test_a_comment_in_the_text_survives(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne two three four.\n\nNext.\n")
+    assert cloud.apply() == 0, cloud.err
+    marked = '<p>One <ac:inline-comment-marker ac:ref="8d2c">two three</ac:inline-comment-marker> four.</p><p>Next.</p>'
+    assert cloud.edit("Alpha", marked) == 0, cloud.err
+    cloud.write("a.md", "# Alpha\n\nOne two three four and five.\n\nNext.\n")
+    assert cloud.apply() == 0, cloud.err
+    assert 'ac:ref="8d2c">two three<' in cloud.body("Alpha")
+    assert "four and five" in cloud.body("Alpha")
+
+
+def test_what_was_pulled_is_applied_without_a_request_that_changes(site: Site) -> None:
+    assert site("pull", str(site.docs), "--space", "DOC", "-o", "json") == 0, site.err
+    paths = {path.relative_to(site.docs).as_posix() for path in site.docs.rglob("*.md")}
+    assert paths == {
+        "documentation/index.md",
+        "documentation/checkout/index.md",
+        "documentation/checkout/release-1-1.md",
+        "documentation/refunds.md",
+    }
+    text = (site.docs / "documentation/checkout/index.md").read_text(encoding="utf-8")
+    assert "](../refunds.md)" in text
+    assert 'labels: ["checkout"]' in text
+    assert site.plan() == []
+    assert site.apply() == 0, site.err
+    assert site.writes == []
+    (site.docs / "documentation/refunds.md").write_text(
+        (site.docs / "documentation/refunds.md").read_text(encoding="utf-8").replace("three", "four"), encoding="utf-8"
+    )
+    [row] = site.plan()
+    assert row["path"] == "documentation/refunds.md"
+    assert site.apply() == 0, site.err
+    assert "<strong>four</strong>" in site.body("Refunds")
+    assert "<table>" in site.body("Refunds")
+    assert site.plan() == []
+    assert site("pull", str(site.docs), "--space", "DOC") == 0, site.err
+    assert site.plan() == []
+
+
+def test_pull_overwrites_nothing_that_was_changed_here(cloud: Site) -> None:
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 0, cloud.err
+    file = cloud.docs / "documentation/refunds.md"
+    was = file.read_text(encoding="utf-8")
+    file.write_text(was + "\nMine.\n", encoding="utf-8")
+    assert cloud.edit("Refunds", "<p>Theirs.</p>") == 0
+    assert cloud.edit("Release 1.1", "<p>New.</p>") == 0
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 5
+    assert file.read_text(encoding="utf-8") == was + "\nMine.\n"
+    assert "New." in (cloud.docs / "documentation/checkout/release-1-1.md").read_text(encoding="utf-8")
+
+
+HOSTILE = [
+    "../../up",
+    "CON",
+    ".git",
+    "a/b\\c",
+    "x" * 300,
+    "index",
+    "\u202eevil",
+    "\u0007bell",
+    "Ärger",
+    "a:b",
+    "...",
+    "~",
+]
+
+
+def test_titles_of_others_choose_no_path_outside(cloud: Site) -> None:
+    for number, title in enumerate(HOSTILE):
+        body = {"spaceId": "98305", "title": title, "body": {"representation": "storage", "value": f"<p>{number}</p>"}}
+        assert cloud("pages", "create", "-d", json.dumps(body)) == 0, cloud.err
+    before = {path for path in cloud.home.rglob("*") if cloud.docs not in path.parents}
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 0, cloud.err
+    assert {
+        path for path in cloud.home.rglob("*") if cloud.docs not in path.parents and "state" not in path.parts
+    } <= before
+    files = list(cloud.docs.rglob("*.md"))
+    assert len(files) == 4 + len(HOSTILE)
+    for path in files:
+        for part in path.relative_to(cloud.docs).parts:
+            assert re.fullmatch(r"[\w-]+(\.md)?", part), part
+            assert part.lower() not in ("con", "con.md", ".git")
+    assert cloud.plan() == []
+
+
+def test_a_link_in_the_directory_leads_nothing_out_of_it(cloud: Site) -> None:
+    outside = cloud.home / "outside"
+    outside.mkdir()
+    (cloud.docs / "documentation").symlink_to(outside)
+    cloud("pull", str(cloud.docs), "--space", "DOC")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_plan_is_done_as_it_was_reviewed_or_not_at_all(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    file = str(site.home / "plan.json")
+    site.plan("--out", file)
+    site.write("a.md", "# Alpha\n\nTwo.\n")
+    assert site.apply("--plan", file) == 5
+    assert "a.md: another text" in site.err
+    assert site.writes == []
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    assert site.apply("--plan", file) == 0, site.err
+    assert site.body("Alpha") == "<p>One.</p>"
+    site.write("a.md", "# Alpha\n\nOne.\n\nTwo.\n")
+    site.plan("--out", file)
+    assert site.edit("Alpha", "<p>One!</p>") == 0
+    assert site.apply("--plan", file) == 5
+    assert site.writes == []
+
+
+def test_a_plan_for_a_review_is_markdown_that_no_text_breaks(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha *x* [y](z)\n\n````\n```\ncode\n```\n````\n")
+    assert cloud("plan", str(cloud.docs), "--space", "DOC", "--markdown") == 0
+    assert "**1 to create**" in cloud.out
+    assert "`````diff" in cloud.out
+
+
+def test_a_title_is_free_once_its_page_is_called_otherwise(site: Site) -> None:
+    site.write("a.md", "---\ntitle: Alpha\n---\nOne.\n")
+    assert site.apply() == 0, site.err
+    was = site.page("Alpha")["id"]
+    site.write("a.md", "---\ntitle: Old\n---\nOne.\n")
+    site.write("b.md", "---\ntitle: Alpha\n---\nNew.\n")
+    assert site.apply() == 0, site.err
+    assert site.page("Old")["id"] == was
+    assert "New" in site.body("Alpha")
+    assert site.plan() == []
+
+
+def test_wrong_input_is_told(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n")
+    assert cloud("plan", str(cloud.docs)) == 2
+    assert "--space" in cloud.err
+    assert cloud("plan", str(cloud.home / "none"), "--space", "DOC") == 2
+    assert cloud.apply("--ours", "--theirs") == 2
+    cloud.write("callsheet.toml", 'spaces = "DOC"\n')
+    assert cloud("plan", str(cloud.docs)) == 2
+    assert "did you mean 'space'" in cloud.err
+    cloud.write("callsheet.toml", 'space = "DOC"\n')
+    assert cloud("plan", str(cloud.docs)) == 0, cloud.err
+    cloud.write("callsheet.lock", "{")
+    assert cloud("plan", str(cloud.docs)) == 2
+    assert "callsheet.lock" in cloud.err
+
+
+@pytest.mark.slow
+def test_a_change_costs_three_requests_beside_the_lists(cloud: Site) -> None:
+    for number in range(30):
+        cloud.write(f"p{number}.md", f"# Page {number}\n\nText.\n")
+    assert cloud.apply() == 0, cloud.err
+    for number in range(25):
+        cloud.write(f"p{number}.md", f"# Page {number}\n\nMore text.\n")
+    assert cloud.apply() == 0, cloud.err
+    lists = 4
+    assert len(cloud.sent) == lists + 3 * 25
+    assert cloud.apply() == 0
+    assert len(cloud.sent) == lists
+    assert cloud("undo", "last", "--yes") == 0, cloud.err
+    assert cloud.body("Page 7") == "<p>Text.</p>"
