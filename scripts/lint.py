@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from environment import ROOT, ready
 
-PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "changes", "definitions", "docs", "engine", "scripts")
+PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "definitions", "docs", "engine", "scripts")
 CHECKS = (
     ("ruff check", ["-m", "ruff", "check", "."]),
     ("ruff format", ["-m", "ruff", "format", "--check", "."]),
