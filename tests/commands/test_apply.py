@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -11,32 +10,19 @@ from typing import Any
 
 import pytest
 
-from callsheet.cli.main import run
-from support.cases import environment
+from support.shell_user import ShellUser
 from support.simulated import serving
 
 MACRO = '<ac:structured-macro ac:name="toc" ac:schema-version="1" />'
 
 
-class Site:
-    """A simulated site, a directory of Markdown, and the program as a person types it there."""
+class Site(ShellUser):
+    """With a directory of Markdown."""
 
     def __init__(self, home: Path, address: str, deployment: str = "cloud") -> None:
-        self.home, self.docs = home, home / "docs"
+        super().__init__(home, address, deployment)
+        self.docs = home / "docs"
         self.docs.mkdir()
-        self.environ = {**environment(home, address), "SUITE_DEPLOYMENT": deployment}
-        self.out = self.err = ""
-        self.sent: list[str] = []
-
-    def __call__(self, *words: str, given: str = "") -> int:
-        streams = io.StringIO(given), io.StringIO(), io.StringIO()
-        words = (*words, "-v")
-        code = run("suite", words, environ=self.environ, stdin=streams[0], stdout=streams[1], stderr=streams[2])
-        self.out, self.err = streams[1].getvalue(), streams[2].getvalue()
-        self.sent = re.findall(r"^> ((?:GET|POST|PUT|DELETE|PATCH) \S+)", self.err, re.MULTILINE)
-        assert "Traceback" not in self.err
-        assert "unexpected" not in self.err
-        return code
 
     def write(self, path: str, text: str) -> None:
         file = self.docs / path
@@ -47,19 +33,11 @@ class Site:
         return self("apply", str(self.docs), "--space", "DOC", *words)
 
     def plan(self, *words: str) -> list[dict[str, Any]]:
-        assert self("plan", str(self.docs), "--space", "DOC", "-o", "json", *words) == 0, self.err
-        found: list[dict[str, Any]] = json.loads(self.out)
-        return found
-
-    @property
-    def writes(self) -> list[str]:
-        return [line for line in self.sent if not line.startswith("GET ")]
+        return self.rows("plan", str(self.docs), "--space", "DOC", *words)
 
     def page(self, title: str) -> dict[str, Any]:
-        assert self("pages", "list", "--space", "DOC", "--title", title, "--body-format", "storage", "-o", "json") == 0
-        found: list[dict[str, Any]] = json.loads(self.out)
-        assert len(found) == 1, found
-        return found[0]
+        (page,) = self.rows("pages", "list", "--space", "DOC", "--title", title, "--body-format", "storage")
+        return page
 
     def parent(self, title: str) -> str | None:
         page = self.page(title)
@@ -209,6 +187,17 @@ def test_what_is_gone_is_removed_after_a_look_and_a_question(site: Site) -> None
     assert site("pages", "list", "--space", "DOC", "--title", "Beta", "-o", "json") == 0
     assert json.loads(site.out) == []
     assert site.plan("--prune") == []
+
+
+def test_prune_removes_nothing_that_is_not_below_the_parent_it_was_applied_to(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nText.\n")
+    site.write("b.md", "# Beta\n\nText, too.\n")
+    assert site("apply", str(site.docs), "--parent", "98402") == 0, site.err
+    assert site("pages", "move", site.page("Beta")["id"], "--to", "98401", "--yes") == 0, site.err
+    (site.docs / "b.md").unlink()
+    assert site("apply", str(site.docs), "--parent", "98402", "--prune", "--yes") == 0, site.err
+    assert site.writes == []
+    assert site.page("Beta")
 
 
 def test_labels_of_others_stay(site: Site) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -34,18 +33,12 @@ filterId: {resource: filter, name: Mine too}
 """
 
 
-def found(site: Site, *words: str) -> list[dict[str, Any]]:
-    assert site(*words, "-o", "json") == 0, site.err
-    rows: list[dict[str, Any]] = json.loads(site.out)
-    return rows
-
-
 def apply(site: Site, *words: str) -> int:
     return site("apply", str(site.docs), *words)
 
 
 def version(site: Site, name: str) -> dict[str, Any]:
-    return next(row for row in found(site, "projects", "versions", "DEMO") if row["name"] == name)
+    return next(row for row in site.rows("projects", "versions", "DEMO") if row["name"] == name)
 
 
 def test_what_a_file_names_is_made_once_and_only_that_is_managed(site: Site) -> None:
@@ -88,7 +81,7 @@ def test_what_is_gone_from_the_files_goes_with_prune(site: Site) -> None:
     assert site.writes == []
     assert apply(site, "--prune") == 2
     assert apply(site, "--prune", "--yes") == 0, site.err
-    assert "8.0" not in [row["name"] for row in found(site, "projects", "versions", "DEMO")]
+    assert "8.0" not in [row["name"] for row in site.rows("projects", "versions", "DEMO")]
     assert apply(site, "--prune") == 0, site.err
 
 
@@ -99,7 +92,7 @@ def test_one_thing_in_yaml_and_references_by_name(cloud: Site) -> None:
     )
     cloud.write("z/filter.yaml", "resource: filter\nname: Mine too\njql: project = DEMO\n")
     assert apply(cloud) == 0, cloud.err
-    assert [row["name"] for row in found(cloud, "filters", "list") if row["name"] == "Mine too"]
+    assert [row["name"] for row in cloud.rows("filters", "list") if row["name"] == "Mine too"]
     assert apply(cloud) == 0, cloud.err
     assert cloud.writes == []
 
@@ -112,12 +105,16 @@ def test_one_thing_in_yaml_and_references_by_name(cloud: Site) -> None:
         ('resource = "version"\nname = "1"\nproject = "NONE"', "NONE"),
         ('resource = "version"\nthings = 1', "expected a list of tables"),
         ('resource = "version', "x.toml: "),
+        ('# next\n\nresource = "version', "x.toml: "),
+        ("resource: version\nname: &n '1'\ndescription: *n\n", "line 3: no *n here"),
+        ("# next\nresource: version\nname: [1\n", "x.yaml: "),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told_before_anything_is_sent(cloud: Site, text: str, words: str) -> None:
-    cloud.write("x.toml", text)
+    name = "x.yaml" if "resource:" in text else "x.toml"
+    cloud.write(name, text)
     assert apply(cloud) == 2
-    assert "x.toml" in cloud.err
+    assert name in cloud.err
     assert words in cloud.err
     assert cloud.writes == []
 

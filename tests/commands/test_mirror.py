@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sqlite3
@@ -14,44 +13,31 @@ from typing import Any
 
 import pytest
 
-from callsheet.cli.main import run
 from callsheet.commands.mirror import file as mirror_file
 from callsheet.commands.mirror.tables import column_name, sql_value, storable, table_name
-from support.cases import environment
 from support.imports import DOCUMENTS
 from support.machine import Machine
 from support.sampled import sampled
+from support.shell_user import ShellUser
 from support.simulated import serving
 
 
-class Site:
-    """A simulated site, and the program as a person types it there."""
+class Site(ShellUser):
+    """With a file to mirror into."""
 
     def __init__(self, home: Path, address: str, deployment: str = "cloud") -> None:
-        self.home, self.path = home, home / "site.sqlite"
-        self.environ = {**environment(home, address), "SUITE_DEPLOYMENT": deployment}
-        self.out = self.err = ""
-
-    def __call__(self, *words: str, given: str = "") -> int:
-        streams = io.StringIO(given), io.StringIO(), io.StringIO()
-        code = run("suite", words, environ=self.environ, stdin=streams[0], stdout=streams[1], stderr=streams[2])
-        self.out, self.err = streams[1].getvalue(), streams[2].getvalue()
-        assert "Traceback" not in self.err
-        assert "unexpected" not in self.err
-        return code
+        super().__init__(home, address, deployment)
+        self.path = home / "site.sqlite"
 
     def mirror(self, *words: str) -> dict[str, dict[str, Any]]:
         """Table → what became of it."""
-        assert self("mirror", str(self.path), *words, "-o", "json") == 0, self.err
-        return {row["table"]: row for row in json.loads(self.out)}
+        return {row["table"]: row for row in self.rows("mirror", str(self.path), *words)}
 
-    def rows(self, query: str) -> list[dict[str, Any]]:
-        assert self("sql", str(self.path), query, "-o", "json") == 0, self.err
-        found: list[dict[str, Any]] = json.loads(self.out)
-        return found
+    def select(self, query: str) -> list[dict[str, Any]]:
+        return self.rows("sql", str(self.path), query)
 
     def column(self, query: str) -> list[Any]:
-        return [value for row in self.rows(query) for value in row.values()]
+        return [value for row in self.select(query) for value in row.values()]
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
         """What the file holds, but for when it was read."""
@@ -94,7 +80,7 @@ def test_what_is_there_is_in_the_file_as_the_site_answers_it(site: Site) -> None
     assert not [row for row in found.values() if row["failed"]]
     assert site("issues", "list", "--jql", "ORDER BY key", "--all", "-o", "json", "--raw", "--jq", ".[].key") == 0
     assert sorted(site.out.split()) == sorted(site.column("SELECT key FROM issues"))
-    (row,) = site.rows("SELECT * FROM issues WHERE key = 'DEMO-1'")
+    (row,) = site.select("SELECT * FROM issues WHERE key = 'DEMO-1'")
     assert site("issues", "get", "DEMO-1", "-o", "json") == 0
     fields = json.loads(site.out)["fields"]
     kept = json.loads(row["data"])["fields"]
@@ -120,7 +106,7 @@ def test_the_next_run_reads_what_changed_and_finds_what_is_gone(cloud: Site) -> 
     assert second["issues"]["changed"] >= 1
     assert cloud.column("SELECT summary FROM issues WHERE key = 'DEMO-1'") == ["Another title"]
     who = "SELECT h.issue_id, j.value ->> 'toString' AS now FROM issue_histories h, json_each(h.data, '$.items') j"
-    assert cloud.rows(f"{who} ORDER BY 2 LIMIT 1") == [
+    assert cloud.select(f"{who} ORDER BY 2 LIMIT 1") == [
         {"issue_id": cloud.column("SELECT id FROM issues WHERE key = 'DEMO-1'")[0], "now": "Another title"}
     ]
     third = cloud.mirror("--prune")
@@ -354,7 +340,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(cloud: Site) -> None:
 
 def test_sql_prints_what_json_has_no_word_for(cloud: Site) -> None:
     cloud.mirror("component")
-    assert cloud.rows("SELECT 9e999 AS a, CAST(x'ff41' AS TEXT) AS b, 1 AS c, 2 AS c_3, 3 AS c") == [
+    assert cloud.select("SELECT 9e999 AS a, CAST(x'ff41' AS TEXT) AS b, 1 AS c, 2 AS c_3, 3 AS c") == [
         {"a": "inf", "b": "\ufffdA", "c": 1, "c_3": 2, "c_2": 3}
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -42,7 +44,7 @@ def pairs(folder: Folder) -> list[tuple[str, PageFile]]:
 def test_a_block_becomes_a_picture_that_is_made_once(tmp_path: Path) -> None:
     for _ in range(2):
         folder = folder_of(tmp_path, copying(tmp_path))
-        assert render_pictures(pairs(folder)) == []
+        assert render_pictures(pairs(folder), os.environ, hidden=()) == []
     files = folder.pages[0].files
     assert [Path(file.path).read_text(encoding="utf-8") for file in files] == ["graph; $(touch owned)\n", "other\n"]
     assert (tmp_path / "log").read_text(encoding="utf-8") == "xx"
@@ -55,7 +57,7 @@ def test_a_block_becomes_a_picture_that_is_made_once(tmp_path: Path) -> None:
 
 def test_the_hash_of_a_page_changes_with_the_command_and_not_with_the_picture(tmp_path: Path) -> None:
     one = folder_of(tmp_path, copying(tmp_path))
-    render_pictures(pairs(one))
+    render_pictures(pairs(one), os.environ, hidden=())
     assert folder_of(tmp_path, copying(tmp_path)).pages[0].source_hash == one.pages[0].source_hash
     other = folder_of(tmp_path, settings(tmp_path, "-c", "pass", "{input}", "{output}"))
     assert other.pages[0].source_hash != one.pages[0].source_hash
@@ -71,7 +73,7 @@ def test_the_hash_of_a_page_changes_with_the_command_and_not_with_the_picture(tm
 )
 def test_a_program_that_fails_is_named_with_the_place(tmp_path: Path, code: str, message: str) -> None:
     folder = folder_of(tmp_path, settings(tmp_path, "-c", code, "{input}", "{output}", timeout=0.5))
-    problems = [str(problem) for problem in render_pictures(pairs(folder))]
+    problems = [str(problem) for problem in render_pictures(pairs(folder), os.environ, hidden=())]
     wanted = f"no picture of this mermaid: {sys.executable} {message}"
     assert problems == [f"a.md:5: {wanted}", f"a.md:10: {wanted}"]
 
@@ -79,9 +81,21 @@ def test_a_program_that_fails_is_named_with_the_place(tmp_path: Path, code: str,
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     program = DiagramProgram(("no-such-program-here", "{input}", "{output}"), "png", 1)
     folder = folder_of(tmp_path, FolderSettings(programs={"mermaid": program}, cache=str(tmp_path / "cache")))
-    assert str(render_pictures(pairs(folder))[0]) == (
+    assert str(render_pictures(pairs(folder), os.environ, hidden=())[0]) == (
         "a.md:5: no picture of this mermaid: no-such-program-here is not installed"
     )
+
+
+def test_a_program_sees_neither_credentials_nor_the_directory(tmp_path: Path) -> None:
+    code = "import json, os, sys; json.dump([os.getcwd(), os.listdir(), dict(os.environ)], open(sys.argv[1], 'w'))"
+    folder = folder_of(tmp_path, settings(tmp_path, "-c", code, "{output}"))
+    environ = {**os.environ, "SHOP_TOKEN": "secret", "CALLSHEET_HOME": "here", "RENDERER": "fast"}
+    assert render_pictures(pairs(folder), environ, hidden=("SHOP_", "CALLSHEET_")) == []
+    where, files, variables = json.loads(Path(folder.pages[0].files[0].path).read_text(encoding="utf-8"))
+    assert Path(where).parent == tmp_path / "cache"
+    assert files == ["input.txt"] or set(files) == {"input.txt", "output.png"}
+    assert variables["RENDERER"] == "fast"
+    assert not {"SHOP_TOKEN", "CALLSHEET_HOME"} & variables.keys()
 
 
 def test_programs_stand_in_the_settings_of_the_person() -> None:

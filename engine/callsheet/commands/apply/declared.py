@@ -7,6 +7,7 @@ in the place of a value is the id of another thing, and so is a name in the plac
 from __future__ import annotations
 
 import posixpath
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _ENDINGS = (".toml", ".yaml", ".yml")
 _LARGEST = 4 << 20
 _RESOURCE, _THINGS, _ID, _NAME = "resource", "things", "id", "name"
 _OWN = "callsheet.toml"
+_NAMES_RESOURCE = re.compile(rb"^resource\s*[:=]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,12 @@ def _table(path: str, file: str) -> Any:
     """What a file says; None for one of others that cannot be read."""
     with open(file, "rb") as opened:
         data = opened.read(_LARGEST)
-    named = b"resource" in data
+    if b"resource" not in data:
+        return None
     try:
-        if path.lower().endswith(".toml"):
-            return tomllib.loads(data.decode())
-        return _yaml(data) if named else None
+        return tomllib.loads(data.decode()) if path.lower().endswith(".toml") else _yaml(data)
     except ValueError as error:
-        if named and data.lstrip().startswith(b"resource"):
+        if _NAMES_RESOURCE.search(data):
             raise UsageError(f"{path}: {error}") from None
         return None
 
@@ -79,7 +80,10 @@ def _yaml(data: bytes) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(data) if b"&" not in data or b"*" not in data else None  # aliases can say too much
+        # A few lines of aliases can stand for gigabytes.
+        for alias in (token for token in yaml.scan(data) if isinstance(token, yaml.AliasToken)):
+            raise ValueError(f"line {alias.start_mark.line + 1}: no *{alias.value} here: write what it stands for")
+        return yaml.safe_load(data)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(str(error).replace("\n", " ")) from None
 

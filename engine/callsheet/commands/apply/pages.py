@@ -77,6 +77,7 @@ class Pages:
         *,
         prefer: Prefer = None,
     ) -> None:
+        self._dispatcher = dispatcher
         self.things = Things(dispatcher, resource)
         self.bases = Bases(dispatcher, self.things)
         self.texts = Texts(self.things.body_format or "", dispatcher.context.rich_text)
@@ -120,7 +121,9 @@ class Pages:
         """Makes the pictures that are to be attached and are not there yet."""
         wanted = {change.path for change in changes if change.uploads and change.conflict is None}
         files = [(page.path, file) for page in self._folder.pages if page.path in wanted for file in page.files]
-        failed = {problem.path: str(problem) for problem in render_pictures(files)}
+        context = self._dispatcher.context
+        problems = render_pictures(files, context.environ, hidden=(f"{context.definition['prefix']}_", "CALLSHEET_"))
+        failed = {problem.path: str(problem) for problem in problems}
         for change in changes:
             if change.path in failed:
                 change.conflict = failed[change.path]
@@ -194,8 +197,10 @@ class Pages:
         self._match()
         found = [self._change(page) for page in self._folder.pages]
         taken = set(self._ids.values())
-        gone = [id for id, base in self._known.items() if id not in taken and self._is_ours(base)]
-        for id in sorted(gone, key=self._depth, reverse=True):
+        # Others can write the property that names a file, so it never removes what is not below the root.
+        ours = [id for id, base in self._known.items() if self._is_ours(base) and self._is_below_root(id)]
+        gone = [id for id in ours if id not in taken]
+        for id in sorted(gone, key=lambda id: len(self._ancestors(id)), reverse=True):
             listed, base = self.listed[id], self._known[id]
             change = PlannedChange(self.things.resource, base.path, listed.title, "remove" if prune else "keep", id)
             change.parents, change.version = dict(self.parents), listed.version
@@ -211,12 +216,16 @@ class Pages:
             found.append(change)
         return found
 
-    def _depth(self, id: str) -> int:
-        depth, seen = 0, set[str]()
-        while (listed := self.listed.get(id)) is not None and listed.parent and id not in seen:
-            seen.add(id)
-            id, depth = listed.parent, depth + 1
-        return depth
+    def _ancestors(self, id: str) -> list[str]:
+        """The parent first."""
+        found: list[str] = []
+        while (listed := self.listed.get(id)) is not None and listed.parent and listed.parent not in found:
+            id = listed.parent
+            found.append(id)
+        return found
+
+    def _is_below_root(self, id: str) -> bool:
+        return self._target.root is None or self._target.root in self._ancestors(id)
 
     def _text(self, page: FolderPage) -> str:
         return applied_text(self._folder, page)

@@ -153,21 +153,22 @@ class Performing:
 
     def _update(self, change: PlannedChange, things: Things, parents: Parents, record: ThingsRecord | None) -> Thing:
         """What the service answers. Compares anew once where the thing was changed meanwhile."""
-        for is_last in (False, True):
-            if record is not None:
-                record.started(change)
-            try:
-                return things.update(change.thing, self._fields(change), parents)
-            except Conflict as error:
-                if is_last or error.status != _CONFLICT:
-                    raise
-            fresh = self._compared[change.resource].again(change)
-            if fresh.conflict is not None:
-                raise Conflict(fresh.conflict, details=fresh.details, hint=fresh.hint)
-            vars(change).update(vars(fresh))
-            if not change.fields:
-                return change.thing
-        raise AssertionError
+        if record is not None:
+            record.started(change)
+        try:
+            return things.update(change.thing, self._fields(change), parents)
+        except Conflict as error:
+            if error.status != _CONFLICT:
+                raise
+        fresh = self._compared[change.resource].again(change)
+        if fresh.conflict is not None:
+            raise Conflict(fresh.conflict, details=fresh.details, hint=fresh.hint)
+        vars(change).update(vars(fresh))
+        if not change.fields:
+            return change.thing
+        if record is not None:
+            record.started(change)
+        return things.update(change.thing, self._fields(change), parents)
 
     def _attach(self, change: PlannedChange, things: Things) -> None:
         files = things.files

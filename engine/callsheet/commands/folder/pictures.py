@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...files import make_private_directory
@@ -36,25 +36,29 @@ def pictures_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(cache_directory(environ), "pictures")
 
 
-def render_pictures(files: Iterable[tuple[str, PageFile]]) -> list[FolderProblem]:
+def render_pictures(
+    files: Iterable[tuple[str, PageFile]], environ: Mapping[str, str], *, hidden: Sequence[str]
+) -> list[FolderProblem]:
     """Makes the pictures that are not there yet, of pairs of a page's path and a file; what failed, with its place.
 
-    Afterwards `PageFile.path` of each that did not fail is a file.
+    A program gets no variable of `environ` that begins with one of `hidden`: those may be credentials. Afterwards
+    `PageFile.path` of each that did not fail is a file.
     """
     problems = []
+    variables = {name: value for name, value in environ.items() if not name.startswith(tuple(hidden))}
     failed: dict[str, str] = {}
     for page, file in files:
         if file.diagram is None or os.path.isfile(file.path):
             continue
         if file.path not in failed:
-            failed[file.path] = _render(file.diagram, file.path)
+            failed[file.path] = _render(file.diagram, file.path, variables)
         if failed[file.path]:
             words = f"no picture of this {file.diagram.language}: {failed[file.path]}"
             problems.append(FolderProblem(page, file.diagram.line, words, stops=True))
     return problems
 
 
-def _render(diagram: Diagram, path: str) -> str:
+def _render(diagram: Diagram, path: str, environ: Mapping[str, str]) -> str:
     """Why there is no picture; empty where there is one."""
     make_private_directory(os.path.dirname(path))
     program = diagram.program
@@ -68,6 +72,8 @@ def _render(diagram: Diagram, path: str) -> str:
         try:
             done = subprocess.run(
                 command,
+                cwd=directory,  # a file of the page's directory must not be taken for one of the program's own
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
