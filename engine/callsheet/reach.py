@@ -132,6 +132,6 @@ KEYS: dict[str, dict[str, Reach]] = {
     "auth": {"scheme": "credentials", **dict.fromkeys(("authorize", "device", "token", "sites"), "connects")},
     "command": {"save": "writes", "files": "reads"},
     "host": {"user": "writes", "project": "writes", "path": "writes"},
-    "service": {"base_url": "connects", "gateway": "connects"},
+    "service": {"base_url": "connects", "credential": "credentials", "gateway": "connects"},
     "source": {"env": "credentials", "vendor": "connects"},
 }

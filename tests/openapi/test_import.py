@@ -71,8 +71,8 @@ def test_what_is_left_out_is_noted() -> None:
         "POST /v2/api/pets: cookie parameter 'session' is left out",
         "POST /v2/api/pets: sent as application/json; also documented: text/csv",
         "POST /v2/api/pets: callbacks done are left out",
-        "DELETE /direct/pets/{petId}: documented at elsewhere.example.org, sent to the product's own address",
-        "GET /direct/pets/{petId}: documented at elsewhere.example.org, sent to the product's own address",
+        "DELETE /direct/pets/{petId}: sent to https://elsewhere.example.org, with the credential",
+        "GET /direct/pets/{petId}: sent to https://elsewhere.example.org, without the credential",
     ]
     assert imported("forms").notes == ["GET /items: 'where' is sent as the text it is given"]
 

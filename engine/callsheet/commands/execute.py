@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError, counted
+from ..errors import NotAllowed, UsageError, counted
 from ..language.safety import CHANGES
 from .progress import with_progress
 
@@ -105,16 +105,16 @@ def dry_run(context: Context, request: Request) -> bool:
 
 
 def print_curl(context: Context, request: Request) -> None:
-    from ..client.http.curl import curl_command
-
     client = context.client()
     verdict = client.gate.judge(request)
     if verdict.decision != "allow":
         outcome = "denies this" if verdict.decision == "deny" else "wants a person to confirm this"
         context.note(f"{request.name}: the policy {outcome} ({verdict})")
-    headers, query = client.headers(request), client.site.query(request.service)
-    redactor = None if context.option("show-token") else client.redactor
-    context.streams.out.write(curl_command(request, headers, query, redactor) + "\n")
+    try:
+        client.headers(request)
+    except NotAllowed as error:
+        context.note(f"{error.message}, so the command has no credential")
+    context.streams.out.write(client.curl(request, show_token=bool(context.option("show-token"))) + "\n")
 
 
 def perform(

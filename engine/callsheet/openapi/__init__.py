@@ -77,12 +77,15 @@ def import_document(
             document.tree["servers"] = [{"url": server}]
         notes = list(unsaid_of_document(document, with_access=introduce is None))
         schemas = Schemas(document, product, notes, descriptions=descriptions)
-        rules = ImportRules(paginators or {}, experimental, descriptions)
+        further: dict[str, JsonObject] | None = {} if introduce is not None and server is None else None
+        rules = ImportRules(paginators or {}, experimental, descriptions, further)
         replies: dict[str, DocumentedReply] | None = {} if with_replies else None
         operations = _operations(document, schemas, rules, notes, taken, replies)
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
         )
+        if further:
+            introduction["service"] |= further
         told = gathered(notes)
         result = ImportResult({}, operations, schemas.definitions, told, introduction, replies or {}, earlier)
         return _with_files(result, product)

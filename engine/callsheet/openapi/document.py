@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import DefinitionError
+from ..urls import base_url_problem
 from .syntax import parse
 
 if TYPE_CHECKING:
@@ -81,6 +82,14 @@ class Document:
                         yield HttpOperation(self._base(item, operation) + bare, method.upper(), operation, item)
             except (DefinitionError, AttributeError, TypeError, ValueError) as error:
                 left_out.append((str(path), str(error).removeprefix(f"{self.name}: ")))
+
+    def own_server(self, call: HttpOperation) -> str:
+        """Scheme and host of an operation that has a server of its own on another host; empty for any other."""
+        first = next((urlsplit(each) for each in self.servers() if urlsplit(each).netloc), urlsplit(""))
+        own = urlsplit(first_server(call.operation) or first_server(call.item))
+        server = f"{own.scheme}://{own.netloc}"
+        is_other = first.netloc and own.netloc and own.netloc != first.netloc
+        return server if is_other and base_url_problem(server) is None else ""
 
     def _base(self, item: JsonObject, operation: JsonObject) -> str:
         return url_path(next(filter(None, map(first_server, (operation, item, self.tree))), ""))

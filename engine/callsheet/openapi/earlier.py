@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from ..language.shape.rest import OperationDefinition
 
 _PARAMETER = re.compile(r"\{[^{}]*\}")
-_COMPARED = {"params": "parameters", "body": "body", "reply": "answer", "paginate": "paging", "http": "path"}
+_COMPARED = {
+    "params": "parameters",
+    "body": "body",
+    "reply": "answer",
+    "paginate": "paging",
+    "http": "path",
+    "service": "server",
+}
 
 
 class EarlierImport(NamedTuple):

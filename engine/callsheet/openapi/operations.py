@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .bodies import ANY, JSON, body_of, is_json
 from .document import Document, HttpOperation
-from .ids import first_tag
+from .ids import first_tag, slug
 from .paging import paging_of, success_codes
 from .parameters import params_of
 from .prose import first_paragraph
@@ -29,6 +29,7 @@ class ImportRules(NamedTuple):
     paginators: Mapping[str, PaginatorDefinition]
     experimental: str | None
     descriptions: bool
+    servers: dict[str, JsonObject] | None = None  # further servers found, by service; None: there are none
 
 
 def operation_of(
@@ -55,8 +56,25 @@ def operation_of(
         record["deprecated"] = True
     if rules.experimental and _says(operation, rules.experimental):
         record["experimental"] = True
-    notes.extend(f"{call.method} {call.path}: {text}" for text in unsaid_of_operation(document, call))
+    if rules.servers is not None and (server := document.own_server(call)):
+        record["service"] = _further(document, call, schemas.product, server, rules.servers)
+        how = "with" if rules.servers[record["service"]].get("credential") else "without"
+        notes.append(f"{call.method} {call.path}: sent to {server}, {how} the credential")
+    unsaid = unsaid_of_operation(document, call, at_its_own="service" in record)
+    notes.extend(f"{call.method} {call.path}: {text}" for text in unsaid)
     return cast("OperationDefinition", {"product": schemas.product, "tag": first_tag(call), **record})
+
+
+def _further(document: Document, call: HttpOperation, product: str, server: str, known: dict[str, JsonObject]) -> str:
+    """The service of a server; it is shown the credential where the document asks for one."""
+    secured = call.operation.get("security", document.tree.get("security"))
+    key: JsonObject = {"credential": True} if secured and all(secured) else {}
+    table: JsonObject = {"title": server, "base_url": server, "beside": product, **key}
+    first = f"{product}-{slug(server.partition('://')[2].partition('.')[0])}" + ("" if key else "-open")
+    ids = [first, *(f"{first}-{number}" for number in range(2, len(known) + 3))]
+    id = next(each for each in ids if known.get(each, table) == table)
+    known[id] = table
+    return id
 
 
 def _prose(operation: Mapping[str, Any]) -> dict[str, str]:

@@ -45,10 +45,11 @@ def _scheme(table: Mapping[str, Any]) -> str:
     return f"{kind} {table['scheme']}" if "scheme" in table else kind
 
 
-def unsaid_of_operation(document: Document, call: HttpOperation) -> Iterator[str]:
+def unsaid_of_operation(document: Document, call: HttpOperation, *, at_its_own: bool) -> Iterator[str]:
+    """`at_its_own`: it is sent to the server that is documented for it alone."""
     own = first_server(call.operation) or first_server(call.item)
     own_host = urlsplit(own).netloc
-    if own_host and own_host != urlsplit(first_server(document.tree)).netloc:
+    if not at_its_own and own_host and own_host != urlsplit(first_server(document.tree)).netloc:
         yield f"documented at {own_host}, sent to the product's own address"
     servers = [server_url(server) for server in call.operation.get("servers") or call.item.get("servers") or ()]
     if servers[1:]:

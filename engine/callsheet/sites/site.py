@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any, Literal, cast
+from urllib.parse import urlsplit
 
 from ..catalog.catalog import Catalog
 from ..errors import CallsheetError, UsageError
@@ -21,6 +22,7 @@ from .site_policy import policy_here
 
 if TYPE_CHECKING:
     from ..language.shape.access import ConsentAuth
+    from ..language.shape.rest import ServiceDefinition
     from .credentials.record import CredentialRecord
     from .profiles.model import Access, SiteProfile
 
@@ -93,7 +95,7 @@ class Site:
                 f"site {self.name!r} has no address for {service}",
                 hint=f"config set sites.{self.name}.services.{service}.base_url {self._hint_for(service)}",
             )
-        return str(address)
+        return above_products(self._catalog, address) if urlsplit(address).path else str(address)
 
     def _hint_for(self, service: str) -> str:
         """Only ever suggested: credentials go where a person said that they go."""
@@ -121,14 +123,37 @@ class Site:
     def access(self, service: str) -> SiteProfile:
         """Address, method and places of credentials as they hold for one service; not to be changed."""
         if service not in self._accesses:  # every request asks several times
-            self._accesses[service] = access_to(self._settings, service)
+            self._accesses[service] = self._at_own_server(service) or access_to(self._settings, service)
         return self._accesses[service]
+
+    def _at_own_server(self, service: str) -> SiteProfile | None:
+        """The access to a further server of another service; None for any other service.
+
+        A site that is elsewhere than the other service is documented, as a test server is, has all of it there.
+        """
+        known = self._catalog.find("service", service)
+        if known is None or "beside" not in known:
+            return None
+        first = self.access(known["beside"])
+        usual = self._catalog.get("service", known["beside"]).get("base_url")
+        address = self._settings.get("services", {}).get(service, {}).get("base_url")
+        if not address and usual and origin(usual) == origin(first.get("base_url", usual)):
+            address = known["base_url"]
+        return {**first, "base_url": address} if address else first
 
     def hosts(self, service: str) -> list[str]:
         """The origins that see the service's credential: where requests go, and where an access token is renewed."""
+        known = self._catalog.find("service", service)
+        if known is not None and "beside" in known:
+            return []  # those of the service that it is beside have all that see its credential
         consent: Mapping[str, Any] = consent_of(self._catalog.get("auth", self.method(service))) or {}
         servers = [origin(consent[key]) for key in ("token", "sites") if key in consent]
-        return [origin(self.base_url(service)), *servers]
+        further = [
+            origin(self.base_url(id))
+            for id, table in self._catalog.all("service").items()
+            if table.get("beside") == service and table.get("credential")
+        ]
+        return [origin(self.base_url(service)), *further, *servers]
 
     def place(self, service: str) -> str:
         """Where the service's secret comes from: a variable, a file, a store, or nowhere yet."""
@@ -159,6 +184,10 @@ class Site:
 
     def _credential(self, service: str) -> Credential:
         """Looked up once, and again when it ends. A failure is remembered: it would only cost the same time again."""
+        known = self._catalog.find("service", service)
+        if known is not None and "beside" in known:
+            is_same = origin(self.base_url(service)) == origin(self.base_url(known["beside"]))
+            return self._credential(known["beside"]) if is_same or known.get("credential") else Credential({}, ())
         if service not in self._credential_keys:
             self._credential_keys[service] = self._credential_key(service)
         key = self._credential_keys[service]
@@ -270,6 +299,24 @@ def _gateway_url(gateway: str, cloud_id: str) -> str:
     return found
 
 
+def above_products(catalog: Catalog, address: str) -> str:
+    """An address without the path that requests to a product have anyway: people know the two as one."""
+    bases = [product["base"].rstrip("/") for product in catalog.all("product").values() if "base" in product]
+    ends = [base for base in bases if base and address.endswith(base)]
+    return address.removesuffix(max(ends, key=len, default=""))
+
+
+def first_services(catalog: Catalog) -> dict[str, ServiceDefinition]:
+    """Those that one signs in to: without further servers of others."""
+    return {id: table for id, table in catalog.all("service").items() if "beside" not in table}
+
+
+def usual_address(catalog: Catalog) -> str:
+    """Where the program's only service is, as far as its definitions tell."""
+    known = [table.get("base_url", "") for table in first_services(catalog).values()]
+    return known[0] if len(known) == 1 else ""
+
+
 def current_site(
     program: str,
     options: Mapping[str, Any],
@@ -289,6 +336,6 @@ def current_site(
         auth = catalog.find("auth", method)  # an unknown one is an error later, when it is used
         return auth is not None and not takes_secret(auth)
 
-    choice = choose(options, variables, lambda: read_profiles(catalog, environ), public)
+    choice = choose(options, variables, lambda: read_profiles(catalog, environ), public, lambda: usual_address(catalog))
     choice.settings.update(rate_options(options))
     return Site(choice, catalog, variables, environ, restrictions=restrictions, warn=warn)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ...commands.context import Context, ParameterValues
 from ...commands.signin.answers import Answers
-from ...commands.signin.detect import Detected, Detector, above_products
+from ...commands.signin.detect import Detected, Detector
 from ...commands.signin.obtain import NewSecret, obtain
 from ...commands.signin.request import SignInRequest
 from ...commands.signin.store import ready_store, save_sign_in
@@ -18,7 +18,7 @@ from ...errors import CallsheetError, NetworkError, NotAllowed, UsageError
 from ...sites.credentials.schemes import is_typed
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
 from ...sites.profiles.choose import ChosenSite
-from ...sites.site import Site
+from ...sites.site import Site, above_products, usual_address
 from ...urls import origin
 from .config import profiles
 
@@ -107,7 +107,7 @@ def way_out(context: Context, way: SiteProfile) -> Site:
 
 def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
     """Address and deployment. What a person says about the deployment counts where the site hides itself."""
-    address = answers.address(_known_address(context))
+    address = answers.address(usual_address(context.catalog))
     deployment = answers.option("deployment")
     if answers.option("skip-login") or context.option("dry-run"):
         deployments = context.catalog.all("deployment")
@@ -124,12 +124,6 @@ def _found(context: Context, answers: Answers, way: SiteProfile) -> Detected:
         if not deployment:
             raise
         return Detected(deployment, address, None, None)
-
-
-def _known_address(context: Context) -> str:
-    """Where the program's only service is, as far as its definitions tell."""
-    known = [service.get("base_url", "") for service in context.catalog.all("service").values()]
-    return known[0] if len(known) == 1 else ""
 
 
 def _method(context: Context, answers: Answers, deployment: str, service: str | None) -> str:

@@ -31,7 +31,7 @@ class Call:
 
     @property
     def service(self) -> str:
-        return self.product.get("service", self.product_id)
+        return self.operation.get("service") or self.product.get("service", self.product_id)
 
     @property
     def safety(self) -> Safety:

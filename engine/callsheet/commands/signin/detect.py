@@ -10,6 +10,7 @@ from ...catalog.catalog import Catalog
 from ...errors import CallsheetError, DefinitionError
 from ...language.template import TemplateError, evaluate
 from ...sites.credentials.unauthenticated_client import UnauthenticatedClient
+from ...sites.site import above_products, first_services
 
 if TYPE_CHECKING:
     from ...language.shape.access import Detection
@@ -83,19 +84,12 @@ class Detector:
             return None
 
     def _not_recognised(self, address: str) -> CallsheetError:
-        titles = " or ".join(each["title"] for each in self._catalog.all("service").values())
+        titles = " or ".join(each["title"] for each in first_services(self._catalog).values())
         known = ", ".join(self._catalog.ids("deployment"))
         return CallsheetError(
             f"{address} answers, but is not {titles}: wrong product or wrong path",
             hint=f"check the address; if it answers only after signing in, pass --deployment ({known})",
         )
-
-
-def above_products(catalog: Catalog, address: str) -> str:
-    """An address without the path that requests to a product have anyway: people know the two as one."""
-    bases = [product["base"].rstrip("/") for product in catalog.all("product").values() if "base" in product]
-    ends = [base for base in bases if base and address.endswith(base)]
-    return address.removesuffix(max(ends, key=len, default=""))
 
 
 def _parent_addresses(address: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, did_you_mean
 from ...sites.credentials.schemes import scheme
+from ...sites.site import first_services
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
@@ -17,7 +18,7 @@ _OF_A_TOKEN = ("token", "token-stdin")
 
 def ways_of(catalog: Catalog, service: str | None) -> list[str]:
     """Ids of auth definitions, the usual way first where the service says so."""
-    services = catalog.all("service")
+    services = first_services(catalog)
     service = next(iter(services)) if service is None and len(services) == 1 else service
     own = services[service].get("auth") if service in services else None
     if own:

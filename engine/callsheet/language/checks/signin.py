@@ -8,6 +8,11 @@ from .problem import Finding, Findings
 
 def signin_findings(definitions: Definitions, service: Definition) -> Findings:
     """A service that names no way has those that no other one names."""
+    if "beside" in service.table:
+        of = definitions.get(("service", service.table["beside"]))
+        if of is not None and "beside" in of.table:
+            yield Finding(("beside",), f"{of.id!r} is a further server itself: name the service that it is beside")
+        return
     if service.table.get("auth"):
         return
     named: dict[str, str] = {}

@@ -41,7 +41,16 @@ class ServiceDefinition(Shape, total=False):
     """One host with one credential, serving one or more products."""
 
     title: Required[str]
-    base_url: Annotated[str, Field(description="Where it usually is; a site has to say so itself.")]
+    base_url: Annotated[
+        str, Field(description="Where it is. A credential goes there once a site, made by a person, is there too.")
+    ]
+    beside: Annotated[
+        str,
+        reference(
+            "service", description="The service that this is a further server of, where a site is at its address."
+        ),
+    ]
+    credential: Annotated[bool, Field(description="It is shown the credential of the service that it is beside.")]
     trace: Annotated[
         HeaderName, Field(description="Response header that identifies a request to the vendor's support.")
     ]
@@ -228,6 +237,7 @@ class OperationDefinition(Shape, total=False):
             description="Sending it twice does no more than once: a resumed change repeats it. Default: by the method."
         ),
     ]
+    service: Annotated[str, reference("service", description="Where it is sent. Default: that of its product.")]
     view: Annotated[str, reference("view", description="Output columns.")]
     headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with it.")]
     on: Annotated[dict[str, OperationHere], keyed_by("deployment", description="Deployment → what differs there.")]
@@ -235,6 +245,10 @@ class OperationDefinition(Shape, total=False):
 
 # A rule holds wherever a table of that shape stands.
 RULES: Rules = {
+    "ServiceDefinition": (
+        KeyRule("beside", needs=("base_url",), without=("auth", "gateway")),
+        KeyRule("credential", needs=("beside",)),
+    ),
     "BodyPart": (KeyRule("file", (True,), without=("type",)),),
     "Body": (KeyRule("parts", without=("schema",)),),
 }

@@ -10,7 +10,7 @@ from ...errors import NotAllowed
 from ...files import read_private
 from ...paths import settings_directory
 from ...urls import origin
-from ..profiles.choose import Variables
+from ..profiles.choose import USUAL, Variables
 from ..profiles.limits import PLACES
 from .schemes import Secret
 from .stores import FILE, KEYRING, Store, chosen_name, open_store
@@ -154,6 +154,8 @@ class Secrets:
         )
 
     def _missing(self, service: str) -> NotAllowed:
+        if self._name == USUAL:
+            return NotAllowed("not signed in", hint="run `{program} init`")
         what = f"{self._name}/{service}" if has_own_access(self._settings, service) else self._name
         hint = f"sign in: {{program}} auth login --site {self._name}; or name a token_env or token_file in its profile"
         if not self._variables.get("TOKEN") and self._variables.get("BASE_URL"):

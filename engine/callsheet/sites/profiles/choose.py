@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .model import Profiles, SiteProfile
 
 ENVIRONMENT = "environment"
+USUAL = "as documented"  # before there is a site: no file can have one of this name
 _OPTION = "--base-url"
 _IDENTITY = ("email", "method", "cloud_id")
 
@@ -54,11 +55,15 @@ ReadProfiles = Callable[[], "Profiles"]
 
 
 def choose(
-    options: Mapping[str, Any], variables: Variables, profiles: ReadProfiles, public: Callable[[str], bool]
+    options: Mapping[str, Any],
+    variables: Variables,
+    profiles: ReadProfiles,
+    public: Callable[[str], bool],
+    usual: Callable[[], str] = str,
 ) -> ChosenSite:
     """Raises `UsageError`. `profiles` is only called when the file matters.
 
-    `public` tells of the name of a method whether it presents no secret.
+    `public` tells of the name of a method whether it presents no secret, `usual` where the service is documented.
     """
     named, address = options.get("site"), options.get("base-url")
     for name in ("site", "base-url"):
@@ -71,12 +76,20 @@ def choose(
         return _choose_address(address, variables, profiles, public)
     active = variables.get("SITE") or profiles().get("site")
     if not active:
-        name = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
-        raise UsageError(
-            "no site selected", hint=f"run `{{program}} init`, or `{{program}} config use NAME`, or set {name}"
-        )
+        return _choose_usual(usual(), variables, profiles())
     settings = site_settings(profiles(), active)
     return ChosenSite(active, _with_environment(settings, variables), token=bool(variables.get("TOKEN")))
+
+
+def _choose_usual(address: str, variables: Variables, profiles: Profiles) -> ChosenSite:
+    """The documented address, without a credential: a token only goes where a person said that it goes."""
+    if address and not variables.get("TOKEN") and not profiles.get("sites"):
+        return ChosenSite(USUAL, _from_environment(address, variables), token=False)
+    name = " and ".join(variables.name(word) for word in ("BASE_URL", "EMAIL", "TOKEN"))
+    hint = f"run `{{program}} init`, or `{{program}} config use NAME`, or set {name}"
+    if address and variables.get("TOKEN"):
+        hint = f"set {variables.name('BASE_URL')}={address} too: a token only goes where you say that it goes"
+    raise UsageError("no site selected", hint=hint)
 
 
 def rate_options(options: Mapping[str, Any]) -> SiteProfile:
