@@ -155,3 +155,11 @@ def test_what_nobody_can_name_is_no_resource(tmp_path: Path) -> None:
     assert "note" not in resources
     assert "part" not in resources
     assert "site-site" in resources
+
+
+def test_agents_read_two_things_of_one_name_at_two_addresses(tmp_path: Path) -> None:
+    one = {"/old/books": PATHS["/shelf"], "/old/books/{shelfId}": PATHS["/shelf/{shelfId}"]}
+    other = {path.replace("old", "new"): methods for path, methods in one.items()}
+    kinds = made({**one, **other}, tmp_path)
+    addresses = [each["agents"]["uri"] for each in kinds["resource"].values() if "agents" in each]
+    assert addresses == ["books/{id}", "old-book/{id}"]

@@ -34,7 +34,7 @@ from .checks.shapes import adapter, allowed_keys, places
 from .checks.signin import signin_findings
 from .checks.suggested import suggestion_findings
 from .checks.together import together_findings
-from .checks.tools import tool_findings, toolset_findings
+from .checks.tools import name_findings, tool_findings, tools_by_name, toolset_findings
 from .checks.tree import (
     alias_problems,
     default_problems,
@@ -200,6 +200,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
     examples, suggested = partial(example_findings, lines=lines), partial(suggestion_findings, lines=lines)
     schemas = {id for kind, id in definitions if kind == "schema"}
     options = partial(option_problems, shared=options_of_programs(definitions))
+    named = partial(name_findings, tools=tools_by_name(definitions))
     usual = paging_options(definitions)
     params = partial(param_findings, usual=usual)
     reading = partial(reading_findings, operations=operations)
@@ -207,6 +208,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "command": (
             place_problems,
             partial(alias_problems, words=words),
+            named,
             options,
             params,
             partial(unused_findings, usual=usual),
@@ -235,7 +237,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
         "assignment": (case_findings,),
         "naming": (reading,),
         "snapshot": (reading, partial(snapshot_problems, operations=operations)),
-        "tool": (tool_findings,),
+        "tool": (named, tool_findings),
         "toolset": (toolset_findings,),
         "resource": (partial(resource_findings, aliases=operations),),
         "host": (host_findings,),

@@ -12,12 +12,13 @@ from ..language.safety import CHANGES
 from ..output.columns import identifying
 from ..output.error_text import describe_error
 from ..policy.policy import PolicySource, class_rules, read_only
+from ..registry import READ_MORE
 from .arguments import ToolArguments, checked
 from .budget import SIZE, Rests, cut, cut_text, size
 from .fields import name_of_field
 from .render import rendered
 from .run import ToolContext, Watch
-from .tools import READ_MORE, Tool
+from .tools import Tool
 from .untrusted import clean, cleaned, marked
 
 if TYPE_CHECKING:

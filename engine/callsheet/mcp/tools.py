@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..language.deployment import variants
+from ..language.identifier import tool_name
 from ..language.safety import Safety
-from ..registry import FOR_AGENTS, OF_ANY_OPERATION
+from ..registry import FOR_AGENTS, OF_ANY_OPERATION, READ_MORE
 from .schemas import Schema, input_schema, offered
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
     from ..language.shape.commands import Param
     from ..language.shape.compiled import CompiledCommand
-
-READ_MORE = "read_more"
-_LONGEST_NAME = 64
 
 
 class Tool(NamedTuple):
@@ -53,8 +51,7 @@ class Tools:
     def name(self, command: str) -> str:
         """The name of a command's tool: its own, or the words of the command."""
         described = self._described.get(command)
-        name = described[0] if described else command
-        return name.replace(" ", "_").replace("-", "_").replace(".", "_")[:_LONGEST_NAME]
+        return tool_name(described[0] if described else command)
 
     def tool(self, command: str, *, reads: bool = False) -> Tool:
         """`reads`: where it could call any operation, it may only read."""

@@ -66,8 +66,9 @@ def add_resources(
             tables[id] = table
     for id in [id for id, table in tables.items() if any(owner not in tables for owner in table.get("parent", ()))]:
         del tables[id]
+    addresses: set[str] = set()
     for id, table in tables.items():
-        named[id].serve(id, table, commands)
+        named[id].serve(id, table, commands, addresses)
     return [(named[id].resource, id, table) for id, table in tables.items()]
 
 
@@ -110,8 +111,11 @@ class _Thing:
         }
         return {key: value for key, value in table.items() if value}
 
-    def serve(self, id: str, table: dict[str, Any], commands: Mapping[str, WordedCommand]) -> None:
-        """What follows for the commands and for agents; where things have parents, a word alone is no thing."""
+    def serve(self, id: str, table: dict[str, Any], commands: Mapping[str, WordedCommand], addresses: set[str]) -> None:
+        """What follows for the commands and for agents; where things have parents, a word alone is no thing.
+
+        `addresses` are those that agents read other things at.
+        """
         made = {verb: commands[operation] for verb, operation in self.resource.verbs.items() if operation in commands}
         items = {verb: made[verb] for verb in ("get", "update", "delete") if verb in made and _CALLS[verb] in table}
         if "update" in items:
@@ -130,7 +134,9 @@ class _Thing:
                 argument[known] = id
         if "get" in items and _URI.fullmatch(word(self.resource.name)):
             _, argument = _arguments(made["get"].table)
-            agents = {"uri": f"{word(self.resource.name)}/{{id}}", "command": made["get"].words}
+            at = next(each for each in (word(self.resource.name), id) if each not in addresses)
+            addresses.add(at)
+            agents = {"uri": f"{at}/{{id}}", "command": made["get"].words}
             table["agents"] = {**agents, "values": {argument["name"]: "{id}"}}
             if "list" in made and not any(param.get("required") for param in made["list"].table.get("params", ())):
                 table["agents"]["complete"] = {"id": {"command": made["list"].words}}

@@ -105,15 +105,10 @@ def _read_by_the_engine(params: Any, key: str, known: Mapping[str, str]) -> Find
 
 
 def _names(table: CommandDefinition) -> Findings:
-    seen: dict[str, str] = {}
     for place, param in enumerate(table.get("params", ())):
-        name = param["name"]
-        own = identifier(name)
+        own = identifier(param["name"])
         if own in RESERVED:
             yield Finding(("params", place), f"expressions see something else as {own!r}: give it another name")
-        if own in seen and seen[own] != name:
-            yield Finding(("params", place), f"expressions could not tell {name!r} from {seen[own]!r}")
-        seen[own] = name
 
 
 def paging_options(definitions: Definitions) -> dict[str, Param]:

@@ -43,7 +43,7 @@ def resource_findings(definitions: Definitions, resource: Definition, aliases: M
     table = resource.table
     there = variants(table)
     if "agents" in table:
-        yield from agents_findings(definitions, table["agents"], aliases)
+        yield from agents_findings(definitions, resource, aliases)
     for deployment, here in there.items():
         if "unavailable" not in here:
             checker = CallChecker(definitions, aliases, deployment.__eq__)

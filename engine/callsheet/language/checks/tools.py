@@ -7,17 +7,45 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
-from ...registry import FOR_AGENTS, PAGING
-from ..definition import Definition, Definitions
+from ...registry import FOR_AGENTS, PAGING, READ_MORE
+from ..definition import RESOURCE, Definition, Definitions
+from ..identifier import tool_name
 from ..safety import CHANGES
 from ..scopes import names_in
-from .problem import Finding, Findings
+from .problem import Finding, Findings, Key
 from .reach import class_of_command
 
 if TYPE_CHECKING:
     from ..shape.tools import AgentsTable, Suggestion
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
+
+
+# Name of a tool → the definitions that would be called so: commands that no tool describes, then tools.
+ToolNames = dict[str, list[Key]]
+
+
+def tools_by_name(definitions: Definitions) -> ToolNames:
+    described = {each.table.get("command") for each in definitions.values() if each.kind == "tool"}
+    commands = [each for each in definitions.values() if each.kind == "command" and each.id not in described]
+    tools = [each for each in definitions.values() if each.kind == "tool"]
+    found: ToolNames = {READ_MORE: [("tool", "read more")]}
+    for each in [*filter(_can_be_offered, commands), *tools]:
+        found.setdefault(tool_name(each.id), []).append((each.kind, each.id))
+    return found
+
+
+def _can_be_offered(command: Definition) -> bool:
+    return not command.table.get("hidden") and command.table.get("builtin", "") in ("", *FOR_AGENTS)
+
+
+def name_findings(_: Definitions, definition: Definition, *, tools: ToolNames) -> Findings:
+    """Agents know tools by names without spaces and hyphens, in which two may become the same."""
+    own, name = (definition.kind, definition.id), tool_name(definition.id)
+    first, *others = tools.get(name, [own])
+    if own in others:
+        text = f"agents know {first[0]} {first[1]!r} as {name!r} already: give this a tool of another name"
+        yield Finding((), text, (first,))
 
 
 def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
@@ -42,14 +70,24 @@ def toolset_findings(definitions: Definitions, toolset: Definition) -> Findings:
         yield from _for_agents(command, ("commands", place)) if command else ()
 
 
-def agents_findings(definitions: Definitions, table: AgentsTable, aliases: Mapping[str, str]) -> Findings:
-    """Reading a thing by its address only reads, and uses no name that the address does not have."""
+def agents_findings(definitions: Definitions, resource: Definition, aliases: Mapping[str, str]) -> Findings:
+    """Reading a thing by its address only reads, uses no name that the address does not have, and is the only such."""
+    table: AgentsTable = resource.table["agents"]
     at, names = "agents", set(_NAME.findall(table["uri"]))
+    for key, other in definitions.items():
+        if other is resource:
+            break
+        if key[0] == RESOURCE and _form(other.table.get("agents", {}).get("uri")) == _form(table["uri"]):
+            yield Finding((at, "uri"), f"resource {other.id!r} is at this address already", (key,))
     yield from _reading(definitions, table, names, (at,), aliases)
     for name, suggestion in table.get("complete", {}).items():
         if name not in names:
             yield Finding((at, "complete", name), f"the address has no name {name!r}{did_you_mean(name, names)}")
         yield from _reading(definitions, suggestion, {"word"}, (at, "complete", name), aliases)
+
+
+def _form(uri: str | None) -> str | None:
+    return uri and _NAME.sub("{}", uri)
 
 
 def _reading(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import did_you_mean
 from ..definition import Definition, Definitions
+from ..identifier import identifier
 from ..parameters import first_argument
 from .problem import Finding, Findings, Key
 
@@ -145,6 +146,7 @@ def option_problems(definitions: Definitions, definition: Definition, *, shared:
 
 def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
     seen: dict[str, str] = dict.fromkeys(HELP, "the help page")
+    alike: dict[str, str] = {}
     for index, param in enumerate(params):
         at = (key, index)
         for name in _names(param):
@@ -153,6 +155,10 @@ def _options(params: Any, key: str, shared: Mapping[str, Key]) -> Findings:
             if " " in name or name.startswith("-"):
                 yield Finding(at, f"{name!r}: a name is one word{' without hyphens in front' * name.startswith('-')}")
             seen[name] = "an earlier one"
+            if (other := alike.setdefault(_folded(name), name)) != name:
+                yield Finding(
+                    at, f"nobody could tell {name!r} from {other!r}: case and the signs - _ . make no difference"
+                )
         if param.get("kind") != "argument":
             yield from (Finding(at, *found) for found in _overridden(param, shared))
     yield from _arguments(params, key)
@@ -179,6 +185,9 @@ def _arguments(params: Sequence[Param], key: str) -> Findings:
 
 def _overridden(param: Param, shared: Mapping[str, Key]) -> Iterator[tuple[str, tuple[Key, ...]]]:
     taken = [name for name in _names(param) if name in shared]
+    for name in _names(param) if not taken else ():
+        for other in (each for each in shared if _folded(each) == _folded(name)):
+            yield f"nobody could tell {name!r} from {other!r}, an option of the program", (shared[other],)
     if taken and not param.get("overrides"):
         text = f"{taken[0]!r} is an option of the program: give another name, or say `overrides = true` if it is meant"
         yield text, (shared[taken[0]],)
@@ -195,6 +204,11 @@ def options_of_programs(definitions: Definitions) -> dict[str, Key]:
         for param in program.table.get("options", ())
         for name in _names(param)
     }
+
+
+def _folded(name: str) -> str:
+    """Of one letter, `-n` and `-N` are two options that people tell apart."""
+    return identifier(name).casefold() if len(name) > 1 else name
 
 
 def _names(param: Param) -> list[str]:
