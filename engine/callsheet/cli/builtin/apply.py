@@ -153,7 +153,8 @@ class _Directory:
         """Raises `UsageError` where it is not said, and where the program has no pages."""
         if self.things is None:
             raise UsageError("this program has no pages", hint="a [resource.NAME] with `body` and `base` is one")
-        return self._page_target(self._dispatcher, self.things, self.said)
+        name = os.path.basename(os.path.realpath(self.root))
+        return self._page_target(self._dispatcher, self.things, self.said, name)
 
 
 def pull(context: Context, values: ParameterValues) -> None:

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 _LARGEST = 24_000  # letters of a packed text: services take properties of 32 KB
 _LONGEST_TEXT = 16 << 20
+_OF = "of"  # the id of the thing: who copies a thing may copy its properties, too
 
 
 @dataclass(frozen=True)
 class Applied:
     """`body` is the hash of the Markdown that was applied; `text` is that itself where the thing has more than it says.
 
-    `files` are the hashes of attached files by their names, `root` is the thing that the files were applied below.
+    `files` are the hashes of attached files by their names, `root` is the thing that the files were applied below, with
+    the name of their directory behind a slash.
     """
 
     path: str
@@ -98,8 +100,7 @@ class Bases:
                 }
             there = evaluate(self._definition["found"], item)
             if isinstance(there, Mapping) and "value" in there:
-                base = applied_of(self._properties.fields_of(there).get("value"))
-                self._there[id] = self._slim(there)
+                base = self._base(id, there)
                 if base is not None:
                     found[id] = base
         return found
@@ -108,16 +109,22 @@ class Bases:
         """The base of one thing."""
         for there in self._properties.all({self.things.resource: id}):
             if self._properties.name_of(there) == self._definition["name"]:
-                self._there[id] = self._slim(there)
-                return applied_of(self._properties.fields_of(there).get("value"))
+                return self._base(id, there)
         return None
 
+    def _base(self, id: str, there: Thing) -> Applied | None:
+        """What a property says; None for one that came along with a copy of another thing."""
+        self._there[id] = self._slim(there)
+        value = self._properties.fields_of(there).get("value")
+        is_own = not isinstance(value, Mapping) or to_text(value.get(_OF, id)) == id
+        return applied_of(value) if is_own else None
+
     def keep(self, id: str, base: Applied) -> None:
-        parents = {self.things.resource: id}
+        parents, value = {self.things.resource: id}, {**base.value(), _OF: id}
         if (there := self._there.get(id)) is not None:
-            there = self._properties.update(there, {"value": base.value()}, parents)
+            there = self._properties.update(there, {"value": value}, parents)
         else:
-            there = self._properties.create({"key": self._definition["name"], "value": base.value()}, parents)
+            there = self._properties.create({"key": self._definition["name"], "value": value}, parents)
         if there is not None:
             self._there[id] = self._slim(there)
 
@@ -138,9 +145,12 @@ class Bases:
 
 def latest(kept: Mapping[str, Applied], pulled: Mapping[str, Applied]) -> dict[str, Applied]:
     """Of what the site keeps, and what was pulled since, the later one."""
-    later = {id: one for id, one in pulled.items() if id not in kept or _is_later(one.version, kept[id].version)}
+    later = {id: one for id, one in pulled.items() if id not in kept or _is_later(one, kept[id])}
     return {**kept, **later}
 
 
-def _is_later(one: Any, other: Any) -> bool:
-    return isinstance(one, int) and isinstance(other, int) and one > other
+def _is_later(one: Applied, other: Applied) -> bool:
+    if not isinstance(one.version, int) or not isinstance(other.version, int):
+        return False
+    # What another directory applied was pulled as it is since then.
+    return one.version > other.version or (one.version == other.version and one.root != other.root)

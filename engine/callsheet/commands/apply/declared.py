@@ -108,9 +108,7 @@ def _one(path: str, said: Mapping[str, Any], things: Things) -> Declared:
         if key not in known:
             hint = f"there are: {', '.join(dict.fromkeys(known))}"
             raise UsageError(f"{path}: a {things.title} has no {key!r}{did_you_mean(key, known)}", hint=hint)
-    where = things.definition.get("name")
-    named = next((name for name, part in things.fields.items() if part.strip('"') == where), None)
-    name = said.get(named) if named else None
+    name = said.get(things.name_field) if things.name_field else None
     fields = {key: _plain(value) for key, value in said.items() if key in things.fields and key not in things.parents}
     parents = {key: _plain(value) for key, value in said.items() if key in things.parents}
     own = path.partition("#")[0] + f"#{to_text(name)}" if "#" in path and name is not None else path

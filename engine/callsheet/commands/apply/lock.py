@@ -29,6 +29,8 @@ class Lock:
         self._changed = False
 
     def _read(self) -> dict[str, Any]:
+        if os.path.islink(self.path):
+            raise UsageError(f"{self.path} is a link: nothing is written to where it leads", hint="remove it")
         try:
             with open(self.path, "rb") as file:
                 found = parse(file.read(_LARGEST))

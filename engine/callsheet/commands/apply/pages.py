@@ -17,7 +17,7 @@ from ..folder.pictures import render_pictures
 from ..resources.same import same
 from ..resources.things import Parents, Thing, Things
 from .base import Applied, Bases, latest
-from .change import Field, Of, PlannedChange, Prefer, Upload, tag_changes, three_way
+from .change import Field, Of, PlannedChange, Prefer, Upload, said, set_aside, tag_changes, three_way
 from .text import Texts, hash_of
 
 if TYPE_CHECKING:
@@ -37,10 +37,16 @@ class Listed(NamedTuple):
 
 
 class PageTarget(NamedTuple):
-    """Where the pages go: the ids of their parents, and the page that they are put below."""
+    """Where the pages go: the ids of their parents, the page that they are put below, and their directory's name."""
 
     parents: Parents
     root: str | None
+    directory: str
+
+    @property
+    def key(self) -> str:
+        """What tells the pages of this directory from those of another one below the same page."""
+        return f"{self.root or ''}/{self.directory}"
 
 
 def document_resource(dispatcher: StepDispatcher) -> str | None:
@@ -83,17 +89,13 @@ class Pages:
         self.texts = Texts(self.things.body_format or "", dispatcher.context.rich_text)
         self._folder, self._target, self._lock, self._prefer = folder, target, lock, prefer
         self._body = self.things.definition["body"]["field"]
-        self._title = self._field_of(self.things.definition.get("name"))
-        self._above = self._field_of(self.things.definition.get("parent", {}).get(resource))
+        self._title = self.things.name_field
+        self._above = self.things.field_at(self.things.definition.get("parent", {}).get(resource))
         self._tags = self.things.definition.get("tags", {})
         self.listed: dict[str, Listed] = {}
         self._known: dict[str, Applied] = {}
         self._ids: dict[str, str] = {}  # path → id
         self.problems: list[str] = []
-
-    def _field_of(self, where: str | None) -> str | None:
-        """The field that a thing has where it has its name, or its parent."""
-        return next((name for name, part in self.things.fields.items() if part.strip('"') == where), None)
 
     @property
     def parents(self) -> Parents:
@@ -145,17 +147,14 @@ class Pages:
         version = self.things.version_of(thing)
         self.listed[id] = Listed(id, title, parents.get(self.things.resource), version, fields)
 
-    def _root(self) -> str:
-        return self._target.root or ""
-
     def _is_ours(self, base: Applied) -> bool:
-        return base.root == self._root()
+        return base.root == self._target.key
 
     def _match(self) -> None:
         """Path → id of the page that is there already."""
         pages = self._folder.pages
         free = set(self.listed)
-        free.discard(self._root())
+        free.discard(self._target.root or "")
 
         def take(path: str, id: str | None) -> None:
             if id in free and path not in self._ids:
@@ -200,12 +199,14 @@ class Pages:
         # Others can write the property that names a file, so it never removes what is not below the root.
         ours = [id for id, base in self._known.items() if self._is_ours(base) and self._is_below_root(id)]
         gone = [id for id in ours if id not in taken]
+        is_new = any(change.verb == "create" and change.text for change in found)
         for id in sorted(gone, key=lambda id: len(self._ancestors(id)), reverse=True):
             listed, base = self.listed[id], self._known[id]
             change = PlannedChange(self.things.resource, base.path, listed.title, "remove" if prune else "keep", id)
             change.parents, change.version = dict(self.parents), listed.version
             if not prune:
-                change.site.append("its file is gone: --prune removes it")
+                became = f", page-id: {id} in the front matter of another file keeps it" if is_new else ""
+                change.site.append(f"its file is gone: --prune removes it{became}")
             elif not same(listed.version, base.version):
                 change.conflict = "its file is gone, and it was changed on the site since"
                 change.hint = "--ours removes it"
@@ -255,17 +256,40 @@ class Pages:
         change.text = text
         base = self._known.get(id or "")
         applied = {name: value for name, value in wanted.items() if not isinstance(value, Of)}
-        change.base = Applied(page.path, self._root(), None, applied, tags, files, body=hash_of(text))
+        change.base = Applied(page.path, self._target.key, None, applied, tags, files, body=hash_of(text))
         if id is None:
             return self._created(change, page, wanted, text, tags)
         listed = self.listed[id]
         change.version = listed.version
+        if base is not None and not self._is_ours(base):
+            if self._prefer != "ours":
+                return self._of_another(change, base)
+            base = None
+        if listed.title != page.title and same(self._was_called(base), page.title):
+            change.site.append(f"is called {listed.title!r} on the site: links of other files do not find it so")
         if base is not None and base.path == page.path and not self._differs(change, base, wanted, listed):
             change.base = None
             if not same(base.version, listed.version) and not same(base.version, None):
                 change.site.append("changed on the site since it was applied: that stays")
             return change
         self._updated(change, page, base, wanted, text, tags)
+        return change
+
+    def _was_called(self, base: Applied | None) -> Any:
+        return base.fields.get(self._title or "") if base is not None else None
+
+    def _of_another(self, change: PlannedChange, base: Applied) -> PlannedChange:
+        """Another directory has this page."""
+        root, _, name = base.root.partition("/")
+        change.base = None
+        below = f" below {self.things.title} {root}" if root != (self._target.root or "") else ""
+        told = f"the directory {name!r} has this {self.things.title}{below}"
+        if self._prefer == "theirs":
+            change.site.append(told)
+            return change
+        change.conflict = told
+        is_this = "" if below else f'name = "{name}" in callsheet.toml says that this is it; '
+        change.hint = f"{is_this}--ours takes it over"
         return change
 
     def _differs(self, change: PlannedChange, base: Applied, wanted: Mapping[str, Any], listed: Listed) -> bool:
@@ -305,13 +329,16 @@ class Pages:
         conflicts: list[str] = []
         for name, value in wanted.items():
             theirs, applied = listed.fields.get(name), before.fields.get(name)
+            if name == self._title and theirs == set_aside(value, listed.id):
+                applied = theirs  # a run that was stopped called it so
             sides = three_way(value, theirs, applied, has_base=name in before.fields, prefer=self._prefer)
             if sides.send:
                 change.fields[name] = Field(theirs, value)
             elif sides.site:
                 change.site.append(f"{name} was changed on the site: that stays")
             elif sides.conflict:
-                conflicts.append(f"{name}: {value!r} in the file, {theirs!r} on the site")
+                mine = said(value) if isinstance(value, Of) else repr(value)
+                conflicts.append(f"{name}: {mine} in the file, {theirs!r} on the site")
         for name, mine in tags.items():
             added, removed = tag_changes(mine, before.tags.get(name, []))
             change.added |= {name: added} if added else {}

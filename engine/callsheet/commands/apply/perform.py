@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from ...errors import CallsheetError, Conflict, NetworkError, NotAllowed, NotFou
 from ..execute import check_operation, refuse_when_read_only
 from ..resources.things import Parents, Thing, Things, Verb
 from .base import Applied
-from .change import Of, PlannedChange, in_order
+from .change import Of, PlannedChange, in_order, name_after_name, set_aside
 from .record import ThingsRecord, things_record
 
 if TYPE_CHECKING:
@@ -89,16 +89,26 @@ class Performing:
         """What depends on nothing any more, several at a time."""
         from ...client.pagination.ahead import in_order as at_once
 
-        work = [change for change in changes if change.base is not None]
+        in_turn = [
+            pair
+            for id, things in self._things.items()
+            for pair in name_after_name([change for change in changes if change.resource == id], things.name_field)
+        ]
+        for change, is_aside in in_turn:
+            self._one(change, self._put_aside if is_aside else self._do)
+        done = {id(change) for change, _ in in_turn}
+        work = [change for change in changes if change.base is not None and id(change) not in done]
         for _ in at_once(self._one, work, min(_WORKERS, len(work))) if len(work) > 1 else map(self._one, work):
             pass
 
-    def _one(self, change: PlannedChange) -> None:
+    def _one(self, change: PlannedChange, do: Callable[[PlannedChange], None] | None = None) -> None:
+        if change.conflict is not None:
+            return
         if self._end.is_set():
             change.conflict = "not tried"
             return
         try:
-            self._do(change)
+            (do or self._do)(change)
         except CallsheetError as error:
             change.conflict, change.details, change.hint = error.message, list(error.details or ()), error.hint
             if (record := self._records.get(change.resource)) is not None:
@@ -151,6 +161,23 @@ class Performing:
             raise CallsheetError(f"{value.path} is not there, which it belongs to")
         return self.ids[value.path]
 
+    def _put_aside(self, change: PlannedChange) -> None:
+        """Frees the name of a thing for another one."""
+        things, record, was = self._things[change.resource], self._records.get(change.resource), change.thing
+        field = things.name_field or ""
+        if record is not None:
+            record.started(change)
+        aside = {field: set_aside(change.fields[field].wanted, change.id or "")}
+        things.update(change.thing, aside, self._parents(change))
+        self._compare_again(change)
+        change.was = was
+
+    def _compare_again(self, change: PlannedChange) -> None:
+        fresh = self._compared[change.resource].again(change)
+        if fresh.conflict is not None:
+            raise Conflict(fresh.conflict, details=fresh.details, hint=fresh.hint)
+        vars(change).update(vars(fresh))
+
     def _update(self, change: PlannedChange, things: Things, parents: Parents, record: ThingsRecord | None) -> Thing:
         """What the service answers. Compares anew once where the thing was changed meanwhile."""
         if record is not None:
@@ -160,10 +187,7 @@ class Performing:
         except Conflict as error:
             if error.status != _CONFLICT:
                 raise
-        fresh = self._compared[change.resource].again(change)
-        if fresh.conflict is not None:
-            raise Conflict(fresh.conflict, details=fresh.details, hint=fresh.hint)
-        vars(change).update(vars(fresh))
+        self._compare_again(change)
         if not change.fields:
             return change.thing
         if record is not None:

@@ -96,7 +96,7 @@ class PagesPull:
         here = Folder(self.root, self._settings, (), ()) if is_new else read_folder(self.root, self._settings)
         pulled = self._lock.entries(self.things.resource)
         known = latest(self.bases.all(self._target.parents), pulled)
-        known = {id: base for id, base in known.items() if base.root == (self._target.root or "")}
+        known = {id: base for id, base in known.items() if base.root == self._target.key}
         found = self._found()
         local = {page.id: page for page in here.pages if page.id is not None}
         by_path = {page.path: page for page in here.pages}
@@ -193,7 +193,8 @@ class PagesPull:
         if there is not None:
             if known is None or known.version == page.version:
                 return row._replace(change="keep")
-            if known.body != hash_of(applied_text(here, there)):
+            files = {file.name: file.sha256 for file in there.files}
+            if known.body != hash_of(applied_text(here, there)) or files != dict(known.files):
                 return row._replace(change="keep", conflict="changed here and on the site: apply puts both together")
         if dry:
             return row
@@ -291,7 +292,10 @@ class PagesPull:
             os.makedirs(there, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot make {above}: {(error.strerror or str(error)).lower()}") from None
-        return os.path.join(there, os.path.basename(whole))
+        target = os.path.join(there, os.path.basename(whole))
+        if os.path.islink(target):
+            raise UsageError(f"{path} is a link: nothing is written to where it leads")
+        return target
 
     # What is remembered
 
@@ -311,7 +315,7 @@ class PagesPull:
         files = {file.name: file.sha256 for file in page.files}
         body = hash_of(applied_text(folder, page))
         tags = {name: sorted(words) for name, words in of.tags.items()}
-        return Applied(page.path, self._target.root or "", of.version, dict(of.fields), tags, files, body=body)
+        return Applied(page.path, self._target.key, of.version, dict(of.fields), tags, files, body=body)
 
 
 def _attached_name(name: str) -> str:

@@ -31,7 +31,7 @@ def pull_things(things: Things, parents: Mapping[str, tuple[str, str]], root: st
         return row
     table: dict[str, Any] = {"resource": things.resource}
     table |= {resource: name for resource, (_, name) in parents.items()}
-    named = [fields if _is_named(things, fields) else {"id": id, **fields} for id, fields in found]
+    named = [fields if _name(things, fields) is not None else {"id": id, **fields} for id, fields in found]
     table["things"] = named
     os.makedirs(os.path.dirname(whole), exist_ok=True)
     with written(whole, named=False, mode=0o666) as file:
@@ -57,9 +57,4 @@ def _without_nothing(value: Any) -> Any:
 
 
 def _name(things: Things, fields: Mapping[str, Any]) -> Any:
-    where = things.definition.get("name")
-    return next((fields.get(name) for name, part in things.fields.items() if part.strip('"') == where), None)
-
-
-def _is_named(things: Things, fields: Mapping[str, Any]) -> bool:
-    return _name(things, fields) is not None
+    return fields.get(things.name_field) if things.name_field else None

@@ -67,7 +67,8 @@ class ThingsRecord:
 
     def started(self, change: PlannedChange) -> None:
         if change.id in self._numbers:
-            was = {"was": self._state(change.thing)} if change.thing is not None else {}
+            thing = change.was or change.thing
+            was = {"was": self._state(thing)} if thing is not None else {}
             self._journal.started(self._numbers[change.id], change.id, was)
 
     def done(self, change: PlannedChange, parents: Parents, answer: Thing = None) -> None:

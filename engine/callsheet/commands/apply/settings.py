@@ -33,7 +33,7 @@ def read_settings(root: str, given: Mapping[str, Any], places: list[str]) -> dic
                 said = tomllib.loads(file.read(_LONGEST).decode())
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: {error}") from None
-    known = [*places, "parent", "exclude", "title-prefix"]
+    known = [*places, "parent", "name", "exclude", "title-prefix"]
     for key, value in said.items():
         if key not in known:
             raise UsageError(
@@ -56,7 +56,7 @@ def folder_settings(context: Context, said: Mapping[str, Any]) -> FolderSettings
     )
 
 
-def page_target(dispatcher: StepDispatcher, things: Things, said: Mapping[str, Any]) -> PageTarget:
+def page_target(dispatcher: StepDispatcher, things: Things, said: Mapping[str, Any], directory: str) -> PageTarget:
     """The ids of where pages go. Raises `UsageError` where it is not said."""
     lookups = Lookups(dispatcher.context, dispatcher, exact=True)
     root = lookups.find(things.resource, str(said["parent"]), {}).value if said.get("parent") else None
@@ -74,4 +74,4 @@ def page_target(dispatcher: StepDispatcher, things: Things, said: Mapping[str, A
             raise UsageError(
                 f"where to? no {id} is given", hint=f"pass --{id}, or write it into {NAME} in the directory"
             )
-    return PageTarget(parents, str(root) if root is not None else None)
+    return PageTarget(parents, str(root) if root is not None else None, str(said.get("name") or directory))

@@ -35,8 +35,6 @@ class DiagramProgram(NamedTuple):
 class FolderSettings:
     """How a directory is read. `programs` (language of code → program) are the person's own, never the directory's."""
 
-    space: str | None = None
-    parent: str | None = None
     exclude: tuple[str, ...] = ()
     title_prefix: str = ""
     programs: Mapping[str, DiagramProgram] = field(default_factory=dict)

@@ -50,7 +50,9 @@ class _Reading:
         self._follow(arranged)
         self._settle_anchors()
         titles = {place.path: self.settings.title_prefix + place.title for place in arranged.places}
-        self._refuse_same_titles(titles)
+        self._refuse_same(titles, "the title", "titles must differ, give one in the front matter")
+        ids = {path: text.front.id for path, text in self.texts.items() if text.front.id is not None}
+        self._refuse_same(ids, "the page-id", "take it out of the front matter of one of them")
         pages = tuple(self._page(place, titles) for place in arranged.places)
         problems = tuple(sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.path, problem.line)))
         return Folder(self.files.root, self.settings, pages, problems)
@@ -128,13 +130,15 @@ class _Reading:
 
     # --- pages ---
 
-    def _refuse_same_titles(self, titles: dict[str, str]) -> None:
+    def _refuse_same(self, said: dict[str, str], what: str, instead: str) -> None:
         first: dict[str, str] = {}
-        for path, title in titles.items():
-            other = first.setdefault(title.casefold(), path)
+        for path, words in said.items():
+            other = first.setdefault(words.casefold(), path)
             if other != path:
-                message = f"has the title {title!r}, as {other} has: titles must differ, give one in the front matter"
+                message = f"has {what} {words!r}, as {other} has: {instead}"
                 self.problems.append(FolderProblem(path, 0, message, stops=True))
+            elif not words.strip():
+                self.problems.append(FolderProblem(path, 0, f"{what} is empty: {instead}", stops=True))
 
     def _page(self, place: Place, titles: dict[str, str]) -> FolderPage:
         path = place.path

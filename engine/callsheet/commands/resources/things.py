@@ -85,6 +85,14 @@ class Things:
         fields = self.definition.get("fields", {})
         return dict(fields) if isinstance(fields, dict) else {name: f'"{name}"' for name in fields}
 
+    def field_at(self, where: str | None) -> str | None:
+        """The field that a thing has at a place, such as where its name is."""
+        return next((name for name, part in self.fields.items() if part.strip('"') == where), None)
+
+    @property
+    def name_field(self) -> str | None:
+        return self.field_at(self.definition.get("name"))
+
     @property
     def changeable(self) -> list[str]:
         """Those of the fields that can be changed."""

@@ -1,0 +1,200 @@
+"""Directories and sites that are clumsy or hostile: nothing of others is taken, and what cannot be done is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands.test_apply import Site, cloud, site
+
+__all__ = ["cloud", "site"]
+
+
+def another(site: Site, name: str, **files: str) -> Path:
+    """A second directory."""
+    found = site.home / name
+    found.mkdir()
+    for stem, text in files.items():
+        (found / f"{stem}.md").write_text(text, encoding="utf-8")
+    return found
+
+
+def with_picture(site: Site) -> None:
+    """Somebody attaches a file to a page, and shows it there."""
+    (site.home / "a.png").write_text("no picture")
+    call = "op", "call", "createOrUpdateAttachments", "--param", "id=98402", "--param", "status=current"
+    assert site(*call, "--file", f"file={site.home}/a.png", "--param", "minorEdit=true", "--yes") == 0, site.err
+    picture = '<p><ac:image><ri:attachment ri:filename="a.png" /></ac:image></p>'
+    assert site.edit("Refunds", picture) == 0, site.err
+
+
+@pytest.mark.parametrize("after", ["BA", "BC", "BAC"], ids=["swapped", "chained", "swapped and a new one"])
+def test_titles_go_from_file_to_file(site: Site, after: str) -> None:
+    def write(titles: str) -> None:
+        for name, title in zip("xyz", titles, strict=False):
+            site.write(f"{name}.md", f"---\ntitle: {title}\n---\nOf {name}.\n")
+
+    write("AB")
+    assert site.apply() == 0, site.err
+    write(after)
+    assert site.apply() == 0, site.err
+    for name, title in zip("xyz", after, strict=False):
+        assert f"Of {name}." in site.body(title)
+    assert site.apply() == 0
+    assert site.writes == []
+
+
+def test_a_swap_of_titles_that_was_stopped_is_gone_on_with(cloud: Site) -> None:
+    cloud.write("a.md", "---\ntitle: A\n---\nOne.\n")
+    cloud.write("b.md", "---\ntitle: B\n---\nTwo.\n")
+    assert cloud.apply() == 0, cloud.err
+    first, second = cloud.page("A")["id"], cloud.page("B")["id"]
+    cloud.write("a.md", "---\ntitle: B\n---\nOne.\n")
+    cloud.write("b.md", "---\ntitle: A\n---\nTwo.\n")
+    # What a run leaves that is killed under way.
+    assert cloud("pages", "edit", first, "--title", f"B ({first})", "--yes") == 0, cloud.err
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.page("B")["id"] == first
+    assert cloud.page("A")["id"] == second
+    assert cloud.plan() == []
+
+
+def test_two_directories_below_one_parent_leave_each_other_alone(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    site.write("b.md", "# Beta\n\nTwo.\n")
+    assert site.apply() == 0, site.err
+    other = str(another(site, "other", a="# Gamma\n\nThree.\n"))
+    assert site("apply", other, "--space", "DOC", "--prune", "--yes") == 0, site.err
+    assert site.body("Alpha") == "<p>One.</p>"
+    assert site.body("Beta") == "<p>Two.</p>"
+    assert site.body("Gamma") == "<p>Three.</p>"
+    assert site.apply("--prune") == 0, site.err
+    assert site.writes == []
+
+
+def test_a_page_that_two_directories_claim_is_told(site: Site) -> None:
+    site.write("a.md", "# Alpha\n\nOne.\n")
+    assert site.apply() == 0, site.err
+    other = another(site, "other", x="# Alpha\n\nUno.\n")
+    words = "apply", str(other), "--space", "DOC"
+    assert site(*words) == 5
+    assert "x.md: the directory 'docs' has this page" in site.err
+    assert 'name = "docs"' in site.err
+    assert site.writes == []
+    assert site(*words, "--theirs") == 0, site.err
+    assert site.body("Alpha") == "<p>One.</p>"
+    assert site(*words, "--ours") == 0, site.err
+    assert site.body("Alpha") == "<p>Uno.</p>"
+    assert site.apply() == 5
+    assert "the directory 'other' has this page" in site.err
+
+
+def test_a_directory_that_is_called_otherwise_says_its_name(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    cloud.docs = cloud.docs.rename(cloud.home / "renamed")
+    cloud.write("callsheet.toml", 'name = "docs"\n')
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.writes == []
+
+
+def test_a_directory_that_was_pulled_has_the_pages_of_another_one(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    copy = cloud.home / "copy"
+    assert cloud("pull", str(copy), "--space", "DOC") == 0, cloud.err
+    cloud.docs = copy
+    assert cloud.plan() == []
+    (file,) = copy.rglob("alpha.md")
+    file.write_text(file.read_text(encoding="utf-8").replace("One", "Uno"), encoding="utf-8")
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.body("Alpha") == "<p>Uno.</p>"
+
+
+def test_a_copy_of_a_page_with_its_properties_is_not_that_page(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    original = cloud.page("Alpha")["id"]
+    found = cloud.rows("op", "call", "getPageContentProperties", "--param", f"page-id={original}", "--all")
+    body = {"spaceId": "98305", "title": "Copy", "body": {"representation": "storage", "value": "<p>One.</p>"}}
+    assert cloud("pages", "create", "-d", json.dumps(body)) == 0, cloud.err
+    copy = cloud.page("Copy")["id"]
+    said = json.dumps({"key": "callsheet", "value": found[0]["value"]})
+    words = "op", "call", "createPageProperty", "--param", f"page-id={copy}", "-d", said, "--yes"
+    assert cloud(*words) == 0, cloud.err
+    assert cloud.plan("--prune") == []
+    cloud.write("a.md", "# Alpha\n\nTwo.\n")
+    assert cloud.apply("--prune", "--yes") == 0, cloud.err
+    assert cloud.body("Alpha") == "<p>Two.</p>"
+    assert cloud.body("Copy") == "<p>One.</p>"
+
+
+def test_two_files_of_one_page_are_an_error(cloud: Site) -> None:
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 0, cloud.err
+    file = cloud.docs / "documentation/refunds.md"
+    (file.parent / "copy.md").write_text(file.read_text(encoding="utf-8").replace("# Refunds", "# New"), "utf-8")
+    assert cloud("plan", str(cloud.docs), "--space", "DOC") == 2
+    assert "documentation/refunds.md: has the page-id '98402', as documentation/copy.md has" in cloud.err
+
+
+def test_a_page_without_a_title_is_told(cloud: Site) -> None:
+    cloud.write(" .md", "Text.\n")
+    assert cloud.apply() == 2
+    assert "the title is empty" in cloud.err
+
+
+def test_a_page_that_somebody_renamed_or_moved_is_told(site: Site) -> None:
+    site.write("one/index.md", "# One\n")
+    site.write("one/a.md", "# Alpha\n\nText.\n")
+    assert site.apply() == 0, site.err
+    id = site.page("Alpha")["id"]
+    assert site("pages", "edit", id, "--title", "Theirs", "--yes") == 0, site.err
+    assert site("plan", str(site.docs), "--space", "DOC") == 0
+    assert "is called 'Theirs' on the site" in site.out
+    assert site("pages", "move", id, "--to", "98402", "--yes") == 0, site.err
+    assert site("pages", "delete", site.page("One")["id"], "--yes") == 0, site.err
+    assert site.apply() == 5
+    assert "parentId: that of one/index.md in the file, '98402' on the site" in site.err
+    assert "Of(" not in site.err
+
+
+def test_a_file_that_may_have_become_another_one_is_told(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    id = cloud.page("Alpha")["id"]
+    (cloud.docs / "a.md").unlink()
+    cloud.write("b.md", "# Beta\n\nTwo.\n")
+    assert cloud("plan", str(cloud.docs), "--space", "DOC") == 0
+    assert f"page-id: {id}" in cloud.out
+    cloud.write("b.md", f"---\npage-id: {id}\n---\n# Beta\n\nTwo.\n")
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.page("Beta")["id"] == id
+
+
+def test_links_of_the_file_system_write_nothing_elsewhere(cloud: Site) -> None:
+    target = cloud.home / "target"
+    (cloud.docs / "callsheet.lock").symlink_to(target)
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 2
+    assert "callsheet.lock is a link" in cloud.err
+    (cloud.docs / "callsheet.lock").unlink()
+    with_picture(cloud)
+    # Where a page goes whose name is taken.
+    (cloud.docs / "documentation").mkdir()
+    (cloud.docs / "documentation-98400/refunds.files").mkdir(parents=True)
+    (cloud.docs / "documentation-98400/refunds.files/a.png").symlink_to(target)
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 5
+    assert "a.png is a link" in cloud.err
+    assert not target.exists()
+
+
+def test_pull_overwrites_no_picture_that_was_changed_here(cloud: Site) -> None:
+    with_picture(cloud)
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 0, cloud.err
+    (mine,) = cloud.docs.rglob("a.png")
+    assert mine.read_text() == "no picture"
+    mine.write_text("mine")
+    assert cloud.edit("Refunds", '<p><ac:image><ri:attachment ri:filename="a.png" /></ac:image>!</p>') == 0, cloud.err
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 5
+    assert mine.read_text() == "mine"
