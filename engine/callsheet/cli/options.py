@@ -146,15 +146,18 @@ def take_positional(params: Sequence[Param], values: ParameterValues, *, can_ask
 
     Raises `UsageError` where a needed one is missing, unless somebody `can` be asked for it.
     """
-    listed = next((each["name"] for each in params if each.get("kind") == "argument" and each.get("multiple")), None)
+    listed = next((each for each in params if each.get("kind") == "argument" and each.get("multiple")), None)
     for param in params:
         if not param.get("positional"):
             continue
         name = param["name"]
         given = values.pop(POSITIONAL + name, None)
         if given not in (None, []):
-            if listed is not None and (values.get(name) not in (None, []) or not values[listed]):
-                values[listed] = [*values[listed], given]  # the last word of a list was taken for it
+            words = None if listed is None else values[listed["name"]]
+            if listed is not None and (
+                values.get(name) not in (None, []) or (not words and _is_wanted(listed, values))
+            ):
+                values[listed["name"]] = [*(words or []), given]  # the last word of a list was taken for it
                 given = None
             elif values.get(name) not in (None, []):
                 raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
@@ -162,6 +165,14 @@ def take_positional(params: Sequence[Param], values: ParameterValues, *, can_ask
         if param.get("required") and values.get(name) in (None, []) and not (can_ask or values.get("resume")):
             raise UsageError(f"missing --{name} {param.get('metavar', '')}".strip(), hint=param.get("help"))
     return values
+
+
+def _is_wanted(listed: Param, values: ParameterValues) -> bool:
+    """Whether a person would be asked for the list: it is not where an option, as a query, says what is in it."""
+    from ..language.template import evaluate, is_true
+
+    when = listed.get("ask", {}).get("when")
+    return when is None or is_true(evaluate(when, {identifier(name): value for name, value in values.items()}))
 
 
 def missing(

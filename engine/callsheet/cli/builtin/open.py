@@ -6,14 +6,17 @@ import re
 
 from ...commands.browser import show_in_browser
 from ...commands.context import Context, ParameterValues
+from ...commands.resources.things import Things
 from ...commands.steps.addresses import addresses, below_site, is_url
+from ...commands.steps.dispatcher import StepDispatcher
+from ...commands.steps.lookup import Lookups
 from ...commands.web_address import web_address
-from ...errors import UsageError
+from ...errors import CallsheetError, NoMatch, NotFound, UsageError
 from ...language.deployment import on_deployment
 
 
 def open_in_browser(context: Context, values: ParameterValues) -> None:
-    """`address` definitions say which words stand for what, and where that is; the first that fits is taken."""
+    """`address` definitions say which words stand for what, and where that is; the first that is there is taken."""
     url = address_of(context, values.get("thing"))
     if values.get("print") or context.option("dry-run"):
         context.streams.out.write(url + "\n")
@@ -22,16 +25,53 @@ def open_in_browser(context: Context, values: ParameterValues) -> None:
 
 
 def address_of(context: Context, word: str | None) -> str:
-    """Raises `UsageError` for a word that no definition knows, and for another site's address."""
+    """Raises `UsageError` for a word that no definition knows or another site's address, `NotFound` for nothing."""
     if word is None:
         return next(iter(addresses(context).values()))
     if is_url(word):
         if below_site(context, word) is None:
             raise UsageError(f"{word} is not an address of site {context.site().name!r}")
         return word
-    for id, definition in context.catalog.all("address").items():
-        pattern = on_deployment(definition, context.site().deployment).get("pattern")
-        if pattern is not None and re.fullmatch(pattern, word):
+    openable = {
+        id: each["pattern"]
+        for id, definition in context.catalog.all("address").items()
+        if "pattern" in (each := on_deployment(definition, context.site().deployment))
+    }
+    wire = StepDispatcher(context)
+    fitting = [id for id, pattern in openable.items() if re.fullmatch(pattern, word)]
+    for id in fitting:
+        if wire.dry or _is_there(wire, id, word):
             return web_address(context.catalog, context.site(), id, word)
-    known = ", ".join(each["title"] for each in context.catalog.all("address").values() if "pattern" in each)
-    raise UsageError(f"{word!r} cannot be opened", hint=f"expected one of: {known}, or an address")
+    for id in openable:
+        # What is no id of such a thing may be the name of one all the same.
+        if (found := _called(wire, id, f"name:{word}" if id in fitting else word)) is not None:
+            return web_address(context.catalog, context.site(), id, found)
+    titles = [context.catalog.get("address", id)["title"] for id in openable]
+    hint = f"expected one of: {', '.join(titles)}, a title, or an address"
+    if wire.dry:
+        raise UsageError(f"{word!r} cannot be opened", hint=hint)
+    raise NotFound(f"there is nothing called {word!r} on site {context.site().name!r}", hint=hint)
+
+
+def _is_there(wire: StepDispatcher, id: str, word: str) -> bool:
+    """What cannot be found out is said, and the browser will tell."""
+    if "read" not in wire.context.catalog.all("resource").get(id, {}):
+        return True
+    try:
+        Things(wire, id).read(word)
+    except NotFound:
+        return False
+    except CallsheetError as error:
+        wire.context.note(f"it was not checked whether {word} is there: {error.message}")
+    return True
+
+
+def _called(wire: StepDispatcher, id: str, word: str) -> str | None:
+    """The id of the thing with this name, where things of this kind are found by their names."""
+    lookups = Lookups(wire.context, wire, exact=True)
+    if wire.dry or id not in wire.context.catalog.ids("lookup") or "call" not in lookups.definition(id):
+        return None
+    try:
+        return str(lookups.resolve(id, word, {}))
+    except NoMatch:
+        return None
