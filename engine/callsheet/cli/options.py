@@ -154,12 +154,11 @@ def take_positional(params: Sequence[Param], values: ParameterValues, *, can_ask
         given = values.pop(POSITIONAL + name, None)
         if given not in (None, []):
             words = None if listed is None else values[listed["name"]]
-            if listed is not None and (
-                values.get(name) not in (None, []) or (not words and _is_wanted(listed, values))
-            ):
+            stated = values.get(name) not in (None, [])
+            if listed is not None and (stated or (not words and _is_wanted(listed, values))):
                 values[listed["name"]] = [*(words or []), given]  # the last word of a list was taken for it
                 given = None
-            elif values.get(name) not in (None, []):
+            elif stated:
                 raise UsageError(f"{argument_name(param)} is given twice, once with --{name}")
             values[name] = given or values.get(name)
         if param.get("required") and values.get(name) in (None, []) and not (can_ask or values.get("resume")):
