@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..durations import seconds
 from ..errors import CallsheetError, UsageError, counted
+from .budget import budget_of
 from .dispatch.dispatcher import SynchronousDispatcher
 from .dispatch.event_table import EventTable
 from .dispatch.runner import Runner
@@ -58,6 +59,7 @@ class ListenOptions(NamedTuple):
     switches: frozenset[str]
     inbox: str | None
     max_body: int | None
+    max_in_flight: int | None
     metrics: bool
     trusted: Sequence[str]
     insecure: bool
@@ -95,6 +97,12 @@ class Assembly:
         self.proofs = ProofSettings(catalog, environ, self.prefix, self.log.note, is_shared=self.team is not None)
         self.sources = [self._source(index, name) for index, name in enumerate(options.selection.sources)]
         self.unverified = check_proofs(self.sources, insecure=options.insecure, is_public=options.is_public)
+        self.max_body = options.max_body or self.definition["max_body"]
+        self.budget = budget_of(
+            options.max_in_flight or self.definition.get("max_in_flight"),
+            self.max_body,
+            1 if assignment is None else assignment.workers,
+        )
         timeout = seconds(self.definition["timeout"])
         self.context = HandlerContext("", environ, self._hidden(), self.log.note, timeout, run_command)
         self.route_set = read_routes(catalog, options.selection, self.context)
@@ -168,7 +176,9 @@ class Assembly:
                 definition["max_attempts"], seconds(definition["backoff"]), seconds(definition["backoff_max"])
             )
             by_name = {source.name: source for source in self.sources}
-            self.worker = Worker(self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff)
+            self.worker = Worker(
+                self.inbox, runner, by_name, lambda: self.app.routing_table, self.log, backoff, self.budget
+            )
         return Intake(self.inbox, self.worker, seconds(definition["put_timeout"]))
 
     def _pages(self) -> dict[str, Page]:
@@ -195,6 +205,9 @@ class Assembly:
         readings["handlers_waiting"] = ("Handlers waiting for their turn.", "", lambda: {"": self.runner.waiting})
         readings["handlers_overdue"] = (
             "Handlers that exceeded their time and have not ended.", "handler", self.overdue.counts,
+        )  # fmt: skip
+        readings["bytes_in_flight"] = (
+            "Bytes of memory that deliveries take.", "", lambda: {"": float(self.budget.in_flight())},
         )  # fmt: skip
         readings["log_lines_dropped_total"] = (
             "Lines a blocked log could not take.",
@@ -230,7 +243,7 @@ class Assembly:
                 f" {counted(limits.connections, 'connection')} instead of {definition['max_connections']}"
             )
         return Limits(
-            self.options.max_body or definition["max_body"],
+            self.max_body,
             definition["max_header"],
             limits.connections,
             limits.spare,
@@ -239,6 +252,7 @@ class Assembly:
             seconds(definition["idle_timeout"]),
             self._on_refused,
             self.app.respond,
+            self.budget,
         )
 
     def _on_refused(self, status: int, word: str, client: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from callsheet.listener.budget import ByteBudget
 from callsheet.listener.queue.port import Lease
 from callsheet.listener.queue.worker import Backoff, Worker
 from support.waiting import all_turns, reach
@@ -24,7 +25,7 @@ def worker(places: int, notes: Notes) -> Worker:
         queue.extended.append(list(leases))
 
     queue.extend = extend
-    return Worker(queue, runner, {}, lambda: None, notes, Backoff(3, 1.0, 2.0))  # type: ignore[arg-type, return-value]
+    return Worker(queue, runner, {}, lambda: None, notes, Backoff(3, 1.0, 2.0), ByteBudget(1 << 30, 1))  # type: ignore[arg-type, return-value]
 
 
 def test_places_are_taken_while_runs_go_on_and_none_when_it_stops() -> None:

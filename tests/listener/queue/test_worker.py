@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from callsheet.listener.budget import ByteBudget
 from callsheet.listener.dispatch.runner import Runner
 from callsheet.listener.handlers import Ended, HandlerFailed
 from callsheet.listener.handlers.limits import ConcurrencyLimit
@@ -116,7 +117,9 @@ class Noted:
 def worker_of(queue: Queue) -> Worker:
     log = Log(LineWriter(io.StringIO()), None)
     runner = Runner(ConcurrencyLimit(8), None, lambda job, took, *, succeeded: None)
-    return Worker(queue, runner, {"lms": SOURCE}, lambda: RoutingTable({}, []), log, Backoff(3, 1.0, 2.0))
+    return Worker(
+        queue, runner, {"lms": SOURCE}, lambda: RoutingTable({}, []), log, Backoff(3, 1.0, 2.0), ByteBudget(1 << 30, 1)
+    )
 
 
 def job(id: str, handler: Noted) -> Job:

@@ -297,3 +297,9 @@ def test_a_question_is_a_get_and_nothing_else(method: str, query: bytes, answer:
     assert (response[0]["status"], response[1]["body"]) == answer
     assert here.metrics.outcomes["lms", "challenge"] == (answer[0] == 200)
     assert here.dispatcher.asked == []
+
+
+def test_a_failed_allocation_is_a_503_that_asks_to_come_again() -> None:
+    here = Here(Handled(later=MemoryError()))
+    assert here.ask(b'{"type":"paid"}')[0] == 503
+    assert here.metrics.rejected["out_of_memory"] == 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from callsheet.listener.budget import ByteBudget
 from callsheet.listener.server import piecewise, responses
 from callsheet.listener.server.protocol import CLOSING, IDLE, RESPONDING, LimitedProtocol, Limits
 
@@ -65,6 +66,7 @@ class Connection:
         self.refused: list[tuple[int, str]] = []
         self.refused_from: list[str] = []
         self.released = asyncio.Event()
+        self.budget = ByteBudget(8 * MAX_BODY, MAX_BODY)
         self.transport = Transport()
 
         def see(scope: dict[str, Any], body: bytes) -> responses.Response:
@@ -99,7 +101,7 @@ class Connection:
         config.encoded_headers = []
         state = ServerState()
         state.default_headers = [(b"date", b"now")]
-        limits = Limits(MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0, self.refuse, respond)
+        limits = Limits(MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0, self.refuse, respond, self.budget)
         made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()})
         self.protocol: LimitedProtocol = made(config, state, {})
         self.protocol.connection_made(cast("Any", self.transport))
@@ -405,5 +407,18 @@ def test_the_rest_of_a_body_is_read_at_once_where_its_size_is_known(monkeypatch:
         await asyncio.sleep(0.01)
         assert connection.answers == [(200, b"<" + letter * MAX_BODY + b">") for letter in (b"x", b"y")]
         assert sizes == [half, half, head + MAX_BODY - 2 * half] * 2
+
+    run(work)
+
+
+def test_a_failed_allocation_while_a_request_is_read_is_no_fault_of_the_sender() -> None:
+    def fails(_: bytes) -> bool:
+        raise MemoryError
+
+    async def work() -> None:
+        connection = Connection(fails)
+        connection.protocol.data_received(post())
+        assert connection.refused == [(503, "out_of_memory")]
+        assert b"retry-after: 5" in connection.transport.written
 
     run(work)

@@ -54,9 +54,9 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
     from ...listener.routing.route_set import RouteSelection
 
     refuse_empty(values, "inbox", "queue", "events", "public-url")
-    max_body = values.get("max-body")
-    if max_body is not None and max_body < 1:
-        raise UsageError(f"--max-body: {max_body} is not a valid size")
+    for name in ("max-body", "max-in-flight"):
+        if (size := values.get(name)) is not None and size < 1:
+            raise UsageError(f"--{name}: {size} is not a valid size")
     return ListenOptions(
         selection=RouteSelection(
             tuple(dict.fromkeys(values.get("source") or ())),
@@ -72,7 +72,8 @@ def options_of(values: Mapping[str, Any], address: ListenAddress | None) -> List
         switches=frozenset(name for name, value in values.items() if value is True),
         inbox=values.get("inbox"),
         queue=_queue(values),
-        max_body=max_body,
+        max_body=values.get("max-body"),
+        max_in_flight=values.get("max-in-flight"),
         metrics=bool(values.get("metrics")),
         trusted=values.get("trust-proxy") or (),
         insecure=bool(values.get("insecure")),

@@ -205,7 +205,8 @@ def _limits(assembly: Assembly) -> Iterator[Row]:
     yield Row(
         "limits",
         "ok",
-        f"refused: bodies over {limits.max_body} bytes (413), headers over {limits.max_header} (431), more than"
+        f"refused: bodies over {limits.max_body} bytes (413), what does not fit into {limits.budget.size} bytes of"
+        f" memory (503), headers over {limits.max_header} (431), more than"
         f" {limits.connections} connections (503), headers after {limits.header_timeout:g} s and bodies after"
         f" {limits.body_timeout:g} s (408), encoded bodies (415)",
     )

@@ -35,6 +35,10 @@ class ListenerDefinition(Shape, total=False):
 
     paths: Required[Paths]
     max_body: Required[Annotated[int, Field(ge=1, description="Largest body, in bytes.")]]
+    max_in_flight: Annotated[
+        int,
+        Field(ge=1, description="Memory for deliveries, in bytes; default: 64 MiB, or less where memory is limited."),
+    ]
     max_header: Required[Annotated[int, Field(ge=1024, description="Largest request line and headers, in bytes.")]]
     max_connections: Required[Annotated[int, Field(ge=1, description="Connections open at the same time.")]]
     header_timeout: Required[Annotated[Duration, Field(description="To send the request line and headers.")]]

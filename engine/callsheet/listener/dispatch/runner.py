@@ -66,6 +66,13 @@ class TasklessRun:
         self._ended(failure)
 
 
+def forget_frames(error: BaseException | None) -> None:
+    """A future that an error came by is held by the error's frames, and so is the event, until a collector finds it."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
+
+
 OnSuccess = Callable[[str], Awaitable[None]]
 
 
@@ -121,9 +128,11 @@ class Runner:
             result.saturated = True
             result.failed[job.id] = "no free slot"
         except HandlerFailed as failure:
+            forget_frames(failure)
             result.failed[job.id] = str(failure)
             self._observe(job.id, perf_counter() - started, succeeded=False)
         except Exception as error:  # noqa: BLE001 - one broken handler must not take the others down
+            forget_frames(error)
             result.failed[job.id] = f"{type(error).__name__}: {error}"
             self._observe(job.id, perf_counter() - started, succeeded=False)
         else:

@@ -118,7 +118,7 @@ class ThreadPool:
         try:
             value, error = run.function(), None
         except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
-            value, error = None, raised
+            value, error = None, raised.with_traceback(None)  # which would hold this frame
         with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
             run.loop.call_soon_threadsafe(self._finish, run.result, value, error)
 

@@ -19,6 +19,7 @@ from ..verify.rejection import Rejected
 from .port import Lease, Queue, QueuedEvent, QueueFailed, Unstorable
 
 if TYPE_CHECKING:
+    from ..budget import ByteBudget
     from ..handlers import HandlerFailed
     from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
@@ -94,6 +95,7 @@ class Worker:
         routing_table: Callable[[], RoutingTable],
         log: Log,
         backoff: Backoff,
+        budget: ByteBudget,
     ) -> None:
         self.queue = queue
         self.runner = runner
@@ -101,6 +103,7 @@ class Worker:
         self.routing_table = routing_table
         self.log = log
         self.backoff = backoff
+        self.budget = budget
         self._held = HeldEvents(runner.concurrency.limit)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsaved: set[QueueChange] = set()
@@ -184,11 +187,12 @@ class Worker:
     async def _fetch_forever(self) -> None:
         while not self._stopping:
             self._slot_freed.clear()
-            if not self.free_slots:
+            room = min(self.free_slots, max(self.budget.room, self.idle))
+            if not room:
                 await self._slot_freed.wait()
                 continue
             try:
-                for queued in await self.queue.fetch(self.free_slots):
+                for queued in await self.queue.fetch(room):
                     self._run_queued(queued)
             except QueueFailed as error:
                 self._report(str(error))
@@ -231,6 +235,7 @@ class Worker:
             raise Rejected(500, "source", f"source {queued.source!r} is not one of this listener's sources")
         event = Event(source, parse_payload(queued.text), queued.headers, queued.query, queued.data, queued.text)
         event.attempt = queued.lease.attempts
+        event.charge = self.budget.take(event.data, event.text)
         return event
 
     async def _handle(self, lease: Lease, event: Event, jobs: Sequence[Job], *, several: bool) -> None:

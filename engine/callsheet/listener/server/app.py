@@ -16,6 +16,7 @@ from . import responses
 from .responses import BY_STATUS, Response
 
 if TYPE_CHECKING:
+    from ..budget import Charge
     from ..routing.route import Job, RoutingTable
     from ..telemetry.log import Log
     from ..telemetry.metrics import Metrics
@@ -74,6 +75,7 @@ class App:
         response = self.respond(scope, data, later.set_result)
         if response is None:
             response = await later
+        scope.pop("charge", None)  # the server keeps the scope until the next request
         await send(response[0])
         await send(response[1])
 
@@ -105,6 +107,7 @@ class App:
         try:
             _check_encoding(scope["headers"])
             event = source.receive(scope["headers"], scope["query_string"], data, time())
+            _hold(event, source, scope.get("charge"))
             verdict = self._decide(event)
         except UnknownKey as unknown:
             if has_new_keys:
@@ -191,6 +194,8 @@ class App:
         """The answer where there is no event."""
         if isinstance(error, Challenged):
             return self._reply(scope, error)
+        if isinstance(error, MemoryError):
+            error = Rejected(503, "out_of_memory", "there is no memory left for it")
         if isinstance(error, asyncio.CancelledError):
             error = Rejected(INTERRUPTED.status, "interrupted", INTERRUPTED.detail)
         if not isinstance(error, Rejected):
@@ -205,6 +210,17 @@ class App:
 
 _FILTERED = DispatchVerdict(200, "filtered")
 _UNKNOWN = DispatchVerdict(200, "unknown_type")
+
+
+def _hold(event: Event, source: Source, charge: Charge | None) -> None:
+    """An event takes several times the memory of its body, for as long as anything holds it."""
+    if charge is None:
+        return
+    if source.is_verified:
+        charge.verify()
+    if not charge.hold(event.data, event.text):
+        raise Rejected(503, "too_many_bytes", "there is no room for more events in memory")
+    event.charge = charge
 
 
 def _check_encoding(headers: list[tuple[bytes, bytes]]) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
+from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from ..budget import ByteBudget, Charge
 from . import responses
 from .piecewise import PiecewiseProtocol
 from .responses import Response
@@ -110,6 +111,7 @@ class Limits(NamedTuple):
     idle_timeout: float
     on_refused: Callable[[int, str, str], None]
     respond: Callable[[dict[str, Any], bytes, Callable[[responses.Response], None]], responses.Response | None]
+    budget: ByteBudget
 
 
 HEADERS, BODY, RESPONDING, IDLE, CLOSING = range(5)
@@ -142,8 +144,13 @@ class LimitedProtocol(PiecewiseProtocol):
         self.chunk_size = 0  # size of the piece that is being read
         self.is_single_message = True  # whether all of that piece may belong to one message
         self.buffered_body: bytes | bytearray | None = None
+        self.charge: Charge | None = None  # for the body that is read
         self.active_cycle: RequestResponseCycle | None = None
         self.last_url: tuple[bytes, str, bytes] = (b"", "", b"")  # with its path and its query
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.buffered_body = self.charge = None
+        super().connection_lost(exc)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
@@ -162,8 +169,8 @@ class LimitedProtocol(PiecewiseProtocol):
             self.parser.feed_data(piece)
         except HttpParserUpgrade as upgrade:
             self._ignore_upgrades(memoryview(piece)[upgrade.args[0] :])
-        except HttpParserError:
-            self._refuse_garbage()
+        except HttpParserError as error:
+            self._refuse_broken(error)
         if self.phase <= BODY:
             self._check_sizes(len(piece))
         return not self.is_single_message
@@ -204,8 +211,15 @@ class LimitedProtocol(PiecewiseProtocol):
                 break
             except HttpParserUpgrade as upgrade:
                 rest = rest[upgrade.args[0] :]
-            except HttpParserError:
-                self._refuse_garbage()
+            except HttpParserError as error:
+                self._refuse_broken(error)
+
+    def _refuse_broken(self, error: HttpParserError) -> None:
+        """The parser wraps what the methods below raise. Whatever that is, it is no fault of the sender."""
+        if not isinstance(error, HttpParserCallbackError) or not isinstance(error.__context__, MemoryError):
+            self._refuse_garbage()
+        elif self.phase != CLOSING:
+            self._refuse(503, "out_of_memory", responses.LAST_BUSY)
 
     def _refuse_garbage(self) -> None:
         if self.phase != CLOSING:
@@ -242,6 +256,8 @@ class LimitedProtocol(PiecewiseProtocol):
                     self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
                     return
                 self.body_length = int(value)
+                if not self._charge(self.body_length):
+                    return
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
         cycle = self.cycle
@@ -251,7 +267,18 @@ class LimitedProtocol(PiecewiseProtocol):
         else:
             self.buffered_body = None
             self._make_scope()
+            self.charge = self.charge or self.limits.budget.charge()
+            cast("dict[str, Any]", self.scope)["charge"] = self.charge
             super().on_headers_complete()
+
+    def _charge(self, length: int) -> bool:
+        """Whether so much more of a body may be read; else it is refused."""
+        if self.charge is None:
+            self.charge = self.limits.budget.charge()
+        if self.charge.read(length):
+            return True
+        self._refuse(503, "too_many_bytes", responses.LAST_BUSY)
+        return False
 
     def _make_scope(self) -> None:
         """Uvicorn's, which it makes at the beginning of a message."""
@@ -266,6 +293,8 @@ class LimitedProtocol(PiecewiseProtocol):
         self.phase_bytes += len(body)
         if self.phase_bytes > self.limits.max_body:
             self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
+        elif not self.body_length and not self._charge(len(body)):  # in chunks, of which no one knows how many come
+            return
         elif self.buffered_body is None:
             super().on_body(body)
         elif not self.buffered_body:
@@ -282,18 +311,22 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self.is_single_message = False
         body, self.buffered_body = self.buffered_body, None
+        charge, self.charge = self.charge, None
         if body is not None:
-            self._respond(body if type(body) is bytes else bytes(body))
+            self._respond(body if type(body) is bytes else bytes(body), charge)
             return
         super().on_message_complete()
         self._enter_phase(IDLE if self.cycle.response_complete else RESPONDING, self.read_at)
 
-    def _respond(self, body: bytes) -> None:
+    def _respond(self, body: bytes, charge: Charge | None) -> None:
         """The short way for a whole POST: what needs no waiting is one call and one write."""
         if self.url != self.last_url[0]:  # most senders ask for one again and again
             self.last_url = (self.url, *path_and_query(self.url))
         _, path, query = self.last_url
-        scope = {"method": "POST", "path": path, "query_string": query, "headers": self.headers, "client": self.client}
+        scope = {
+            "method": "POST", "path": path, "query_string": query, "headers": self.headers, "client": self.client,
+            "charge": charge,
+        }  # fmt: skip
         deferred = DeferredResponse(self)
         response = self.limits.respond(scope, body, deferred.deliver)
         if response is not None:
@@ -342,6 +375,7 @@ class LimitedProtocol(PiecewiseProtocol):
         self.limits.on_refused(status, word, self.client[0] if self.client else "unix")
         earlier, own = self._unfinished_cycles()
         self._enter_phase(CLOSING, self.now())
+        self.buffered_body = self.charge = None
         self.pipeline.clear()
         self.drop_unread()
         if self.transport.is_closing():  # it takes no answer any more

@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 from ...errors import CallsheetError
 from ..ending import bounded, cancel_all
+from ..memory import give_memory_back
 from .bind import BACKLOG
 from .protocol import LimitedProtocol, Limits
 from .tls_acceptor import TlsAcceptor
@@ -187,6 +188,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     _spare_the_collector()
+    give_memory_back()
     try:
         loop.run_until_complete(main)
     finally:

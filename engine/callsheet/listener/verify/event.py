@@ -59,6 +59,7 @@ class Event:
         self.data = data
         self.text = text
         self.attempt = 1
+        self.charge: object = None  # what it takes of a budget, given back with it
         self._payload = payload
         self.type, self.id = source.identify(
             self._outer_scope(payload) if source.needs_headers else {"payload": payload}
