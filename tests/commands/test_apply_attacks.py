@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from callsheet.sandbox.actions import Answer
+from callsheet.sandbox.site import SandboxRequest
 from commands.test_apply import Site, cloud, site
+from support import simulated
 
 __all__ = ["cloud", "site"]
+
+Answering = Callable[[SandboxRequest], Answer]
+Change = Callable[[Answering, SandboxRequest], Answer]
+Meddle = Callable[[Change], None]
 
 
 def another(site: Site, name: str, **files: str) -> Path:
@@ -198,3 +208,89 @@ def test_pull_overwrites_no_picture_that_was_changed_here(cloud: Site) -> None:
     assert cloud.edit("Refunds", '<p><ac:image><ri:attachment ri:filename="a.png" /></ac:image>!</p>') == 0, cloud.err
     assert cloud("pull", str(cloud.docs), "--space", "DOC") == 5
     assert mine.read_text() == "mine"
+
+
+def test_a_property_of_others_removes_no_page(cloud: Site) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    said = {"key": "callsheet", "value": {"path": "a.md", "root": "/docs", "version": 1, "body": "0"}}
+    words = "op", "call", "createPageProperty", "--param", "page-id=98402", "-d", json.dumps(said), "--yes"
+    assert cloud(*words) == 0, cloud.err
+    cloud.apply("--prune", "--yes")
+    assert not [line for line in cloud.writes if line.startswith("DELETE")]
+    assert cloud.rows("pages", "list", "--space", "DOC", "--title", "Alpha")
+
+
+@pytest.fixture
+def meddle(monkeypatch: pytest.MonkeyPatch) -> Meddle:
+    """Puts a function between the site and who asks it."""
+
+    def put(change: Change) -> None:
+        real = simulated.SandboxSite.answer
+        monkeypatch.setattr(simulated.Judged, "answer", lambda site, request: change(partial(real, site), request))
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("theirs", "code"), [("<p>One.</p><p>Two, said Kim.</p>", 0), ("<p>Uno.</p><p>Two.</p>", 5)], ids=["merged", "told"]
+)
+def test_what_is_changed_while_it_is_applied_is_compared_again(
+    cloud: Site, meddle: Meddle, theirs: str, code: int
+) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n\nTwo.\n")
+    assert cloud.apply() == 0, cloud.err
+    cloud.write("a.md", "# Alpha\n\nEins.\n\nTwo.\n")
+    left = ["one edit"]
+
+    def edit_first(answer: Answering, request: SandboxRequest) -> Answer:
+        if request.method == "PUT" and "/properties" not in request.target and left:
+            left.clear()
+            body = json.loads(request.body)
+            answer(request._replace(body=json.dumps({**body, "body": {**body["body"], "value": theirs}}).encode()))
+        return answer(request)
+
+    meddle(edit_first)
+    assert cloud.apply() == code, cloud.err
+    assert cloud.body("Alpha") == (theirs.replace("One", "Eins") if code == 0 else theirs)
+
+
+ODD: dict[str, dict[str, Any]] = {
+    "no version": {"version": None},
+    "version": {"version": {"number": "x"}},
+    "no title": {"title": None},
+    "title": {"title": ["x"]},
+    "id": {"id": "../../x"},
+    "text": {"body": {"storage": {"value": 7}}},
+    "broken text": {"body": {"storage": {"value": "<p><b>"}}},
+    "its own parent": {"parentId": "98500"},
+    "parent": {"parentId": {"x": 1}},
+    "base": {"metadata": {"properties": {"callsheet": {"value": {"path": "../x", "root": 5, "tags": {"labels": 5}}}}}},
+    "labels": {"metadata": {"labels": {"results": 7}, "properties": {"callsheet": {"value": "x"}}}},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_answers_end_in_words_and_harm_no_other_page(cloud: Site, meddle: Meddle, odd: str) -> None:
+    cloud.write("a.md", "# Alpha\n\nOne.\n")
+    cloud.write("b.md", "# Beta\n\nOne.\n")
+    assert cloud.apply() == 0, cloud.err
+    id = cloud.page("Alpha")["id"]
+    cloud.write("a.md", "# Alpha\n\nTwo.\n")
+    cloud.write("b.md", "# Beta\n\nTwo.\n")
+
+    def lie(answer: Answering, request: SandboxRequest) -> Answer:
+        found = answer(request)
+        body = json.loads(json.dumps(found.body))
+        for page in body.get("results", [body]) if isinstance(body, dict) else []:
+            if isinstance(page, dict) and page.get("id") == id:
+                page |= {name: value for name, value in ODD[odd].items() if name in page}
+        return found._replace(body=body)
+
+    meddle(lie)
+    for words in (("plan",), ("apply",), ("apply", "--ours", "--prune", "--yes")):
+        assert cloud(words[0], str(cloud.docs), "--space", "DOC", *words[1:]) in (0, 2, 5), cloud.err
+    assert cloud("pull", str(cloud.home / "copy"), "--space", "DOC") in (0, 5), cloud.err
+    assert not (cloud.home / "x.md").exists()
+    assert odd == "id" or "Two" in cloud.body("Beta")  # which nothing can be asked by
+    assert (cloud.home / "copy/documentation/refunds.md").exists()

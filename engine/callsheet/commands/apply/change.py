@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ...language.template import to_text
 from ..resources.same import same
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def set_aside(name: Any, id: str) -> str:
 def name_after_name(changes: Sequence[PlannedChange], field: str | None) -> list[tuple[PlannedChange, bool]]:
     """Those that get a name that another one has, each after that one; True: set aside, as they go in a circle."""
     renamed = {id(each): each.fields[field] for each in changes if field in each.fields} if field else {}
-    names = {said(renamed[id(each)].was): each for each in changes if id(each) in renamed}
+    names = {to_text(renamed[id(each)].was): each for each in changes if id(each) in renamed}
     found: list[tuple[PlannedChange, bool]] = []
     done: set[int] = set()
     for first in changes:
@@ -126,7 +127,7 @@ def name_after_name(changes: Sequence[PlannedChange], field: str | None) -> list
         while each is not None and id(each) in renamed and id(each) not in done:
             done.add(id(each))
             way.append(each)
-            each = names.get(said(renamed[id(each)].wanted))
+            each = names.get(to_text(renamed[id(each)].wanted))
         if way and each is way[0] and len(way) > 1:
             found.append((each, True))
         if len(way) > 1 or (way and each is not None and each is not way[0]):

@@ -199,12 +199,16 @@ class Pages:
         # Others can write the property that names a file, so it never removes what is not below the root.
         ours = [id for id, base in self._known.items() if self._is_ours(base) and self._is_below_root(id)]
         gone = [id for id in ours if id not in taken]
+        here = {page.path for page in self._folder.pages}
         is_new = any(change.verb == "create" and change.text for change in found)
         for id in sorted(gone, key=lambda id: len(self._ancestors(id)), reverse=True):
             listed, base = self.listed[id], self._known[id]
             change = PlannedChange(self.things.resource, base.path, listed.title, "remove" if prune else "keep", id)
             change.parents, change.version = dict(self.parents), listed.version
-            if not prune:
+            if base.path in here:  # others can write that, too
+                change.verb = "keep"
+                change.site.append(f"{base.path} is {self.things.title} {self._ids[base.path]}, and not this one")
+            elif not prune:
                 became = f", page-id: {id} in the front matter of another file keeps it" if is_new else ""
                 change.site.append(f"its file is gone: --prune removes it{became}")
             elif not same(listed.version, base.version):

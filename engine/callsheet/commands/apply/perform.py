@@ -24,6 +24,12 @@ _UNAUTHENTICATED, _CONFLICT = 401, 409
 _VERBS: dict[str, Verb] = {"create": "create", "update": "update", "remove": "delete"}
 
 
+def meets_all(error: CallsheetError) -> bool:
+    """Whether every other request would meet the same: no answer, no credential, too many requests."""
+    refused = isinstance(error, NotAllowed) and error.status == _UNAUTHENTICATED
+    return refused or isinstance(error, RateLimited | NetworkError)
+
+
 class Compared(Protocol):
     """Who compared the things of one resource."""
 
@@ -113,8 +119,7 @@ class Performing:
             change.conflict, change.details, change.hint = error.message, list(error.details or ()), error.hint
             if (record := self._records.get(change.resource)) is not None:
                 record.failed(change, error)
-            refused = isinstance(error, NotAllowed) and error.status == _UNAUTHENTICATED
-            if refused or isinstance(error, RateLimited | NetworkError):
+            if meets_all(error):
                 self._end.set()
 
     def _do(self, change: PlannedChange) -> None:

@@ -11,7 +11,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from ...errors import UsageError
+from ...errors import CallsheetError, UsageError
 from ...richtext.editing import Editing
 from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replaced
 from ...written import written
@@ -22,6 +22,7 @@ from ..resources.things import Thing, Things
 from .base import Applied, Bases, latest
 from .lock import Lock
 from .pages import PageTarget, applied_text
+from .perform import meets_all
 from .text import hash_of
 
 if TYPE_CHECKING:
@@ -201,7 +202,9 @@ class PagesPull:
         try:
             text = self._markdown(page, paths, titles)
             self._write(path, self._front(page, there) + text)
-        except UsageError as error:
+        except CallsheetError as error:
+            if meets_all(error):
+                raise
             return row._replace(conflict=error.message)
         return row
 
