@@ -9,15 +9,21 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_is_resting = False  # a process that is not ours may have reasons of its own to switch the collector off
+
 
 def rest_while_starting() -> None:
     """Until `begin`: what is loaded stays, so nothing of it can be collected."""
+    global _is_resting  # noqa: PLW0603 - a process has one collector
+    _is_resting = True
     gc.disable()
 
 
 def begin() -> None:
     """The command starts, and may run for long. What was loaded by now is not looked through any more."""
-    if not gc.isenabled():
+    global _is_resting  # noqa: PLW0603 - see above
+    if _is_resting:
+        _is_resting = False
         gc.freeze()
         gc.enable()
 

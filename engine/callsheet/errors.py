@@ -9,7 +9,8 @@ class CallsheetError(Exception):
     """A failure that is worded for the person at the shell; the entry point prints it without a traceback.
 
     `message` says what is wrong and where, `hint` what to do, `details` are further lines.
-    `status` and `trace_id` come from an HTTP answer. `code` is the machine-readable name in the JSON form.
+    `status` and `trace_id` come from an HTTP answer, `request` is its method and URL. `code` is the machine-readable
+    name in the JSON form.
     """
 
     exit_code = 1
@@ -30,6 +31,7 @@ class CallsheetError(Exception):
         self.details = tuple(details)
         self.status = status
         self.trace_id = trace_id
+        self.request: str | None = None
 
 
 class UsageError(CallsheetError):
@@ -37,6 +39,10 @@ class UsageError(CallsheetError):
 
     exit_code = 2
     code = "usage"
+
+
+class ConfirmationNeeded(UsageError):
+    """A person would be asked this before something is destroyed, and nobody is there to answer."""
 
 
 class DefinitionError(UsageError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,27 +12,34 @@ from ..errors import UsageError, did_you_mean
 from ..jsontext import dump
 from .options import POSITIONAL, SHARED, FilePath
 
+if TYPE_CHECKING:
+    from ..language.shape.commands import Param
+
 Parse = Callable[[list[str]], tuple[dict[str, Any], list[str], list[click.Parameter]]]
 
 
 class LiteralValues:
-    """`values` by the names of the definition; those named in `typed` count as a person's own words."""
+    """`values` by the names of the definition; those named in `typed` count as a person's own words.
 
-    def __init__(self, values: Mapping[str, Any], typed: Collection[str]) -> None:
+    With `files` they may be paths, as those that the author of a program wrote.
+    """
+
+    def __init__(self, values: Mapping[str, Any], typed: Collection[str], *, files: bool = False) -> None:
         self.values = {name: value for name, value in values.items() if value is not None}
         self.typed = frozenset(typed)
+        self._files = files
 
-    def parsing(self, params: Sequence[click.Parameter], command: str) -> Parse:
-        """Stands where click would parse a command line."""
+    def parsing(self, params: Sequence[click.Parameter], defined: Sequence[Param], command: str) -> Parse:
+        """Stands where click would parse a command line. `params` are those `defined`, and the program's options."""
 
         def parse_args(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
             if args:
                 raise UsageError(f"{command}: expected only the words of a command, not {args[0]!r}")
-            return self.bound(params, command), [], []
+            return self.bound(params, {param["name"]: param for param in defined}, command), [], []
 
         return parse_args
 
-    def bound(self, params: Sequence[click.Parameter], command: str) -> dict[str, Any]:
+    def bound(self, params: Sequence[click.Parameter], defined: Mapping[str, Param], command: str) -> dict[str, Any]:
         """The values by the parser's names. Raises `UsageError` for a name that the command does not have.
 
         Options of the whole program choose sites and filters, and a path is a file: they must be a person's own.
@@ -47,27 +54,42 @@ class LiteralValues:
             param = known.get(name)
             if param is None:
                 raise UsageError(f"{command} has no parameter {name!r}{did_you_mean(name, known)}")
-            if name not in self.typed and (str(param.name).startswith(SHARED) or isinstance(param.type, FilePath)):
+            if name not in self.typed and self._is_a_persons(param):
                 raise UsageError(
                     f"{command}: {name} cannot be set by a tool call or an event", hint="write it out whole"
                 )
-            found[str(param.name)] = _words(param, value)
+            found[str(param.name)] = _words(param, defined.get(name), value)
         return found
+
+    def _is_a_persons(self, param: click.Parameter) -> bool:
+        return str(param.name).startswith(SHARED) or (isinstance(param.type, FilePath) and not self._files)
 
     def marked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The parsed values, with those of a person told apart."""
         return {name: _typed(value) if name in self.typed else value for name, value in values.items()}
 
 
-def _words(param: click.Parameter, value: Any) -> Any:
+def _words(param: click.Parameter, defined: Param | None, value: Any) -> Any:
     """As a parser would hand them over; a table is `NAME=VALUE` words."""
     if isinstance(param, click.Option) and param.is_flag:
         return value
-    if not param.multiple and param.nargs != -1:
+    several = param.multiple or param.nargs == -1
+    if isinstance(value, Mapping) and several:
+        joined = defined is not None and "assign" in defined
+        return [word for name, item in value.items() for word in _pairs(name, item, joined=joined)]
+    if isinstance(value, list) and not several and defined is not None and defined.get("split"):
+        return ",".join(_text(item).replace(",", "\\,") for item in value)
+    if not several:
         return _text(value)
-    if isinstance(value, Mapping):
-        return [f"{name}={_text(item)}" for name, item in value.items() if item is not None]
     return [_text(item) for item in (value if isinstance(value, list) else [value])]
+
+
+def _pairs(name: str, value: Any, *, joined: bool) -> list[str]:
+    """`NAME=VALUE`, once for each item of a list, or with all of them `joined`."""
+    if value is None:
+        return []
+    items = [_text(item) for item in value] if isinstance(value, list) else [_text(value)]
+    return [f"{name}={','.join(items)}"] if joined else [f"{name}={item}" for item in items]
 
 
 def _text(value: Any) -> str:

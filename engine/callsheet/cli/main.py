@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -149,15 +149,23 @@ def make_all_help(program: str, environ: Mapping[str, str]) -> None:
         context.close()
 
 
-def call_command(context: Context, words: Sequence[str], values: Mapping[str, Any]) -> None:
+def call_command(context: Context, words: Sequence[str], values: Mapping[str, Any], *, files: bool = False) -> None:
     """Run one command in a context of the caller's own, which gets what it prints.
 
-    Words and values are as for `run_literally`. Raises the `CallsheetError` that a person would be told.
+    Words and values are as for `run_literally`; with `files` they may be paths too. Raises the `CallsheetError` that
+    a person would be told.
     """
     from .literal import LiteralValues
 
+    with telling(context):
+        _run(context, list(words), LiteralValues(values, (), files=files))
+
+
+@contextmanager
+def telling(context: Context) -> Iterator[None]:
+    """Whatever goes wrong is raised as the `CallsheetError` that a person would be told."""
     try:
-        _run(context, list(words), LiteralValues(values, ()))
+        yield
     except _EXPECTED as error:
         raise _told(context, error) from None
 

@@ -93,7 +93,7 @@ class DefinedCommand(WithHelp):
         parser: Any = super().make_parser(ctx)
         if self.values is None:
             return strict(parser, ctx, self.params)
-        parser.parse_args = self.values.parsing(self.params, ctx.command_path)
+        parser.parse_args = self.values.parsing(self.params, self.definition.get("params", []), ctx.command_path)
         return parser
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..catalog.catalog import Catalog, open_catalog
-from ..errors import DefinitionError, UsageError
+from ..errors import ConfirmationNeeded, DefinitionError, UsageError
 from ..language.layers import Layer
 from ..terminal import escape_line, wants_color
 from .journal.keeping import Journaling
@@ -215,6 +215,11 @@ class Context:
         there = "there are" if is_sure else "there may be"
         self.note(f"{there} more items{of}: --all for every one, --page-token {token} for the next page")
 
+    def hold(self, request: Request, curl: str) -> None:
+        """Show a request that a dry run does not send."""
+        del request
+        self.streams.out.write(f"{curl}\n")
+
     def only_tries(self, outcome: str) -> bool:
         """Whether this is a dry run, which then says what would have come of it."""
         if not self.option("dry-run"):
@@ -233,7 +238,7 @@ class Context:
             return False
         if self.option("no-input") or not self.streams.input.isatty():
             why = "--no-input" if self.option("no-input") else "not a terminal"
-            raise UsageError(f"{question} refused: {why}", hint="pass --yes to confirm non-interactively")
+            raise ConfirmationNeeded(f"{question} refused: {why}", hint="pass --yes to confirm non-interactively")
         return True
 
     def confirm(self, question: str) -> None:

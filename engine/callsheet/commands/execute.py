@@ -114,7 +114,7 @@ def print_curl(context: Context, request: Request) -> None:
         client.headers(request)
     except NotAllowed as error:
         context.note(f"{error.message}, so the command has no credential")
-    context.streams.out.write(client.curl(request, show_token=bool(context.option("show-token"))) + "\n")
+    context.hold(request, client.curl(request, show_token=bool(context.option("show-token"))))
 
 
 def perform(

@@ -18,3 +18,18 @@ def first_argument(command: CommandDefinition) -> Param | None:
 def is_required(param: Param) -> bool:
     """Whether a command cannot run without it: an argument unless it says otherwise, an option only if it does."""
     return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))
+
+
+def is_json(param: Param) -> bool:
+    """Whether its text is JSON, which a program gives as the value that it says."""
+    return param.get("convert") == "json" or str(param.get("metavar", "")).startswith("JSON")
+
+
+def is_table(param: Param) -> bool:
+    """Whether its words are `NAME=VALUE`, which a program gives as a table."""
+    return "assign" in param or "=" in str(param.get("metavar", ""))
+
+
+def help_without_input(param: Param) -> str:
+    """Its help, without what it says of standard input, which a program does not give."""
+    return "; ".join(part for part in str(param.get("help", "")).split("; ") if "standard input" not in part)

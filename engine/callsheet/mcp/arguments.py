@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError, did_you_mean
 from ..integers import whole
 from ..language.identifier import identifier
-from .schemas import DRY_RUN, FIELDS, Schema, is_json, is_table
+from ..language.parameters import is_json
+from .schemas import DRY_RUN, FIELDS, Schema
 
 if TYPE_CHECKING:
     from ..commands.context import ParameterValues
@@ -45,7 +46,7 @@ def checked(tool: Tool, given: dict[str, Any]) -> ToolArguments:
         raise UsageError(f"{tool.name}: {'; '.join(problems)}", hint=f"{tool.name} takes: {takes}")
     fields = values.pop(FIELDS, []) if FIELDS not in tool.params else []
     dry_run = bool(values.pop(DRY_RUN, False)) if DRY_RUN not in tool.params else False
-    named = dict(_of_command(tool, name, value) for name, value in values.items())
+    named = {str(tool.params[name]["name"]) if name in tool.params else name: value for name, value in values.items()}
     return ToolArguments(named, fields, dry_run)
 
 
@@ -53,30 +54,6 @@ def _other_names(tool: Tool) -> dict[str, str]:
     """What else the parameters are called on the command line, where that is not the name of another one."""
     aliases = ((identifier(alias), name) for name, param in tool.params.items() for alias in param.get("aliases", ()))
     return {alias: name for alias, name in aliases if alias not in tool.params}
-
-
-def _of_command(tool: Tool, name: str, value: Any) -> tuple[str, Any]:
-    """By the command's own name for it, as the words that a person would write."""
-    param = tool.params.get(name)
-    if param is None:
-        return name, value
-    if is_table(param) and isinstance(value, dict):
-        value = [word for key, item in value.items() for word in _words(key, item, joined="assign" in param)]
-    elif param.get("split") and not param.get("multiple"):
-        value = ",".join(item.replace(",", "\\,") for item in value)
-    return str(param["name"]), value
-
-
-def _words(name: str, value: Any, *, joined: bool) -> list[str]:
-    """`NAME=VALUE`, once for each item of a list, or with all of them `joined`."""
-    if value is None:
-        return []
-    items = [_plain(item) for item in value] if isinstance(value, list) else [_plain(value)]
-    return [f"{name}={','.join(items)}"] if joined else [f"{name}={item}" for item in items]
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fitted(schema: Schema, value: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..calls.fields import details, field_of, record
 from ..output.columns import Columns
 from ..output.formats import FormatContext
-from .fields import details, field_of, record
 
 if TYPE_CHECKING:
     from ..jsontext import JsonObject

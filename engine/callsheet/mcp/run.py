@@ -1,32 +1,25 @@
-"""One call of a tool: its command runs in a context of its own, and what it prints and notes becomes the answer."""
+"""One call of a tool: what may stop it, who agrees to it, and what it prints as the answer."""
 
 from __future__ import annotations
 
-import io
 import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..commands.context import Context
+from ..calls.run import CallContext
 from ..commands.journal.keeping import Journaling
-from ..commands.streams import Streams
 from ..errors import CallsheetError
 from ..language.safety import CHANGES
-from ..output.formats import FormatContext
 from .collect import Collected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..client.gate import ApprovalRequest
-    from ..client.http.client import Client
     from ..client.request.model import Request
+    from ..commands.context import Context
     from ..language.shape.commands import ViewDefinition
     from ..policy.policy import PolicySource
-    from ..sites.site import Site
-
-
-_OPENING = threading.Lock()  # several calls may be the first one
 
 
 class ConsentNeeded(Exception):
@@ -81,11 +74,8 @@ class AgentJournaling(Journaling):
         return f"{self._tool} with this name takes the change back"
 
 
-class ToolContext(Context):
-    """A run for an agent: values are literal, nobody is at a terminal, and `agreed` is what a person consented to.
-
-    Site, catalog and connections are those of `base`, which outlives the run. `restrictions` hold for this run alone.
-    """
+class ToolContext(CallContext):
+    """A call of an agent: `agreed` is what a person consented to, and `undo` the tool that takes a change back."""
 
     def __init__(
         self,
@@ -95,28 +85,12 @@ class ToolContext(Context):
         restrictions: Sequence[PolicySource] = (),
         undo: str | None = None,
     ) -> None:
-        """`undo` is the tool that takes a change back."""
-        self._written = io.StringIO()
-        streams = Streams(io.StringIO(), self._written, io.StringIO())
-        super().__init__(
-            base.program,
-            base.environ,
-            streams,
-            literal=True,
-            restrictions=restrictions,
-            ask_person=self._ask_through_client,
-        )
-        self.options = dict(base.options)
-        self._base = base
+        super().__init__(base, restrictions=restrictions, ask_person=self._ask_through_client)
         self._watch = watch
         self._agreed_to = agreed
-        self._catalog = base.catalog
         self._changes = 0  # requests so far that may have changed something
         self._printed: Collected | None = None
         self.journaling = AgentJournaling(self, undo)
-        self.notes: list[str] = []
-        self.next: str | None = None
-        self.total: int | None = None
 
     @property
     def printed(self) -> Collected | None:
@@ -124,54 +98,18 @@ class ToolContext(Context):
         return self._printed
 
     @property
-    def written(self) -> str:
-        """What was written beside it, as a dry run does."""
-        return self._written.getvalue()
-
-    @property
     def output_format(self) -> str:
         """As for a reader: commands then ask for all that belongs to a thing."""
         return "table"
 
-    def site(self) -> Site:
-        with _OPENING:
-            return self._base.site()
-
-    def client(self) -> Client:
-        if self._client is None:
-            from ..client.http.client import Client
-
-            with _OPENING:
-                lender = self._base.client()
-            self._client = Client(
-                self.site(),
-                self.catalog,
-                environ=self.environ,
-                note=self.note,
-                ask=self._ask_person,
-                before=self._before,
-                restrictions=self.restrictions,
-                shared=lender,
-            )
-        return self._client
-
     def output_with(self, view: ViewDefinition | None, columns: str | None, *, settled: bool = False) -> Any:
         from ..output.columns import split
 
-        program = self.definition
-        formats = FormatContext(program.get("text"), program.get("id"), None, self._readable)
         asked = split(columns) if columns else None
-        self._printed = Collected(view, asked, formats, settled=settled, tick=self._watch.on_items)
+        self._printed = Collected(view, asked, self.formats(), settled=settled, tick=self._watch.on_items)
         return self._printed
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def note_more(self, start: object, total: int | None, *, is_sure: bool = True) -> None:
-        del is_sure
-        self.next, self.total = str(start), total
-
-    def _before(self, request: Request) -> None:
+    def before_request(self, request: Request) -> None:
         self._watch.on_request(request)
         self._changes += request.safety in CHANGES
 
@@ -186,10 +124,6 @@ class ToolContext(Context):
             return None
         raise ConsentNeeded(question.text)
 
-    def is_foreign(self, word: str) -> bool:
-        """What an agent writes is written for the person; only files and standard input are nothing to it."""
-        return False
-
     def will_confirm(self, question: str) -> bool:
         return not (self.option("yes") or self.option("dry-run"))
 
@@ -201,7 +135,3 @@ class ToolContext(Context):
                 f"{question} Not confirmed: part of the command has already run, so no question can be asked now"
             )
         raise ConsentNeeded(question)
-
-    def close(self) -> None:
-        """The catalog is the server's."""
-        self.hang_up()

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..calls.fields import name_of_field
 from ..language.identifier import identifier
+from ..language.parameters import help_without_input, is_json, is_required, is_table
 from ..registry import PAGING
-from .fields import name_of_field
 
 if TYPE_CHECKING:
     from ..catalog.catalog import Catalog
@@ -52,16 +53,6 @@ def offered(command: CompiledCommand, tool: ToolDefinition | None = None) -> dic
     return found
 
 
-def is_json(param: Param) -> bool:
-    """Whether its text is JSON, which an agent writes as such."""
-    return param.get("convert") == "json" or str(param.get("metavar", "")).startswith("JSON")
-
-
-def is_table(param: Param) -> bool:
-    """Whether its words are `NAME=VALUE`, which an agent writes as an object."""
-    return "assign" in param or "=" in str(param.get("metavar", ""))
-
-
 def input_schema(
     catalog: Catalog, command: CompiledCommand, params: Mapping[str, Param], view: ViewDefinition | None
 ) -> Schema:
@@ -70,13 +61,9 @@ def input_schema(
         properties[FIELDS] = {**_TEXTS, "description": _fields_help(view)}
     if command["safety"] in ("write", "destroy"):
         properties[DRY_RUN] = {"type": "boolean", "description": "only show what would be sent"}
-    required = [name for name, param in params.items() if _is_required(param)]
+    required = [name for name, param in params.items() if is_required(param)]
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": required} if required else schema
-
-
-def _is_required(param: Param) -> bool:
-    return bool(param.get("required", param.get("kind") == "argument" and "default" not in param))
 
 
 def _property(catalog: Catalog, param: Param) -> Schema:
@@ -103,8 +90,8 @@ def _typed(param: Param) -> Schema:
 def _help(catalog: Catalog, param: Param) -> str:
     if param["name"] in PAGING:
         return _PAGING_HELP.get(param["name"], str(param.get("help", "")))
-    if "help" in param:  # an agent has no standard input
-        return "; ".join(part for part in str(param["help"]).split("; ") if "standard input" not in part)
+    if "help" in param:
+        return help_without_input(param)
     lookup = catalog.find("lookup", param["lookup"]) if "lookup" in param else None
     if lookup is None:
         return ""

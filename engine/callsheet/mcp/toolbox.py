@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..calls.fields import name_of_field
 from ..cli.main import call_command
 from ..errors import CallsheetError, UsageError, did_you_mean, named
 from ..language.safety import CHANGES
@@ -15,7 +16,6 @@ from ..policy.policy import PolicySource, class_rules, read_only
 from ..registry import READ_MORE
 from .arguments import ToolArguments, checked
 from .budget import SIZE, Rests, cut, cut_text, size
-from .fields import name_of_field
 from .render import rendered
 from .run import ToolContext, Watch
 from .tools import Tool
@@ -122,7 +122,7 @@ class Toolbox:
             call_command(context, command.split(), values)
             printed = context.printed
             found = None if printed is None else printed.thing if printed.records is None else printed.records
-            return rendered(cleaned(found)) if found is not None else clean(context.written)
+            return rendered(cleaned(found)) if found is not None else clean(context.written.decode())
         finally:
             context.close()
 
@@ -145,7 +145,7 @@ class Toolbox:
         return list(dict.fromkeys([*own, *(names.get(name_of_field(field), field) for field in fields)]))
 
     def _answer(self, tool: Tool, context: ToolContext) -> ToolAnswer:
-        printed, written = context.printed, context.written
+        printed, written = context.printed, context.written.decode(errors="replace")
         said: dict[str, Any] = {}
         if printed is not None and printed.records is not None:
             said["items"] = [item if isinstance(item, dict) else {"value": item} for item in printed.records]

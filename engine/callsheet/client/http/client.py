@@ -121,7 +121,7 @@ class Client:
 
     def exchange(self, request: Request) -> Reply:
         """The last answer, whatever its status, after retries and redirects."""
-        with self._redacting():
+        with self._redacting(request):
             incoming = self._open(request, read=True)
             try:
                 return incoming.read_all()
@@ -131,7 +131,7 @@ class Client:
     @contextmanager
     def stream(self, request: Request) -> Iterator[Incoming]:
         """A successful answer while its body still comes in."""
-        with self._redacting():
+        with self._redacting(request):
             incoming = self._open(request, read=False)
             try:
                 if not incoming.ok:
@@ -144,7 +144,7 @@ class Client:
     def check(self, reply: Reply) -> None:
         """Raise what a failed answer means, also one that reports its failure with a success status."""
         product, service = self._product(reply.request), self._service(reply.request)
-        with self._redacting():
+        with self._redacting(reply.request):
             if reply.ok:
                 self._check_known(reply.request, reply.headers, reply.url, reply.status)
                 if not _reports_failure(reply, product):
@@ -222,10 +222,11 @@ class Client:
             raise CallsheetError("stopped: the client was closed")
 
     @contextmanager
-    def _redacting(self) -> Iterator[None]:
+    def _redacting(self, request: Request) -> Iterator[None]:
         try:
             yield
         except CallsheetError as error:
+            error.request = error.request or f"{request.method} {self.shown(request.url)}"
             self.redactor.error(error)
             raise
 

@@ -33,7 +33,7 @@ _KINDS: dict[Format, str] = {joined: "texts", yes: "truth", count: "number"}
 _TRUTHS: dict[Any, bool] = {True: True, False: False, "true": True, "false": False}
 
 
-class ToolField(NamedTuple):
+class RecordField(NamedTuple):
     """One value of a record. `read` gives None where there is nothing to tell."""
 
     name: str
@@ -45,7 +45,7 @@ def name_of_field(title: str) -> str:
     return re.sub(r"\W+", "_", title.strip()).strip("_").lower() or "value"
 
 
-def field_of(column: Column) -> ToolField:
+def field_of(column: Column) -> RecordField:
     kind = _KINDS.get(column.format, "text")
     as_text = _WHOLE.get(column.format, column.exact)
 
@@ -62,10 +62,10 @@ def field_of(column: Column) -> ToolField:
             return len(value) if isinstance(value, list | dict) else None
         return as_text(value, context) or None
 
-    return ToolField(name_of_field(column.name), read)
+    return RecordField(name_of_field(column.name), read)
 
 
-def record(item: Any, fields: list[ToolField], context: FormatContext) -> dict[str, Any]:
+def record(item: Any, fields: list[RecordField], context: FormatContext) -> dict[str, Any]:
     """The fields of an item that say something."""
     values = ((field.name, field.read(item, context)) for field in fields)
     return {name: value for name, value in values if value is not None}

@@ -1,0 +1,1 @@
+"""The Python library: the commands, operations and things of any program as calls of a script."""

@@ -1,0 +1,114 @@
+"""What a call gives: the rows of a list, or one record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Self
+
+from ..calls.fields import field_of
+from ..errors import UsageError
+from ..output.columns import Columns
+from ..output.formats import FormatContext
+
+if TYPE_CHECKING:
+    from .context import ScriptCall
+
+_SHOWN = 50  # rows in a notebook
+_COLUMNS = 20  # of rows that no view describes
+
+
+class Record(dict[str, Any]):
+    """One thing as the service sent it: a dict that a notebook shows as a table."""
+
+    def __init__(self, thing: dict[str, Any], call: ScriptCall | None = None) -> None:
+        super().__init__(thing)
+        self._call = call
+
+    def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Any]]]:
+        """What is copied, or sent to another process, is the thing alone."""
+        return Record, (dict(self),)
+
+    def _repr_html_(self) -> str:
+        from .notebook import record_table
+
+        if self._call is None:
+            return record_table(self, None, FormatContext())
+        return record_table(self, self._call.view, self._call.formats())
+
+
+class Rows(Iterator[dict[str, Any]]):
+    """The things of a list as the service sent them, one after another; each page is asked for when it is needed.
+
+    They are gone through once: `rows = list(...)` keeps them. Safe with several threads.
+    """
+
+    def __init__(self, name: str, call: ScriptCall, telling: Callable[[], AbstractContextManager[None]]) -> None:
+        self._name = name
+        self._call = call
+        self._telling = telling
+        self._items = call.items if call.items is not None else iter(())
+        self._seen: list[Any] = []  # what a notebook has shown and nobody has taken yet
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Self:
+        """Raises `UsageError` where all were taken already: an empty list would be a wrong answer."""
+        if self._ended and not self._seen:
+            raise UsageError("these rows were gone through already", hint="keep them with rows = list(...)")
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            found: dict[str, Any] = self._seen.pop(0) if self._seen else self._take()
+            return found
+
+    def _take(self) -> Any:
+        with self._telling():
+            for item in self._items:
+                return item
+        self._ended = True
+        self._call.close()
+        raise StopIteration
+
+    @property
+    def next_page_token(self) -> str | None:
+        """Where the next page starts, once the rows of one page were gone through and there are more."""
+        return self._call.next
+
+    @property
+    def total(self) -> int | None:
+        """How many there are in all, where the service told it with a page."""
+        return self._call.total
+
+    def flat(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """Each as a flat row: the columns of its view by name, or these columns; what is not there is None.
+
+        A column is the name of one, a key, or a path such as `fields.status.name`.
+        """
+        chosen = Columns(self._call.view, columns, self._call.formats())
+        return self._flat(chosen)
+
+    def _flat(self, chosen: Columns) -> Iterator[dict[str, Any]]:
+        formats, fields = self._call.formats(), None
+        for row in self:
+            if fields is None:
+                fields = [field_of(column) for column in chosen.resolve([row], _COLUMNS)]
+            yield {field.name: field.read(row, formats) for field in fields}
+
+    def __repr__(self) -> str:
+        return f"<Rows of {self._name}>"
+
+    def _repr_html_(self) -> str:
+        """The next rows as a table; they are still there for whoever goes through them."""
+        from .notebook import rows_table
+
+        with self._lock:
+            while len(self._seen) <= _SHOWN:
+                try:
+                    self._seen.append(self._take())
+                except StopIteration:
+                    break
+            shown, more = self._seen[:_SHOWN], len(self._seen) > _SHOWN
+        return rows_table(shown, self._call.view, self._call.formats(), has_more=more)
