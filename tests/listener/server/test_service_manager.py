@@ -20,7 +20,10 @@ from callsheet.listener.server.service_manager import Notifier, passed_address, 
 from support.listening import SECRET, Listener, command, environment, event, run, until
 from support.waiting import PATIENCE
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="a protocol of POSIX")
+if os.name == "nt":
+    pytest.skip("a protocol of POSIX", allow_module_level=True)
+
+from fcntl import F_DUPFD, fcntl
 
 # What the manager does between fork and exec: the sockets follow standard error, and the variables name the process.
 PASSING = """
@@ -35,15 +38,14 @@ os.execv(words[0], words)
 
 @contextlib.contextmanager
 def passed(folder: Path, sockets: list[socket.socket], *words: str, **environ: str) -> Iterator[Listener]:
-    # Copies far from the places that they are to go to.
-    given = [os.dup(each.fileno()) for each in sockets]
-    high = [os.dup2(descriptor, 40 + place) for place, descriptor in enumerate(given)]
+    # Copies far from the places that they are to go to, none of them in use here.
+    high = [fcntl(each.fileno(), F_DUPFD, 40) for each in sockets]
     variables = environment(folder, LMS_SECRET=SECRET, GIVEN=",".join(map(str, high)), **environ)
     process = subprocess.Popen(
         [sys.executable, "-c", PASSING, str(len(sockets)), *command("listen", "--addr", "systemd", *words)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=variables, pass_fds=high,
     )  # fmt: skip
-    for descriptor in (*given, *high):
+    for descriptor in high:
         os.close(descriptor)
     listener = Listener(process, folder)
     try:
