@@ -23,14 +23,14 @@ class _TooLong(Exception):
 
 
 class _Part(NamedTuple):
-    """Where a part of an expression can begin and end, and whether it can be left out."""
+    """Where a part of an expression can begin and end, and in how many ways it can be left out."""
 
     first: list[int]
     last: list[int]
-    nullable: bool
+    nullable: int
 
 
-_NOTHING = _Part([], [], nullable=True)
+_NOTHING = _Part([], [], nullable=1)
 
 
 @lru_cache(maxsize=4096)
@@ -71,7 +71,7 @@ class _Automaton:
             whole = _Part(
                 whole.first + part.first * whole.nullable,
                 part.last + whole.last * part.nullable,
-                whole.nullable and part.nullable,
+                whole.nullable * part.nullable,
             )
         return whole
 
@@ -84,7 +84,7 @@ class _Automaton:
             parts = [self.sequence(branch) for branch in value[1]]
             first = [place for part in parts for place in part.first]
             last = [place for part in parts for place in part.last]
-            return _Part(first, last, any(part.nullable for part in parts))
+            return _Part(first, last, sum(part.nullable for part in parts))
         if kind in ("ASSERT", "ASSERT_NOT"):
             self.apart.append(value[1])
             return _NOTHING
@@ -98,13 +98,13 @@ class _Automaton:
         self.reads.append(reads)
         self.ways.append([])
         place = len(self.reads) - 1
-        return _Part([place], [place], nullable=False)
+        return _Part([place], [place], nullable=0)
 
     def _repeated(self, least: int, most: int, tree: Any) -> _Part:
         if most >= _MANY:
             part = self.sequence(tree)
             self._join(part.last, part.first)
-            return part._replace(nullable=part.nullable or least == 0)
+            return part._replace(nullable=part.nullable or int(least == 0))
         whole = _NOTHING
         for number in range(most):
             part = self.sequence(tree)
@@ -113,7 +113,7 @@ class _Automaton:
             whole = _Part(
                 whole.first + part.first * whole.nullable,
                 part.last + whole.last * (part.nullable or can_end),
-                whole.nullable and (part.nullable or can_end),
+                whole.nullable * (part.nullable or int(can_end)),
             )
         return whole
 

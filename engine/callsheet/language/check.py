@@ -15,6 +15,7 @@ from ..errors import DefinitionError, closest, counted, did_you_mean
 from ..registry import NODES
 from .checks.addresses import address_problems
 from .checks.commands import command_problems, lookup_problems, snapshot_problems
+from .checks.conditions import comparison_findings
 from .checks.examples import CommandLines, example_findings
 from .checks.headers import header_findings
 from .checks.hosts import host_findings
@@ -214,6 +215,7 @@ def _further_problems(definitions: Definitions, operations: Mapping[str, str]) -
             partial(unused_findings, usual=usual),
             examples,
             partial(command_problems, operations=operations),
+            comparison_findings,
             partial(safety_findings, aliases=operations),
         ),
         "group": (place_problems, partial(alias_problems, words=words), default_problems, suggested),

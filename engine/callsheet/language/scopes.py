@@ -14,6 +14,8 @@ _RELATIVE = {"subexpression", "index_expression", "pipe", "projection", "value_p
 
 Node = dict[str, Any]
 
+_LOOKING = {"field", "identity", "current", "function_expression", "expref"}
+
 _BROKEN: Node = {"type": "identity", "children": []}
 
 
@@ -41,6 +43,17 @@ def roots(expression: str) -> Iterator[str]:
 def marked_names(expression: str) -> Iterator[str]:
     """The names that an expression takes from the whole scope, whatever it is applied to: those after a `$`."""
     yield from _marked(_tree(expression))
+
+
+def comparisons(expression: str) -> Iterator[tuple[str, Any]]:
+    """What names of the scope are compared with, where that is written out: `state` and "open" in `state == 'open'`."""
+    yield from _comparisons(_tree(expression))
+
+
+def is_constant(expression: str) -> bool:
+    """Whether it parses and is the same whatever it is applied to."""
+    tree = _tree(expression)
+    return tree is not _BROKEN and not any(node["type"] in _LOOKING for node in _all_nodes(tree))
 
 
 def looks_at_all(expression: str) -> bool:
@@ -93,6 +106,21 @@ def _roots(node: Node) -> Iterator[str]:
     else:
         for child in children:
             yield from _roots(child)
+
+
+def _comparisons(node: Node) -> Iterator[tuple[str, Any]]:
+    children = list(_nodes(node.get("children", [])))
+    if node["type"] == "comparator" and {child["type"] for child in children} == {"field", "literal"}:
+        name, literal = sorted(children, key=lambda child: str(child["type"]))
+        yield name["value"].removeprefix(ROOT), literal["value"]
+    for child in children[:1] if node["type"] in _RELATIVE or node["type"] == "key_val_pair" else children:
+        yield from _comparisons(child)
+
+
+def _all_nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in _nodes(node.get("children", [])):
+        yield from _all_nodes(child)
 
 
 def _looks_at_all(node: Node) -> bool:

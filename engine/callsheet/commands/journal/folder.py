@@ -70,7 +70,8 @@ def found_journal(environ: Mapping[str, str], program: str, word: str) -> str:
     change = _last_change(environ, program)
     latest = change["journal"] if change else next(kept_journals(environ, program), None)
     if latest is None:
-        hint = f"{program} config set journal always keeps one of every change that can be undone; --journal FILE keeps one of this change"
+        always = f"{program} config set journal always keeps one of every change that can be undone"
+        hint = f"{always}; --journal FILE keeps one of this change"
         if not change:
             raise UsageError("no journal was kept yet", hint=hint)
         earlier = f"{program} journals list shows those of earlier changes"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from operator import gt, lt
 from typing import Any
 
 from ...errors import did_you_mean
@@ -11,21 +13,28 @@ from ..locate import Path
 from ..template import TemplateError, expressions
 from .shapes import PYTHON_TYPES
 
+Params = Mapping[str, Any]  # by the names that expressions have for them
+
+_NO_PARAMS: Params = {}
+# Their values are not as they are typed.
+_CHANGED = ("lookup", "convert", "assign", "removes", "excludes")
+_SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "a", "path": "a"}
+
 
 def body_faults(
-    definitions: Definitions, schema: Any, body: Any, path: Path = (), *, lists: Collection[str] = ()
+    definitions: Definitions, schema: Any, body: Any, path: Path = (), *, params: Params = _NO_PARAMS
 ) -> Iterator[tuple[Path, str]]:
     """What is wrong wherever no placeholder stands; where a schema gives several forms, nothing is judged.
 
-    Of placeholders only those are judged that take one of the parameters whose values are `lists`.
+    Of placeholders only those are judged that take one parameter as it was typed.
     """
     schema = resolved_schema(definitions, schema)
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if not schema or _is_filled(body):
-        name = body[1:-1].strip() if isinstance(body, str) else ""
-        if name in lists and kinds and "array" not in kinds:
-            yield path, f"expected {' or '.join(kinds)}, and {name!r} is a list of values"
+        param = params.get(body[1:-1].strip()) if isinstance(body, str) else None
+        if param is not None and schema:
+            yield from islice(_param_faults(definitions, schema, param, path), 1)
         return
     if kinds and not any(_fits(kind, body) for kind in kinds):
         yield path, f"expected {' or '.join(kinds)}, not {body!r}"
@@ -33,19 +42,43 @@ def body_faults(
         near = did_you_mean(body, map(str, schema["enum"])) if isinstance(body, str) else ""
         yield path, f"{body!r} is not an allowed value{near}"
     elif isinstance(body, dict):
-        yield from _table(definitions, schema, body, path, lists)
+        yield from _table(definitions, schema, body, path, params)
     elif isinstance(body, list) and "items" in schema:
         for place, item in enumerate(body):
-            yield from body_faults(definitions, schema["items"], item, (*path, place), lists=lists)
+            yield from body_faults(definitions, schema["items"], item, (*path, place), params=params)
+    elif isinstance(body, int | float):
+        for bound, is_beyond in (("minimum", lt), ("maximum", gt)):
+            if isinstance(schema.get(bound), int | float) and is_beyond(body, schema[bound]):
+                yield path, f"{body} is {'below' if bound == 'minimum' else 'above'} the {bound}, {schema[bound]}"
+
+
+def _param_faults(
+    definitions: Definitions, schema: Mapping[str, Any], param: Any, path: Path
+) -> Iterator[tuple[Path, str]]:
+    """What is wrong with any value that a parameter can have."""
+    if any(key in param for key in _CHANGED):
+        return
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if param.get("multiple") or param.get("split"):
+        if kinds and "array" not in kinds:
+            yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a list of values"
+        return
+    values = param.get("choices", [True] if param.get("kind") == "flag" else [])
+    for value in [*values, *([param["default"]] if "default" in param else [])]:
+        yield from body_faults(definitions, schema, value, path)
+    sample = _SAMPLES.get(param.get("type", "text")) if param.get("kind") != "flag" else None
+    if sample is not None and kinds and not any(_fits(kind, sample) for kind in kinds):
+        yield path, f"expected {' or '.join(kinds)}, and {param['name']!r} is a {param.get('type', 'text')}"
 
 
 def _table(
-    definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path, lists: Collection[str]
+    definitions: Definitions, schema: Mapping[str, Any], body: dict[str, Any], path: Path, params: Params
 ) -> Iterator[tuple[Path, str]]:
     known = schema.get("properties", {})
     for key, value in body.items():
         if key in known:
-            yield from body_faults(definitions, known[key], value, (*path, key), lists=lists)
+            yield from body_faults(definitions, known[key], value, (*path, key), params=params)
         elif schema.get("additionalProperties") is False and "patternProperties" not in schema:
             yield (*path, key), f"not documented{did_you_mean(key, known)}"
 

@@ -14,6 +14,7 @@ from .bodies import body_faults
 from .operations import misfit
 
 if TYPE_CHECKING:
+    from ..shape.commands import Param
     from ..shape.rest import OperationDefinition, OperationParam
     from ..shape.steps import Action
 
@@ -28,8 +29,7 @@ class CallChecker:
         self.definitions = definitions
         self.operations = operations
         self.applies = applies
-        self.choices: dict[str, list[str]] = {}  # of the parameters that have some
-        self.lists: set[str] = set()  # the parameters that take several values
+        self.params: dict[str, Param] = {}  # those of the command, by the names that expressions have for them
 
     def table_of(self, kind: str, id: str) -> Any:
         """The table of a definition, of the shape of its kind; None where there is no such definition."""
@@ -55,7 +55,7 @@ class CallChecker:
                 yield (*at, key), f"{step['call']} takes no body", about
         schema = operation.get("body", {}).get("schema")
         if schema and "body" in step and "on" not in operation:
-            faults = body_faults(self.definitions, {"ref": schema}, step["body"], lists=self.lists)
+            faults = body_faults(self.definitions, {"ref": schema}, step["body"], params=self.params)
             yield from (((*at, "body", *path), text) for path, text in faults)
         for here in self._variants(operation):
             missing = [name for name, required in _takes(here).items() if required and name not in given]
@@ -79,8 +79,8 @@ class CallChecker:
         for name, value in given.items():
             if name not in params:
                 continue
-            choices = self.choices.get(value[1:-1].strip(), ()) if isinstance(value, str) and value[:1] == "{" else ()
-            for each in choices or (() if _is_filled(value) else (value,)):
+            param = self.params.get(value[1:-1].strip()) if isinstance(value, str) and value[:1] == "{" else None
+            for each in (param.get("choices", ()) if param else ()) or (() if _is_filled(value) else (value,)):
                 if fault := misfit(params[name], each):
                     yield (*at, "args", name), fault
                     break

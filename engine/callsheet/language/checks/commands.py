@@ -100,7 +100,6 @@ class Checker(CallChecker):
     def __init__(self, definitions: Definitions, operations: Mapping[str, str], applies: Callable[[str], bool]) -> None:
         super().__init__(definitions, operations, applies)
         self.converters = CONVERTERS
-        self.single: Names = set()
 
     def command(self, table: CommandDefinition, at: Path) -> Problems:
         verbs = [verb for verb in VERBS if verb in table]
@@ -111,9 +110,7 @@ class Checker(CallChecker):
         made = {param[key] for param in params for key in ("front", "beside") if key in param}
         names = {identifier(param["name"]) for param in params} | made | ALWAYS
         yield from self._params(table, names)
-        self.choices = {identifier(param["name"]): param["choices"] for param in params if "choices" in param}
-        self.single = {identifier(param["name"]) for param in params if _is_single(param)}
-        self.lists = {identifier(param["name"]) for param in params if param.get("multiple") or param.get("split")}
+        self.params = {identifier(param["name"]): param for param in params}
         yield from value_faults(table.get("confirm"), names, (*at, "confirm"))
         if "call" in table:
             yield from self._step(_own_action(table), names, at, {}, STEP_VERBS)
@@ -154,9 +151,7 @@ class Checker(CallChecker):
 
     def _known(self, names: Names, added: Names) -> Names:
         """With names that may hide parameters."""
-        self.single -= added
-        self.lists = self.lists - added
-        self.choices = {name: words for name, words in self.choices.items() if name not in added}
+        self.params = {name: param for name, param in self.params.items() if name not in added}
         return names | added
 
     def _params(self, table: CommandDefinition, names: Names) -> Problems:
@@ -248,7 +243,7 @@ class Checker(CallChecker):
     def _list(self, table: Batch | Each, names: Names, at: Path) -> Problems:
         items = table["items"]
         yield from expression_faults(items, names, (*at, "items"))
-        if items.strip() in self.single:
+        if (param := self.params.get(items.strip())) is not None and _is_single(param):
             yield (*at, "items"), f"{items!r} is one value, not a list: the parameter needs `multiple`"
         yield from value_faults(table["done"], names | {"done", "total"}, (*at, "done"))
 
@@ -256,7 +251,7 @@ class Checker(CallChecker):
         """What its steps name is known in them alone."""
         item = each.get("item", "item")
         yield from (((*at, "item"), text) for text in unusable({item}))
-        single, choices, lists = set(self.single), self.choices, self.lists
+        params = self.params
         inner = self._known(names, {item})
         inner = yield from self._steps(each["step"], inner, (*at, "step"), dict(bound), ITEM_VERBS)
         yield from value_faults(each.get("result"), inner, (*at, "result"))
@@ -272,7 +267,7 @@ class Checker(CallChecker):
         if not any("call" in step for step in each["step"]):
             yield (*at, "step"), "nothing is called for an item"
         yield from self._undo(each, inner - added_by(each["step"]), at)
-        self.single, self.choices, self.lists = single, choices, lists
+        self.params = params
 
     def _undo(self, each: Each | CommandDefinition, names: Names, at: Path) -> Problems:
         """What puts an item back sees what the command named before the item's own steps, and what it was."""

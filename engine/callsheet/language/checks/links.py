@@ -13,7 +13,7 @@ from unicodedata import normalize
 from ...errors import did_you_mean
 from ..backtracking import takes_for_ever
 from ..definition import Definition
-from ..scopes import names_in, roots
+from ..scopes import is_constant, names_in, roots
 from ..template import TemplateError, compile_expression, expressions
 from .problem import Finding, Findings
 from .shapes import ShapePlace
@@ -78,6 +78,8 @@ def _is_control(sign: str) -> bool:
 
 def _expression(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
     fault = expression_fault(text)
+    if fault is None and is_constant(text) and not schema.get("constant"):
+        fault = f"is always the same, {text}: it looks at nothing"
     yield from [fault] if fault else _unseen(roots(text), schema)
 
 

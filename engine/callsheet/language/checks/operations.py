@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _BRACES = re.compile(r"[^{}]*(\{[^{}/]+\}[^{}]*)*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OF_HEADERS = ("next", "last", "total")
 _NUMBERS = ("integer", "number", "array")
 
 
@@ -43,7 +44,15 @@ def _here(table: OperationDefinition, at: Path) -> Findings:
     path = str(table["http"]).partition(" ")[2]
     if not _BRACES.fullmatch(path):
         yield Finding((*at, "http"), "a parameter of the path stands in a pair of braces: {name}")
+    placed = re.findall(r"{([^{}]+)}", path)
+    if twice := next((name for name in placed if placed.count(name) > 1), None):
+        yield Finding((*at, "http"), f"{{{twice}}} stands in the path twice")
+    said: set[tuple[str, str]] = set()
     for index, param in enumerate(table.get("params", ())):
+        place = (param["name"], param.get("in", ""))
+        if place in said:
+            yield Finding((*at, "params", index), f"there is another parameter {param['name']!r} already")
+        said.add(place)
         if param.get("in") == "path" and f"{{{param['name']}}}" not in path:
             yield Finding((*at, "params", index), f"the path has no {{{param['name']}}}")
         for key, text in _param(param):
@@ -127,6 +136,7 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
         names = [param["name"] for param in table.get("params", ())]
         text = f"can never go on: it has no parameter {send!r}{did_you_mean(send, names)}"
         yield Finding((*at, "paginate", *(("send",) if "send" in paging else ())), text, about)
+    yield from (Finding((*at, "paginate", *path), text, about) for path, text in _unread(merged))
     size = paging.get("size")
     if size and not _takes(definitions, table, size):
         names = [param["name"] for param in table.get("params", ())]
@@ -139,6 +149,20 @@ def _paging(definitions: Definitions, table: CompiledOperation, at: Path) -> Fin
         for key in ("send", "size"):
             if (fault := _no_number(table, cast("str | None", merged.get(key)))) is not None:
                 yield Finding((*at, "paginate", *((key,) if key in paging else ())), fault, about)
+
+
+def _unread(paginator: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What a way of paging never looks at, and what headers never have."""
+    kind: Any = resolve(PAGINATION[paginator["kind"]]) if paginator["kind"] in PAGINATION else None
+    for key, is_read in (("next", "next" in kind.needs), ("first", kind.numbered)) if kind else ():
+        if key in paginator and not is_read:
+            yield (), f"a paginator of kind {paginator['kind']!r} never reads {key!r}"
+    for key in _OF_HEADERS if paginator.get("reads") == "headers" else ():
+        for name in roots(paginator.get(key, "")) if key in paginator else ():
+            if name != name.lower():
+                yield (), f"{key}: headers have their names in small letters: {name.lower()!r}, not {name!r}"
+            elif name != "links" and f"{name}." in paginator[key]:
+                yield (), f"{key}: {name!r} is a header, and has no parts; to look into the body, leave out `reads`"
 
 
 def _is_of_an_object(expression: str) -> bool:

@@ -35,6 +35,8 @@ _SEES: dict[str, frozenset[str]] = {
     "order": _OF_A_THING | {"after", "before"},
 }
 _READING = ("list", "read", "content")
+_CHANGING = ("create", "update", "delete", "replace", "order")
+_OF_ONE = ("read", "update", "delete", "content", "replace", "order")
 _TEMPLATES = ("args", "body", "ids", "files")
 _FIELD = re.compile(r"\bfields\.(?:\"([^\"]+)\"|(\w+))|\b(?:fields|whole)\b")
 
@@ -47,23 +49,26 @@ def resource_findings(definitions: Definitions, resource: Definition, aliases: M
     for deployment, here in there.items():
         if "unavailable" not in here:
             checker = CallChecker(definitions, aliases, deployment.__eq__)
-            for finding in _Resource(definitions, checker, here).findings():
+            for finding in _Resource(definitions, checker, resource.id, here).findings():
                 yield finding._replace(path=(ON, deployment, *finding.path))
     checker = CallChecker(definitions, aliases, lambda word: word not in there)
-    yield from _Resource(definitions, checker, table).findings()
+    yield from _Resource(definitions, checker, resource.id, table).findings()
 
 
 class _Resource:
-    def __init__(self, definitions: Definitions, checker: CallChecker, table: ResourceHere) -> None:
-        self.definitions, self.checker, self.table = definitions, checker, table
+    def __init__(self, definitions: Definitions, checker: CallChecker, id: str, table: ResourceHere) -> None:
+        self.definitions, self.checker, self.id, self.table = definitions, checker, id, table
+        self.parents = {identifier(name) for name in table.get("parent", {})}
         self.calls: dict[str, Any] = {key: table[key] for key in _SEES if key in table}  # type: ignore[literal-required]
 
     def findings(self) -> Findings:
-        parents = {identifier(name) for name in self.table.get("parent", {})}
-        yield from (Finding(("parent",), text) for text in unusable(parents, {*_OF_A_THING, *_OF_A_LIST}))
+        first = next(iter(self.table.get("parent", {})), None)
+        if first == self.id:
+            yield Finding(("parent", first), "the first parent is what things are listed under: not one of them")
+        yield from (Finding(("parent",), text) for text in unusable(self.parents, {*_OF_A_THING, *_OF_A_LIST}))
         for key, call in self.calls.items():
             for part in _TEMPLATES:
-                faults = value_faults(call.get(part), _SEES[key] | parents, (key, part))
+                faults = value_faults(call.get(part), _SEES[key] | self.parents, (key, part))
                 yield from (Finding(*fault) for fault in faults)
             yield from self._call(key, call)
         if "list" in self.table and not {"call", "inside"} & self.table["list"].keys():
@@ -77,8 +82,7 @@ class _Resource:
         if base is None:
             return
         if "list" in base:
-            parents = {identifier(name) for name in self.table.get("parent", {})}
-            faults = value_faults(base["list"].get("args"), {*parents, "site", "within"}, ("base", "list", "args"))
+            faults = value_faults(base["list"].get("args"), {*self.parents, "site", "within"}, ("base", "list", "args"))
             yield from (Finding(*fault) for fault in faults)
             yield from (Finding(*found) for found in self.checker.arguments(base["list"], ("base", "list")))
         for key in ("resource", "name", "list", "of", "found"):
@@ -104,6 +108,12 @@ class _Resource:
         if key in _READING and operation is not None and class_of_operation(operation) != "read":
             text = f"this only reads: {call['call']} does not"
             yield Finding((key, "call"), text, (("operation", call["call"]),))
+        about = (("operation", call["call"]),)
+        if key in _CHANGING and operation is not None and class_of_operation(operation) == "read":
+            yield Finding((key, "call"), f"this changes something: {call['call']} only reads", about)
+        names = {name for part in _TEMPLATES for name in names_in(call.get(part))}
+        if key in _OF_ONE and not names & {"id", "found"} and names <= _SEES[key] | self.parents:
+            yield Finding((key,), "is the same call for every thing: use {id} or {found} in it", about)
 
     def _fields(self) -> Findings:
         """What is given can be sent, and what is sent can be given."""

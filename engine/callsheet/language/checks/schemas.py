@@ -96,6 +96,7 @@ def _schema(schema: Any, path: Path, known: set[str]) -> Findings:
         yield Finding(path, f"expected a schema (a table), not {schema!r}")
         return
     yield from _keywords(schema, path)
+    yield from _impossible(schema, path)
     reference = schema.get("ref")
     if isinstance(reference, str) and reference not in known:
         text = f"no schema {reference!r}{did_you_mean(reference, known)}"
@@ -120,6 +121,24 @@ def _keywords(schema: Mapping[str, Any], path: Path) -> Findings:
             yield Finding((*path, key), f"not a keyword of JSON Schema{did_you_mean(key, _KEYWORDS)}")
         elif key in _HOLDS and not _HOLDS[key][0](value):
             yield Finding((*path, key), f"expected {_HOLDS[key][1]}, not {value!r}")
+
+
+_BOUNDS = (
+    *(("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")),
+    ("minProperties", "maxProperties"),
+)
+
+
+def _impossible(schema: Mapping[str, Any], path: Path) -> Findings:
+    """What no value can be."""
+    for least, most in _BOUNDS:
+        if _number(schema.get(least)) and _number(schema.get(most)) and schema[least] > schema[most]:
+            yield Finding((*path, least), f"is above {most}, {schema[most]}")
+    known, required = schema.get("properties", {}), schema.get("required", ())
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema and _names(required):
+        for name in required:
+            if name not in known:
+                yield Finding((*path, "required"), f"only `properties` may be there, which have no {name!r}")
 
 
 def _table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -58,7 +58,12 @@ def tool_findings(definitions: Definitions, tool: Definition) -> Findings:
     for place, name in enumerate(tool.table.get("params", ())):
         if name not in known:
             yield Finding(("params", place), f"{command.id} has no parameter {name!r}{did_you_mean(name, known)}")
-    yield from _value_findings(command, tool.table.get("values", {}), set(), ())
+    values = tool.table.get("values", {})
+    for param in command.table.get("params", ()) if "params" in tool.table else ():
+        name, needed = param["name"], param.get("required", param.get("kind") == "argument")
+        if needed and name not in tool.table["params"] and name not in values:
+            yield Finding(("params",), f"{command.id} cannot do without {name!r}: name it here, or in `values`")
+    yield from _value_findings(command, values, set(), ())
     for other in definitions.values():
         if other.kind == "tool" and other.id < tool.id and other.table.get("command") == command.id:
             yield Finding(("command",), f"tool {other.id!r} is this command already")

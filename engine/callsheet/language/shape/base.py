@@ -17,6 +17,8 @@ Expression = Annotated[
     str,
     Field(description="A JMESPath expression.", json_schema_extra={"format": "jmespath"}),
 ]
+# One that may be the same whatever it is applied to.
+AnyExpression = Annotated[Expression, Field(json_schema_extra={"format": "jmespath", "constant": True})]
 Template = Annotated[
     str,
     Field(

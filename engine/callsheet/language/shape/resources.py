@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from .addresses import AddressDefinition
-from .base import Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
+from .base import AnyExpression, Args, Expression, Name, OperationId, Shape, Template, Value, keyed_by, reference
 from .rules import KeyRule, Rules
 from .steps import LookupDefinition, NamingDefinition, SnapshotDefinition
 from .tools import AgentsTable
 
 Parents = Annotated[
-    dict[str, Expression],
+    dict[str, AnyExpression],
     keyed_by(
         "resource",
         description="Resource that a thing belongs to → where a thing has its id. The first is the one under which "

@@ -19,6 +19,7 @@ Safety = Annotated[
 
 
 Status = Annotated[str, Field(pattern="^[1-5][0-9][0-9]$", description="An HTTP status.")]
+ErrorStatus = Annotated[str, Field(pattern="^[45][0-9][0-9]$", description="An HTTP status of a failure.")]
 _OF_AN_OPERATION = ("id", "tag", "method", "path")
 
 
@@ -108,7 +109,7 @@ class ProductDefinition(Shape, Imported, total=False):
     base: Annotated[str, Field(description="Path all its operations start with.")]
     errors: Annotated[Expression, Field(description="Every message of an error body, as one text or a (nested) list.")]
     failed: Annotated[Expression, Field(description="True of the body of a success that reports a failure.")]
-    hints: Annotated[dict[Status, str], Field(description="HTTP status → what to do about it.")]
+    hints: Annotated[dict[ErrorStatus, str], Field(description="HTTP status → what to do about it.")]
     headers: Annotated[dict[HeaderName, HeaderText], Field(description="Headers sent with every request.")]
     docs: Annotated[
         Template,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from .base import Expression, HeaderName, Shape, Template, Value, keyed_by, reference
+from .base import AnyExpression, Expression, HeaderName, Shape, Template, Value, keyed_by, reference
 from .rules import KeyRule, Rules
 
 Entity = Annotated[str, reference("entity", description="A entity of the sandbox.")]
@@ -26,7 +26,7 @@ class EntitySearch(Shape, total=False):
     entity: Required[Entity]
     by: Annotated[Expression, Field(description="Its id or another name of it; of a list, the first given.")]
     several: Annotated[bool, Field(description="All that `by` names, as a list; without `by` all that there are.")]
-    where: Annotated[Expression, Field(description="True of it, or it counts as not there; sees it as `item`.")]
+    where: Annotated[AnyExpression, Field(description="True of it, or it counts as not there; sees it as `item`.")]
     optional: Annotated[
         bool, Field(description="Null where the request names none; without `missing` also where it is not there.")
     ]
@@ -50,7 +50,7 @@ class Change(Shape, total=False):
     delete: Annotated[Expression, Field(description="The item, or the items, to take away, with what belongs to it.")]
     run: Annotated[str, reference("engine:behavior", description="What no definition can say.")]
     to: Annotated[Value, Field(description="The new item's members, or those that change; null is left out.")]
-    clear: Annotated[Expression, Field(description="Names of members that are taken away.")]
+    clear: Annotated[AnyExpression, Field(description="Names of members that are taken away.")]
     entity: Annotated[Entity, Field(description="What `patch` and `delete` name by id or name belongs to it.")]
     name: Annotated[str, Field(description="How later expressions see the item: by default as `made`.")]
 
@@ -60,7 +60,7 @@ class Listing(Shape, total=False):
 
     entity: Required[Entity]
     where: Annotated[Expression, Field(description="Only these; sees each as `item`.")]
-    of: Annotated[Expression, Field(description="Only those that belong to the item with this id.")]
+    of: Annotated[AnyExpression, Field(description="Only those that belong to the item with this id.")]
     only: Annotated[Expression, Field(description="Only those with these ids, in this order.")]
     sort: Annotated[Expression, Field(description="What they are sorted by; sees each as `item`.")]
     descending: Annotated[Expression, Field(description="True: the last one first.")]

@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from .base import (
+    AnyExpression,
     Args,
     Expression,
     Name,
@@ -82,7 +83,7 @@ class LookupHere(Shape, total=False):
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: list[UrlPattern]
     links: list[Link]
-    sole: Expression
+    sole: AnyExpression
     mention: Template
     partial: bool
     keywords: dict[str, KeywordDefinition]
@@ -116,7 +117,9 @@ class LookupDefinition(LookupHere, total=False):
     pattern: Annotated[str, pattern(description="Regular expression: such a word is the id, or its group `id` is.")]
     urls: Annotated[list[UrlPattern], Field(description="Where an address of the site has the id.")]
     links: Annotated[list[Link], Field(description="Where it has another name, such as short links.")]
-    sole: Annotated[Expression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")]
+    sole: Annotated[
+        AnyExpression, Field(description="Sees it and `word`; where true, an only candidate needs no match.")
+    ]
     mention: Annotated[Template, seeing("value", "name"), Field(description="How Markdown mentions what was found.")]
     partial: Annotated[
         bool, Field(description="In commands that only read, a part of a name will do where one candidate has it.")
