@@ -85,7 +85,7 @@ def test_a_change_takes_options_or_a_whole_body_and_a_removal_asks(petshop: Made
     commands = tables(petshop)["command"]
     create = commands["pets-co create"]
     assert create["body"] == {"kind": "{kind}", "name": "{name}", "lives": "{lives}"}
-    assert create["over"] == ["{data}"]
+    assert create["over"] == ["{data}", "{set}"]
     assert commands["pets-co delete"]["confirm"] == "Delete pet {pet_id}?"
     assert "discount" in commands["orders create"]["body"]
     assert "id" not in commands["orders create"]["body"]
@@ -163,7 +163,7 @@ def test_values_of_a_body_keep_their_types() -> None:
         "ref": "{ref}",
     }
     assert {param["name"]: param.get("choices") for param in command["params"]} == {
-        "tame": ["true", "false"], "size": ["1", "2"], "tags": None, "ref": ["cat"], "data": None,
+        "tame": ["true", "false"], "size": ["1", "2"], "tags": None, "ref": ["cat"], "data": None, "set": None,
     }  # fmt: skip
 
 

@@ -24,6 +24,21 @@ def written(text: str | None, form: str, *, past: bool = False) -> str:
     return moment.strftime(form.replace("%f", f"{moment.microsecond // 1000:03d}"))
 
 
+_FORMS = {"date": "%Y-%m-%d", "date-time": "%Y-%m-%dT%H:%M:%SZ"}
+_WORDY = re.compile(r"[A-Za-z ]+|[+-]?\d{1,5}\s*[A-Za-z]")
+
+
+def iso(text: str, form: str) -> str:
+    """A word for a point in time (`today`, `-7d`) as a `date` or `date-time`; what is written out stays as it is.
+
+    Raises `UsageError`.
+    """
+    if not _WORDY.fullmatch(text.strip()):
+        return text
+    moment = parsed(text)
+    return (moment.astimezone(UTC) if form == "date-time" else moment).strftime(_FORMS[form])
+
+
 def parsed(text: str, *, past: bool = False) -> datetime:
     """An ISO date or time, `now`, `today`, `tomorrow`, the next day of a name (`friday`), or so far from now (`+3d`).
 

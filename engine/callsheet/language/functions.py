@@ -153,8 +153,9 @@ class Functions(functions.Functions):
 
     @functions.signature({"types": ["array"]})
     def _func_from_items(self, pairs: list[Any]) -> dict[str, Any]:
-        """An object of pairs of a name and its value."""
-        return {str(name): value for name, value in pairs}
+        """An object of pairs of a name and its value; a text is a pair too, with `=` between the two."""
+        split = (pair.partition("=")[::2] if isinstance(pair, str) else pair for pair in pairs)
+        return {str(name): value for name, value in split}
 
     @functions.signature(_ANY, {"types": ["object"]})
     def _func_measured(self, text: Any, units: dict[str, Any]) -> int | None:
@@ -205,6 +206,13 @@ class Functions(functions.Functions):
         from .dates import written
 
         return written(text, form, past=True)
+
+    @functions.signature(_ANY, _TEXT)
+    def _func_iso(self, text: str | None, form: str) -> str | None:
+        """A `date` or `date-time` of a word such as today or -7d; what is written out already stays as it is."""
+        from .dates import iso
+
+        return text and iso(text, form)
 
     @functions.signature(_ANY, {"types": ["array-string"]}, _TEXT)
     def _func_totals(self, items: Any, names: list[str], number: str) -> list[dict[str, Any]]:

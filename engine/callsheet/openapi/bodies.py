@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .document import Document, HttpOperation
 from .facts import facts_of
+from .parameters import style_of
 from .prose import first_paragraph
 from .schemas import Schemas
 
@@ -41,7 +42,8 @@ def body_of(
         name = schemas.body(schema, id, node)
         body |= {"schema": name} if name else {}
     elif kind in (MULTIPART, FORM):
-        body["parts"] = _parts(document, schema, descriptions=descriptions)
+        encoding = document.table((content[media] or {}).get("encoding"))
+        body["parts"] = _parts(document, schema, encoding, descriptions=descriptions)
         if kind == MULTIPART and _is_meant_as_a_file(document, schema, body["parts"]):
             body["parts"][FILE_PART]["file"] = True
             notes.append(f"{call.method} {call.path}: the part {FILE_PART!r} is taken for a file")
@@ -74,7 +76,7 @@ def choose_media(content: Mapping[str, Any]) -> str:
     return next(iter(content))
 
 
-def _parts(document: Document, schema: Any, *, descriptions: bool) -> JsonObject:
+def _parts(document: Document, schema: Any, encoding: JsonObject, *, descriptions: bool) -> JsonObject:
     table = document.table(schema)
     merged = dict(table.get("properties") or {})
     required = set(table.get("required") or ())
@@ -85,11 +87,21 @@ def _parts(document: Document, schema: Any, *, descriptions: bool) -> JsonObject
         return {FILE_PART: {"file": True, "many": table.get("type") == "array", "required": True}}
     parts = {}
     for name, node in merged.items():
-        parts[str(name)] = _part(document, node, required=name in required, descriptions=descriptions)
+        how = _encoded(document.table(encoding.get(name)))
+        parts[str(name)] = _part(document, node, how, required=name in required, descriptions=descriptions)
     return parts
 
 
-def _part(document: Document, node: Any, *, required: bool, descriptions: bool) -> JsonObject:
+def _encoded(said: Mapping[str, Any]) -> dict[str, str]:
+    """How a part is written, where a document says so."""
+    media = str(said.get("contentType", ""))
+    if is_json(media):
+        return {"media": media}
+    style = style_of(str(said.get("style", "form")), explode=said.get("explode"))
+    return {"style": style} if style else {}
+
+
+def _part(document: Document, node: Any, how: dict[str, str], *, required: bool, descriptions: bool) -> JsonObject:
     table = document.table(node)
     many = table.get("type") == "array"
     inner = document.table(table.get("items")) if many else table
@@ -98,7 +110,9 @@ def _part(document: Document, node: Any, *, required: bool, descriptions: bool) 
         part["file"] = True
     else:
         kind = facts_of(document, inner).get("type", "string")
+        kind = "object" if how.get("style") == "deep" and not many else kind
         part |= {} if kind == "string" else {"type": kind}
+        part |= how
     if many:
         part["many"] = True
     if required:

@@ -55,6 +55,8 @@ def _record(
     document: Document, call: HttpOperation, parameter: Mapping[str, Any], notes: list[str], *, descriptions: bool
 ) -> JsonObject:
     facts = facts_of(document, parameter.get("schema"))
+    if parameter.get("style") == "deepObject" and facts.get("type") != "array":
+        facts = {"type": "object"}  # whatever else it may be: nothing else is written so
     record: JsonObject = {"name": parameter["name"]}
     if parameter["in"] != "query":
         record["in"] = parameter["in"]
@@ -73,8 +75,10 @@ def _record(
 
 def _style(parameter: Mapping[str, Any]) -> dict[str, str]:
     """How a list or object is written, where that is not the default of its place."""
-    place = parameter["in"]
-    style = parameter.get("style", "form" if place == "query" else "simple")
-    explode = parameter.get("explode", style == "form")
-    name = _STYLES.get((style, explode)) if place == "query" else None
-    return {"style": name} if name else {}
+    name = style_of(parameter.get("style", "form"), explode=parameter.get("explode"))
+    return {"style": name} if name and parameter["in"] == "query" else {}
+
+
+def style_of(style: str, *, explode: bool | None) -> str | None:
+    """A style of OpenAPI as definitions call it; None for the usual one."""
+    return _STYLES.get((style, style == "form" if explode is None else explode))

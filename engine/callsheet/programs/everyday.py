@@ -9,7 +9,7 @@ from ..language.safety import class_of_operation
 from ..openapi.bodies import JSON, is_json
 from .resources import NamedCommand, named_commands, resources_of, word
 from .things import Api, WordedCommand, add_resources
-from .values import DATA, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
+from .values import DATA, SET, CommandValues, arguments_of, body_of, first_sentence, identifier, options_of
 from .views import path, view_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ _DATA = {
     "metavar": "JSON|@FILE|@-",
     "convert": "json",
     "help": "the body of the request, alone or together with options",
+}
+_SET = {
+    "name": SET,
+    "multiple": True,
+    "metavar": "NAME=VALUE",
+    "help": "any member of the body: address.city=Bonn, tags=a tags=b, size:=JSON",
 }
 _DONE = {
     "columns": [{"name": "ID", "value": "id"}, {"name": "DONE", "value": "done"}],
@@ -114,11 +120,13 @@ def _sent(api: Api, operation: OperationDefinition, named: NamedCommand, taken: 
     if not (is_json(media) or media in _FORMS) or any(part.get("file") for part in body.get("parts", {}).values()):
         return None
     members = body_of(body, api.schemas, taken, named.noun)
-    if "parts" in body:
-        return {"params": members.params, "body": members.templates} if members else None
-    if members is None:
-        return {"params": [{**_DATA, "required": not body.get("optional")}], "body": f"{{{DATA}}}"}
-    return {"params": [*members.params, _DATA], "body": members.templates, "over": [f"{{{DATA}}}"]}
+    whole = [_DATA, {**_SET, "members": named.operation}]
+    templates = {"body": members.templates} if members is not None else {}
+    return {
+        "params": [*(members.params if members else ()), *whole],
+        **templates,
+        "over": [f"{{{DATA}}}", f"{{{SET}}}"],
+    }
 
 
 def _help(named: NamedCommand) -> str:

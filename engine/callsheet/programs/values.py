@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from ..language.shape.rest import Body, BodyPart, OperationDefinition
 
 MOST_OPTIONS = 25
-DATA = "data"
-_SEEN = frozenset({"given", "named", "site", "output", DATA})  # what expressions see besides the parameters
+DATA, SET = "data", "set"
+_SEEN = frozenset({"given", "named", "site", "output", DATA, SET})  # what expressions see besides the parameters
 _HOLE = re.compile(r"\{([^{}]+)\}")
 _LONGEST_HELP = 120
 _NUMBERS = {"integer": "integer", "number": "number"}
+_TIMES = {"date": "DATE", "date-time": "TIME"}
+# `gte=1` and the like as an object; a word without a sign is the value itself, where a service takes either.
+_PAIRS = "{{{0} && (contains({0}[0], '=') && from_items({0}) || {0}[0])}}"
 
 
 class CommandValues(NamedTuple):
@@ -75,10 +78,14 @@ def body_of(
         facts = properties[name]
         option = _option({"name": name, **facts}, noun, {*taken, *_names(found)}, body=True)
         if option is not None and not facts.get("readOnly") and len(found.params) < MOST_OPTIONS:
-            is_needed = "parts" in body and name in required  # JSON may come whole instead
-            found.params.append({**option.param, **({"required": True} if is_needed else {})})
+            found.params.append(_marked(option.param) if name in required else option.param)
             found.templates[name] = option.template
     return found if found.params else None
+
+
+def _marked(param: JsonObject) -> JsonObject:
+    """That it must be there, in words alone: the body may come whole instead."""
+    return {**param, "help": f"{param['help']} (required)" if "help" in param else "required"}
 
 
 def members_of(body: Body, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonObject]:
@@ -138,11 +145,15 @@ def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, bo
     kind = _kind(facts)
     items = facts.get("items", {})
     item = _kind(items if isinstance(items, Mapping) else {"type": items})
-    if kind == "object" or (kind == "array" and item in ("array", "object")):
+    is_deep = not body and kind == "object"
+    if (kind == "object" and not is_deep) or (kind == "array" and item in ("array", "object")):
         return None
     name = option_name(str(facts["name"]), prefix, taken)
     if name is None:
         return None
+    if is_deep:
+        pairs = {"name": name, "multiple": True, "metavar": "NAME=VALUE", **_told(facts)}
+        return _Option(pairs, _PAIRS.format(identifier(name)))
     many = {"multiple": True} if kind == "array" else {}
     values = facts if kind != "array" or not isinstance(items, Mapping) else {**items, **facts}
     seen = identifier(name)
@@ -153,6 +164,9 @@ def _option(facts: Mapping[str, Any], prefix: str, taken: Collection[str], *, bo
     if single == "boolean":
         template = _typed(seen, "boolean", many=bool(many)) if body else f"{{{seen}}}"
         return _Option({**param, "choices": ["true", "false"]}, template)
+    if (form := values.get("format")) in _TIMES and single == "string":
+        each = f"{seen}[].iso(@, '{form}')" if many else f"iso({seen}, '{form}')"
+        return _Option({**param, "metavar": _TIMES[form]}, f"{{{each}}}")
     if single in _NUMBERS:
         return _Option({**param, "type": _NUMBERS[single], "metavar": "N"}, f"{{{seen}}}")
     return _Option({**param, **_metavar(name)}, f"{{{seen}}}")

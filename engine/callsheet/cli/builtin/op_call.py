@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...client.request.members import members_of_words, parse_value
 from ...commands.context import Context, ParameterValues
 from ...commands.execute import builder, extent_of, perform
+from ...commands.steps.overlay import overlaid
 from ...errors import UsageError
 from .op import operation
+
+if TYPE_CHECKING:
+    from ...language.shape.rest import Body
 
 
 def call(context: Context, values: ParameterValues) -> None:
     id, definition = operation(context, values["id"])
     strict = not values.get("no-strict")
-    data = values.get("data")
     build = builder(context)
     request = build.build(
         id,
         arguments(values.get("param") or []),
-        context.read(data) if data is not None else None,
+        _data(context, values, build.call(id).operation.get("body", {})),
         values.get("file") or (),
         strict=strict,
     )
     view = context.catalog.get("view", definition["view"]) if "view" in definition else None
     perform(context, request, build.call(id), view=view, extent=extent_of(values), out=values.get("out"))
+
+
+def _data(context: Context, values: ParameterValues, body: Body) -> Any:
+    """The body, with single members laid over it."""
+    data = context.read(values["data"]) if values.get("data") is not None else None
+    words = values.get("set")
+    if not words:
+        return data
+    members = members_of_words(words, body, context.catalog, "--set", context.is_foreign)
+    return (
+        members if data is None else overlaid(parse_value(data.decode("utf-8", "replace"), "--data", "JSON"), members)
+    )
 
 
 def arguments(given: list[str], option: str = "--param") -> dict[str, Any]:

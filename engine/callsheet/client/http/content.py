@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from ...errors import UsageError
 from ...jsontext import dump
-from ..request.model import Body, File, Form, Json, Multipart, Raw
+from ..request.model import Body, File, Form, Json, Multipart, MultipartPart, Raw
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def _arguments(body: Body | None, stack: ExitStack) -> dict[str, Any]:
         case None:
             return {}
         case Multipart(parts):
-            return {"files": [(part.name, _part(part.text, part.file, stack)) for part in parts]}
+            return {"files": [(part.name, _part(part, stack)) for part in parts]}
         case File(path=path, media=media):
             return {"content": stack.enter_context(_open(path)), "headers": {"Content-Type": media}}
         case _:
@@ -42,9 +42,10 @@ def data_of(body: Json | Raw | Form) -> bytes:
             return urlencode(pairs).encode()
 
 
-def _part(text: str | None, file: File | None, stack: ExitStack) -> tuple[str | None, Any, str | None]:
+def _part(part: MultipartPart, stack: ExitStack) -> tuple[str | None, Any, str | None]:
+    file = part.file
     if file is None:
-        return (None, (text or "").encode(), None)
+        return (None, (part.text or "").encode(), part.media)
     from os.path import basename
 
     return (file.name or basename(file.path), stack.enter_context(_open(file.path)), file.media)

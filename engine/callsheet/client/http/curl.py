@@ -80,6 +80,8 @@ def _raw(data: bytes, text: Callable[[str], str]) -> tuple[str, list[str]]:
 
 
 def _part(part: MultipartPart, text: Callable[[str], str]) -> list[str]:
+    if part.file is None and part.media:
+        return ["-F", quote(text(f"{part.name}={_quoted(part.text or '')};type={part.media}"))]
     if part.file is None:
         return ["--form-string", quote(text(f"{part.name}={part.text}"))]
     name = f";filename={_quoted(part.file.name)}" if part.file.name else ""

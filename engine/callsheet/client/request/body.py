@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UsageError, did_you_mean
 from ...language.values import text_of
 from . import media as media_type
 from .model import Body, File, FileToSend, Form, Json, Multipart, MultipartPart, Placeholder, Raw
-from .schema import check_json
+from .schema import BodyFault, UnfitBody, check_json, faults
+from .values import JOINTS
 
 if TYPE_CHECKING:
     from ...catalog.catalog import Catalog
     from ...language.shape.rest import Body as Documented
+    from ...language.shape.rest import BodyPart
     from .call import Call
 
 _NOTHING = object()
@@ -56,7 +58,15 @@ class BodyBuilder:
             return None
         if media_type.is_multipart(self.media) and not any(p.get("required") for p in self.parts.values()):
             return None
-        raise self._error(f"requires a body ({self._usage_hint()})")
+        error = self._error(f"requires a body ({self._usage_hint()})")
+        raise UnfitBody(error.message, self._lacking(), hint=error.hint)
+
+    def _lacking(self) -> list[BodyFault]:
+        """What must be there, of a body of which nothing is."""
+        schema = (self.documented or cast("Documented", {})).get("schema")
+        found = faults({}, schema, self.catalog) if schema else []
+        required = [name for name, part in self.parts.items() if part.get("required")]
+        return [*(fault for fault in found if fault.missing), *(BodyFault((), "", name) for name in required)]
 
     def _usage_hint(self) -> str:
         if media_type.is_multipart(self.media) or not (
@@ -94,7 +104,8 @@ class BodyBuilder:
     def _form(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
         self._refuse_files(files)
         values = self._fields(data, fields)
-        pairs = tuple((name, text_of(item)) for name, value in values.items() for item in _as_list(value))
+        self._require(values)
+        pairs = tuple(pair for name, value in values.items() for pair in form_pairs(name, value, self.parts.get(name)))
         return Form(pairs, self.media)
 
     def _multipart(self, data: Any, fields: Mapping[str, Any], files: Sequence[FileToSend]) -> Body:
@@ -103,12 +114,21 @@ class BodyBuilder:
             MultipartPart(part, file=_check_file(path, media_type.of_file(name or path), name))
             for part, path, name in self._named_files(files)
         ]
-        parts += [MultipartPart(name, text=text_of(item)) for name, value in values.items() for item in _as_list(value)]
-        given = {part.name for part in parts}
-        missing = [name for name, part in self.parts.items() if part.get("required") and name not in given]
-        if missing and self.strict:
-            raise self._error("requires the part " + ", ".join(f'"{name}"' for name in missing) + " (--file PATH)")
+        for name, value in values.items():
+            part = self.parts.get(name, {})
+            pairs = form_pairs(name, value, part)
+            parts += [MultipartPart(each, text=text, media=part.get("media")) for each, text in pairs]
+        self._require({**values, **{part.name: part for part in parts}})
         return Multipart(tuple(parts))
+
+    def _require(self, given: Mapping[str, Any]) -> None:
+        lacking = [name for name, part in self.parts.items() if part.get("required") and name not in given]
+        if lacking and self.strict:
+            files = " (--file PATH)" if any(self.parts[name].get("file") for name in lacking) else ""
+            text = "requires the part " + ", ".join(f'"{name}"' for name in lacking) + files
+            found = [BodyFault((), f'"{name}" is missing', name) for name in lacking]
+            error = self._error(text)
+            raise UnfitBody(error.message, found, hint=error.hint)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -174,8 +194,25 @@ def _guess_media(data: Any) -> Body:
         return Raw(data, media_type.ANY)
 
 
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def form_pairs(name: str, value: Any, part: BodyPart | None) -> Iterator[tuple[str, str]]:
+    """What is sent for one part of a form, in the style that its definition says."""
+    style = (part or cast("BodyPart", {})).get("style", "repeat")
+    if style == "deep":
+        yield from _deep(name, value)
+    elif isinstance(value, list) and style in JOINTS:
+        yield name, JOINTS[style].join(map(text_of, value))
+    else:
+        yield from ((name, text_of(item)) for item in (value if isinstance(value, list) else [value]))
+
+
+def _deep(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """`name[key]=value` and `name[0]=value`, at any depth."""
+    if isinstance(value, Mapping):
+        yield from (pair for key, inner in value.items() for pair in _deep(f"{name}[{key}]", inner))
+    elif isinstance(value, list):
+        yield from (pair for place, inner in enumerate(value) for pair in _deep(f"{name}[{place}]", inner))
+    else:
+        yield name, text_of(value)
 
 
 def _path(file: FileToSend) -> str:

@@ -52,6 +52,7 @@ class MultipartPart:
     name: str
     text: str | None = None
     file: File | None = None
+    media: str | None = None  # of a text
 
 
 @dataclass(frozen=True, slots=True)

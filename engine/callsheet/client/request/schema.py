@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 from ...errors import UsageError, did_you_mean
@@ -20,20 +20,51 @@ _SHOWN = 10
 _WIDEST = 60
 
 
+class BodyFault(NamedTuple):
+    """What is wrong at a place of a body; `missing` is the member that is not there."""
+
+    path: tuple[str | int, ...]
+    text: str
+    missing: str = ""
+
+    def worded(self, place: str = "") -> str:
+        """As in `body.fields.labels[0]: expected ...`, or as the place is called that a person gave."""
+        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return f"{place or f'body{steps}'}: {self.text}"
+
+
+class UnfitBody(UsageError):
+    """A body that an operation does not take."""
+
+    def __init__(
+        self, message: str, faults: Sequence[BodyFault], hint: str | None, details: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, details=details, hint=hint)
+        self.faults = faults
+
+
+def unfit(what: str, faults: Sequence[BodyFault], texts: Sequence[str], hint: str | None) -> UnfitBody:
+    """The error for some faults in these words."""
+    if len(texts) == 1:
+        return UnfitBody(f"{what}: {texts[0]}", faults, hint)
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    message = f"{what}: the body is not what it documents, in {len(texts)} places"
+    return UnfitBody(message, faults, hint, [*texts[:_SHOWN], *more])
+
+
 def check_json(value: Any, schema_id: str, catalog: Catalog, operation: str, program: str) -> None:
-    """`UsageError` telling each place where `value` departs from the schema."""
-    faults = list(dict.fromkeys(_faults(value, schema_id, catalog)))
-    if not faults:
-        return
-    hint = f"{program} op skeleton {operation}"
-    if len(faults) == 1:
-        raise UsageError(f"{operation}: {faults[0]}", hint=hint)
-    more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
-    message = f"{operation}: the body is not what it documents, in {len(faults)} places"
-    raise UsageError(message, details=[*faults[:_SHOWN], *more], hint=hint)
+    """`UnfitBody` telling each place where `value` departs from the schema."""
+    if found := faults(value, schema_id, catalog):
+        texts = [fault.worded() for fault in found]
+        raise unfit(operation, found, texts, f"{program} op skeleton {operation}")
 
 
-def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[str]:
+def faults(value: Any, schema_id: str, catalog: Catalog) -> list[BodyFault]:
+    """Each place where `value` departs from the schema."""
+    return list(dict.fromkeys(_faults(value, schema_id, catalog)))
+
+
+def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[BodyFault]:
     schemas = _KNOWN.get(catalog)
     if schemas is None:
         schemas = _KNOWN[catalog] = _Schemas(catalog)
@@ -41,7 +72,7 @@ def _faults(value: Any, schema_id: str, catalog: Catalog) -> Iterator[str]:
         for error in schemas.validator(schema_id).iter_errors(value):
             yield from describe_error(error)
     except RecursionError:
-        yield "the body, or the schema that it is compared with, is nested too deeply"
+        yield BodyFault((), "this, or the schema that it is compared with, is nested too deeply")
 
 
 class _Schemas:
@@ -99,18 +130,15 @@ def _ignoring_placeholders(check: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def describe_error(error: Fault) -> list[str]:
-    """One line for each fault: where in the body, what was expected, the closest key or value."""
+def describe_error(error: Fault) -> list[BodyFault]:
+    """Each fault: where in the body, what was expected, the closest key or value."""
+    path = tuple(error.absolute_path)
+    if error.validator == "required":
+        names = [name for name in error.validator_value if name not in error.instance]
+        return [BodyFault(path, f'"{name}" is missing', name) for name in names]
     word = _WORDS.get(str(error.validator))
     texts = word(error) if word else [error.message if len(error.message) <= 3 * _WIDEST else "does not fit"]
-    where = place(error)
-    return [f"{where}: {text}" for text in texts]
-
-
-def place(error: Fault) -> str:
-    """As in `body.fields.labels[0]`."""
-    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
-    return "body" + "".join(steps)
+    return [BodyFault(path, text) for text in texts]
 
 
 def shorten(value: Any) -> str:
@@ -137,10 +165,6 @@ def _type(error: Fault) -> list[str]:
     return [f"expected {names}, not {shorten(error.instance)}"]
 
 
-def _required(error: Fault) -> list[str]:
-    return [f'"{name}" is missing' for name in error.validator_value if name not in error.instance]
-
-
 def _unknown_keys(error: Fault) -> list[str]:
     if not isinstance(error.validator_value, bool):
         return [error.message]
@@ -159,7 +183,7 @@ def _enum(error: Fault) -> list[str]:
 
 
 def _alternatives(error: Fault) -> list[str]:
-    """The fault of the form that comes nearest."""
+    """The fault of the nearest form: one whose fixed words are given, else the one with the fewest faults."""
     from jsonschema.exceptions import best_match
 
     branches: dict[Any, list[Fault]] = {}
@@ -167,18 +191,35 @@ def _alternatives(error: Fault) -> list[str]:
         branches.setdefault(inner.schema_path[0], []).append(inner)
     if not branches:
         return ["fits more than one of the documented forms"]
-    nearest = min(branches.values(), key=lambda faults: (len(faults), -max(len(f.path) for f in faults)))
-    best = best_match(nearest) or nearest[0]
+    at = min(branches, key=lambda each: _distance(branches[each]))
+    best = best_match(branches[at]) or branches[at][0]
     inside = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in best.relative_path)
-    text = describe_error(best)[0].partition(": ")[2]
+    named = _form_name(error.validator_value[at])
+    text = "; ".join(dict.fromkeys(fault.text for fault in describe_error(best)))
+    form = f"nearest is {named}" if named else "nearest"
     return [
-        f"fits none of the {len(branches)} documented forms; nearest: {inside.lstrip('.')}{': ' * bool(inside)}{text}"
+        f"fits none of the {len(branches)} documented forms; {form}: {inside.lstrip('.')}{': ' * bool(inside)}{text}"
     ]
+
+
+def _distance(faults: list[Fault]) -> tuple[bool, int, int]:
+    """A word that is another one than a form has tells that the form is not meant."""
+    is_another = any(
+        (fault.validator in ("const", "enum") and len(fault.path) == 1)
+        or (fault.validator == "type" and not fault.path)
+        for fault in faults
+    )
+    missing = sum(len(describe_error(fault)) for fault in faults)
+    return is_another, missing, -max(len(fault.path) for fault in faults)
+
+
+def _form_name(form: Any) -> str:
+    """What a document calls a form: its title, or its name without that of the product."""
+    return str(form.get("title") or str(form.get("ref", "")).partition(".")[2]) if isinstance(form, dict) else ""
 
 
 _WORDS: dict[str, Callable[[Fault], list[str]]] = {
     "type": _type,
-    "required": _required,
     "additionalProperties": _unknown_keys,
     "enum": _enum,
     "anyOf": _alternatives,

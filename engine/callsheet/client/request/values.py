@@ -25,17 +25,17 @@ def _items(value: Any, style: str) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-_JOINTS = {"comma": ",", "space": " ", "pipe": "|"}
+JOINTS = {"comma": ",", "space": " ", "pipe": "|"}
 
 
 def _joined(texts: list[str], style: str) -> str:
-    joined = _JOINTS[style].join(texts)
+    joined = JOINTS[style].join(texts)
     return Placeholder(joined) if any(isinstance(text, Placeholder) for text in texts) else joined
 
 
 def _array(value: Any, style: str, param: OperationParam) -> list[tuple[str, str]]:
     texts = [check_value(item, param.get("items", "string"), param) for item in _items(value, style)]
-    if style in _JOINTS:
+    if style in JOINTS:
         return [(param["name"], _joined(texts, style))] if texts else []
     name = f"{param['name']}[]" if style == "deep" else param["name"]
     return [(name, text) for text in texts]
@@ -50,7 +50,7 @@ def _object(value: Any, style: str, param: OperationParam) -> list[tuple[str, st
     pairs = [(str(key), text_of(item)) for key, item in value.items()]
     if style == "deep":
         return [(f"{name}[{key}]", text) for key, text in pairs]
-    if style in _JOINTS:
+    if style in JOINTS:
         return [(name, _joined([word for pair in pairs for word in pair], style))]
     return pairs
 

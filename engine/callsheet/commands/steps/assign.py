@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...client.request.members import parse_value, split_word
 from ...errors import UsageError
 from ...language.template import evaluate, fill, fill_text, to_text
 from .converters import convert
@@ -23,14 +24,14 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
     assignment = lookups.context.catalog.get("assignment", id)
     fields: dict[str, Any] = {}
     for word in words:
-        name, is_json, text = _split(word, option)
+        name, is_json, text = split_word(word, option)
         if is_json and lookups.context.is_foreign(word):
             raise UsageError(
                 f"{option}: {name}:= takes JSON, and text from a tool call or an event cannot be used there"
             )
         match = lookups.find(assignment["lookup"], name, scope)
         if is_json:
-            value = _parsed(text, option, name)
+            value = parse_value(text, option, name)
         elif isinstance(match.value, Unknown):
             value = Unknown(f'value of "{text}"')  # how it is sent depends on the field's type
         else:
@@ -39,24 +40,6 @@ def assigned(lookups: Lookups, id: str, words: Iterable[str], scope: Mapping[str
             value = _typed(case, text, lambda text: _value(lookups, case, text, inner, f"{option} {name}"), name)  # noqa: B023 - called at once
         fields[match.value if isinstance(match.value, str) else to_text(match.value)] = value
     return fields
-
-
-def _split(word: str, option: str) -> tuple[str, bool, str]:
-    name, equals, text = word.partition("=")
-    is_json = name.endswith(":")
-    name = name.removesuffix(":").strip()
-    if not equals or not name:
-        raise UsageError(f"{option}: expected NAME=VALUE, not {word!r}")
-    return name, is_json, text
-
-
-def _parsed(text: str, option: str, name: str) -> Any:
-    from ...jsontext import JSONError, parse
-
-    try:
-        return parse(text)
-    except JSONError as error:
-        raise UsageError(f"{option}: {name}: {error}") from None
 
 
 def _case(cases: list[TextCase], field: Any) -> TextCase:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...client.request.members import members_of_words
 from ...errors import UsageError
 from ...language.identifier import identifier
 from ...language.parameters import TAKEN_AWAY
@@ -149,6 +150,11 @@ def resolve_values(lookups: Lookups, params: list[Param], scope: Scope) -> None:
             continue
         if "lookup" in param:
             _resolve(lookups, param, name, scope)
+        if "members" in param:
+            body = lookups.dispatcher.builder.call(param["members"]).operation.get("body", {})
+            scope[name] = members_of_words(
+                scope[name], body, lookups.context.catalog, _shown(param), lookups.context.is_foreign
+            )
         if "assign" in param:
             scope[name] = assigned(lookups, param["assign"], scope[name], scope, _shown(param))
 

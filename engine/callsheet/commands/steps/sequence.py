@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...client.listed import part_of
 from ...client.request.arguments import MissingArguments
+from ...client.request.schema import UnfitBody
 from ...errors import CallsheetError, Conflict
 from ...language.safety import CHANGES
 from ...language.template import Scope, evaluate, fill, to_text
@@ -19,7 +20,7 @@ from .conflict import on_conflict
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .each import WORKERS, ItemRecord, Numbered, StepsOfItem, Work, run_for_each
 from .fitting import amount, failure, items_of, paths
-from .lacking import explained
+from .lacking import explained, explained_body
 from .lookup import Lookups
 from .overlay import body_of
 from .parts import HELD, acts, bound, calls_of, is_open, item_name, sent
@@ -290,6 +291,8 @@ class StepRun:
             return self.dispatcher.build(step["call"], arguments, body, files)
         except MissingArguments as error:
             raise explained(error, step.get("args", {}), scope, "this command") from None
+        except UnfitBody as error:
+            raise explained_body(error, step.get("body", {}), scope) from None
 
 
 class ItemRun(StepRun):

@@ -70,6 +70,14 @@ class InputDefinition(Shape, total=False):
     ]
     folder: Annotated[Name, Field(description="With `beside`: the parameter that names the folder of such files.")]
     assign: Annotated[str, reference("assignment", description="The words are NAME=VALUE; how they are typed.")]
+    members: Annotated[
+        str,
+        reference(
+            "operation",
+            description="The words are NAME=VALUE: members of this operation's body, in which NAME may have dots, of "
+            "the types that its schema says.",
+        ),
+    ]
     complete: Annotated[
         str,
         reference("engine:completer", description="Kind of definition whose ids complete it, or a built-in completer."),
@@ -98,7 +106,7 @@ class Param(InputDefinition, total=False):
 
 _OF_A_VALUE = (
     *("type", "choices", "choices_of", "default", "multiple", "split", "metavar"),
-    *("lookup", "setting", "convert", "front", "assign", "complete", "excludes", "positional", "required"),
+    *("lookup", "setting", "convert", "front", "assign", "members", "complete", "excludes", "positional", "required"),
 )
 _TEXT_ONLY = ("integer", "number", "duration")
 
@@ -110,12 +118,13 @@ OF_A_PARAM = (
     KeyRule("positional", without=("default",)),
     KeyRule("lines", needs=("multiple",)),
     KeyRule("removes", needs=("multiple", "split"), without=("excludes", "lookup", "default", "positional")),
-    KeyRule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign")),
-    KeyRule("type", ("path",), without=("choices", "choices_of", "lookup", "assign")),
-    KeyRule("choices", without=("choices_of", "convert", "assign")),
+    KeyRule("type", _TEXT_ONLY, without=("choices", "choices_of", "split", "lookup", "convert", "assign", "members")),
+    KeyRule("type", ("path",), without=("choices", "choices_of", "lookup", "assign", "members")),
+    KeyRule("choices", without=("choices_of", "convert", "assign", "members")),
     KeyRule("front", needs=("convert",)),
     KeyRule("front_keys", needs=("front",)),
     KeyRule("assign", needs=("multiple",), without=("lookup", "convert", "split", "default")),
+    KeyRule("members", needs=("multiple",), without=("assign", "lookup", "convert", "split", "default")),
     KeyRule("split", (True,), without=("convert",)),
     KeyRule("lookup", without=("convert",)),
     KeyRule("setting", without=("default", "required")),

@@ -139,7 +139,7 @@ Style = Annotated[
     Literal["repeat", "comma", "space", "pipe", "deep"],
     Field(
         description="How a list is sent: repeat (query default), joined by comma (path and header default), "
-        "space or pipe; deep: an object as name[key]=value."
+        "space or pipe; deep: an object as name[key]=value, in a body at any depth."
     ),
 ]
 
@@ -181,6 +181,8 @@ class BodyPart(Shape, total=False):
     file: Annotated[bool, Field(description="The part is a file.")]
     many: Annotated[bool, Field(description="The part may be repeated.")]
     type: Literal["string", "integer", "number", "boolean", "array", "object"]
+    style: Style
+    media: Annotated[str, Field(description="Of a text: the media type of the part. JSON is sent as JSON.")]
     required: bool
     help: str
 
@@ -250,7 +252,7 @@ RULES: Rules = {
         KeyRule("beside", needs=("base_url",), without=("auth", "gateway")),
         KeyRule("credential", needs=("beside",)),
     ),
-    "BodyPart": (KeyRule("file", (True,), without=("type",)),),
+    "BodyPart": (KeyRule("file", (True,), without=("type", "style", "media")),),
     "Body": (KeyRule("parts", without=("schema",)),),
 }
 
