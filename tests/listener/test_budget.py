@@ -29,6 +29,10 @@ TIGHT = ("--max-body", str(MAX_BODY), "--max-in-flight", str(4 * MAX_BODY), "--m
 HELD = '[route.r]\ndo = [{ handler = "exec", run = ["./wait"], timeout = "600s" }]\n'
 
 
+# So that half a body is never late.
+PATIENT = "[extend.listener.webhook]\nbody_timeout = '1h'\n"
+
+
 def head(length: int, *lines: str) -> bytes:
     return "\r\n".join(("POST /webhook HTTP/1.1", "Host: x", f"Content-Length: {length}", *lines, "", "")).encode()
 
@@ -53,13 +57,15 @@ def held_up(folder: Path, *more: str, **environ: str) -> Iterator[Listener]:
     """Its handler ends when there is a file `go`."""
     (folder / "wait").write_text("#!/bin/sh\necho >> begun\nuntil test -e go; do sleep 0.05; done\n", encoding="utf-8")
     (folder / "wait").chmod(0o755)
-    with listening(folder, *TIGHT, *more, routes=HELD, environ=environ) as listener:
+    with listening(folder, *TIGHT, *more, routes=HELD, environ=environ, definitions=PATIENT) as listener:
         yield listener
 
 
 def test_a_body_is_refused_before_it_is_read_where_there_is_no_room(tmp_path: Path) -> None:
-    with listening(tmp_path, *TIGHT) as listener, listener.connect() as first, listener.connect() as second:
-        first.sendall(head(MAX_BODY) + b"{")
+    with listening(
+        tmp_path, *TIGHT, definitions=PATIENT
+    ) as listener, listener.connect() as first, listener.connect() as second:  # fmt: skip
+        first.sendall(head(MAX_BODY) + b"{" * (MAX_BODY // 2))
         until(lambda: in_flight(listener) == 2 * MAX_BODY)
         second.sendall(head(MAX_BODY, "Expect: 100-continue"))
         refused = answer_of(second)
@@ -70,6 +76,15 @@ def test_a_body_is_refused_before_it_is_read_where_there_is_no_room(tmp_path: Pa
         until(lambda: in_flight(listener) == 0)
         assert listener.post(event(text="x" * (MAX_BODY - 500))).status == 200
         until(lambda: in_flight(listener) == 0)
+
+
+def test_a_length_that_is_announced_keeps_no_one_out(tmp_path: Path) -> None:
+    """Whoever says it and sends no body gives the room to those who send theirs."""
+    with listening(tmp_path, *TIGHT, definitions=PATIENT) as listener, listener.connect() as silent:
+        silent.sendall(head(MAX_BODY) + b"{")
+        until(lambda: in_flight(listener) == 2 * MAX_BODY)
+        until(lambda: listener.post(event(text="x" * 50_000)).status == 200)
+        assert answer_of(silent).startswith("HTTP/1.1 503 ")
 
 
 def test_a_body_in_chunks_is_refused_as_soon_as_there_is_no_room(tmp_path: Path) -> None:
@@ -90,7 +105,7 @@ def test_what_is_not_verified_leaves_half_for_what_is(tmp_path: Path) -> None:
         proved = in_flight(listener)
         assert proved > 3 * len(big)  # the body, its line, its values
         with listener.connect() as waiting:
-            waiting.sendall(head(MAX_BODY))  # it has a half of its own
+            waiting.sendall(head(MAX_BODY) + b"{" * (MAX_BODY // 2))  # it has a half of its own
             until(lambda: in_flight(listener) == proved + 2 * MAX_BODY)
             assert listener.send(event("2")).status == 503
         until(lambda: in_flight(listener) == proved)

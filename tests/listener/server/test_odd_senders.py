@@ -230,9 +230,11 @@ def test_json_of_every_depth_is_taken_or_refused(options: tuple[str, ...], tmp_p
 
 
 def test_connections_are_refused_in_words_when_descriptors_are_few(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text("[extend.listener.webhook]\nbody_timeout = '1h'\n", encoding="utf-8")
     process = subprocess.Popen(
         ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash", *command("listen", "--addr", ":0")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+        env=environment(tmp_path, LMS_DEFINITIONS=str(tmp_path)),
     )  # fmt: skip
     listener = Listener(process, tmp_path)
     held: list[socket.socket] = []
@@ -243,8 +245,7 @@ def test_connections_are_refused_in_words_when_descriptors_are_few(tmp_path: Pat
         assert 32 <= served < 128
         for _ in range(served):
             held.append(listener.connect())
-            held[-1].sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert statuses(held[-1], 1) == [200]
+            held[-1].sendall(b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")  # and not more
         for _ in range(100):
             held.append(listener.connect())
             assert statuses(held[-1], 1) == [503]

@@ -34,8 +34,8 @@ def test_a_sender_is_parted_with_when_its_time_is_over(phase: str, limit: float,
     )
     here: Any = SimpleNamespace(
         phase=getattr(protocol, name), phase_start=5.0, limits=LIMITS, transport=transport,
-        full_since=None, is_held=lambda: False,
-        _refuse=lambda status, why, _: done.append(f"{status} {why}"),
+        full_since=None, is_held=lambda: False, close_idle=lambda: LimitedProtocol.close_idle(here),
+        refuse=lambda status, why, _: done.append(f"{status} {why}"),
     )  # fmt: skip
     LimitedProtocol.sweep(here, 5.0 + limit)
     assert done == []
@@ -61,7 +61,7 @@ def test_time_in_which_nothing_was_read_does_not_count(phase: int) -> None:
     refused: list[str] = []
     here: Any = SimpleNamespace(
         phase=phase, phase_start=5.0, limits=LIMITS, full_since=None, is_held=lambda: held[0],
-        _refuse=lambda _, why, __: refused.append(why),
+        refuse=lambda _, why, __: refused.append(why),
     )  # fmt: skip
     LimitedProtocol.sweep(here, 25.0)
     held[0] = False

@@ -102,7 +102,7 @@ class Connection:
         state = ServerState()
         state.default_headers = [(b"date", b"now")]
         limits = Limits(MAX_BODY, MAX_HEADER, 10, 2, 10.0, 15.0, 60.0, self.refuse, respond, self.budget)
-        made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()})
+        made = type("Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": {}})
         self.protocol: LimitedProtocol = made(config, state, {})
         self.protocol.connection_made(cast("Any", self.transport))
 
@@ -323,12 +323,22 @@ def test_another_protocol_that_is_offered_is_not_taken(upgrade: str) -> None:
 
 
 def test_beyond_the_number_of_connections_one_is_told_and_far_beyond_closed() -> None:
+    """Where no other waits for its sender."""
+
+    class Busy:
+        def is_waiting(self) -> bool:
+            return False
+
+        def is_late(self, _: float) -> bool:
+            return False
+
     async def work() -> None:
-        connection = Connection()
+        connection = Connection(lambda _: True)
+        connection.protocol.data_received(post())
         limits, state = connection.protocol.limits, connection.protocol.server_state
         for extra, closed in ((1, False), (limits.spare, False), (limits.spare + 1, True)):
             while len(state.connections) < limits.connections + extra - 1:
-                state.connections.add(cast("Any", object()))
+                state.connections.add(cast("Any", Busy()))
             late, transport = type(connection.protocol)(connection.protocol.config, state, {}), Transport()
             late.connection_made(cast("Any", transport))
             assert b"503 Service Unavailable" in transport.written

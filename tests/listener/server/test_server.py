@@ -269,12 +269,49 @@ def test_a_byte_now_and_then_does_not_keep_a_request_open(tmp_path: Path) -> Non
 
 
 def test_connections_are_capped(tmp_path: Path) -> None:
-    with listening(tmp_path, definitions=SHORT.replace('"1s"', '"30s"')) as listener:
+    with listening(tmp_path, definitions=SHORT.replace('"1s"', '"1h"')) as listener:
         held = [listener.connect() for _ in range(20)]
+        for connection in held:
+            connection.sendall(b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
         until(lambda: _refused(listener), "the refusal")
         for connection in held:
             connection.close()
         until(lambda: listener.request("GET", "/health").status == 200, "room")
+
+
+SILENT = {
+    "nothing": b"",
+    "half a head": b"POST /webhook HTTP/1.1\r\nHo",
+    "no body": b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n",
+    "another request later": b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("said", SILENT.values(), ids=SILENT)
+def test_connections_whose_senders_are_silent_give_their_place_to_new_ones(said: bytes, tmp_path: Path) -> None:
+    with listening(tmp_path, definitions=SHORT.replace('"1s"', '"1h"')) as listener:
+        silent = [listener.connect() for _ in range(20)]
+        for connection in silent:
+            connection.sendall(said)
+        until(lambda: not _refused(listener), "the answer")
+        came = dict.fromkeys(silent, b"")
+        ended = until(lambda: [came[each] for each in silent if _has_ended(each, came)], "the end of one")
+        is_idle = said == SILENT["another request later"]
+        assert all((b" 503 " in received) != is_idle for received in ended)
+        for connection in silent:
+            connection.close()
+
+
+def _has_ended(connection: socket.socket, came: dict[socket.socket, bytes]) -> bool:
+    connection.settimeout(0)
+    try:
+        while piece := connection.recv(4096):
+            came[connection] += piece
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        pass
+    return True
 
 
 def _refused(listener: Listener) -> bool:

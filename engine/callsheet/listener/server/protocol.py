@@ -6,7 +6,7 @@ Clocks are looked at by one sweep a second over all connections instead of by a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
@@ -99,7 +99,8 @@ def path_and_query(target: bytes) -> tuple[str, bytes]:
 class Limits(NamedTuple):
     """Bytes and seconds, and what is told of requests that never become one, and what answers whole ones.
 
-    Beyond `connections` a connection is answered 503, beyond `spare` more it is closed.
+    Beyond `connections` one takes the place of another that waits for its sender, or is answered 503 where none does;
+    beyond `spare` more it is closed.
     """
 
     max_body: int
@@ -116,15 +117,19 @@ class Limits(NamedTuple):
 
 HEADERS, BODY, RESPONDING, IDLE, CLOSING = range(5)
 LINGER_TIMEOUT = 2.0
+LATE_AFTER = 1.0
 # Chunks of one byte need five bytes around each.
 _FRAMING = 8
 
 
 class LimitedProtocol(PiecewiseProtocol):
-    """`limits` and `handshakes`, the connections that have not begun yet, are set on a subclass made for one server."""
+    """`limits` and `handshakes` are set on a subclass made for one server.
+
+    Those are the connections that have not begun yet, with what is done about it.
+    """
 
     limits: Limits
-    handshakes: set[LimitedProtocol]
+    handshakes: dict[LimitedProtocol, asyncio.Task[None]]
 
     def __init__(
         self,
@@ -154,12 +159,40 @@ class LimitedProtocol(PiecewiseProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
-        self.handshakes.discard(self)
+        self.handshakes.pop(self, None)
         excess = len(self.connections) + len(self.handshakes) - self.limits.connections
-        if excess > 0:
-            self._refuse(503, "too_many_connections", responses.LAST_BUSY)
+        if excess > 0 and not self.take_place():
+            self.refuse(503, "too_many_connections", responses.LAST_BUSY)
         if excess > self.limits.spare:  # no descriptor is left for waiting until the answer has been read
             transport.close()
+
+    def take_place(self) -> bool:
+        """That of the connection whose sender has said nothing, or not all, for longest. False where there is none."""
+        now = self.now()
+        all_ = cast("Iterable[LimitedProtocol]", (*self.connections, *self.handshakes))
+        waiting = (each for each in all_ if each is not self and (each.is_waiting() or each.is_late(now)))
+        oldest = min(waiting, key=lambda each: each.phase_start, default=None)
+        if oldest is not None:
+            oldest.give_place()
+        return oldest is not None
+
+    def is_waiting(self) -> bool:
+        """For a request, and not for this side."""
+        began = self.transport is not None
+        return self.phase in (HEADERS, IDLE) and not (began and (self.is_held() or self.transport.is_closing()))
+
+    def give_place(self) -> None:
+        handshake = self.handshakes.pop(self, None)
+        if handshake is not None:
+            handshake.cancel()
+            return
+        if self.phase != IDLE:
+            self.refuse(503, "too_many_connections", responses.LAST_BUSY)
+        self.close_idle()
+
+    def close_idle(self) -> None:
+        is_unread = self.transport.get_write_buffer_size()  # closing would wait for a sender that reads nothing
+        (self.transport.abort if is_unread else self.transport.close)()
 
     def read_piece(self, piece: bytes | memoryview) -> bool:
         if self.phase == CLOSING:
@@ -183,11 +216,11 @@ class LimitedProtocol(PiecewiseProtocol):
         if self.phase == HEADERS:
             self.phase_bytes = self.phase_bytes + size if self.is_single_message else self._header_size()
             if self.phase_bytes > self.limits.max_header:
-                self._refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+                self.refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
         elif self.phase == BODY:
             self.framed_bytes += size
             if self.framed_bytes > self.limits.max_header + self.phase_bytes * (1 + _FRAMING):
-                self._refuse(431, "framing_too_large", responses.LAST_HEADERS_TOO_LARGE)
+                self.refuse(431, "framing_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def _header_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -219,11 +252,11 @@ class LimitedProtocol(PiecewiseProtocol):
         if not isinstance(error, HttpParserCallbackError) or not isinstance(error.__context__, MemoryError):
             self._refuse_garbage()
         elif self.phase != CLOSING:
-            self._refuse(503, "out_of_memory", responses.LAST_BUSY)
+            self.refuse(503, "out_of_memory", responses.LAST_BUSY)
 
     def _refuse_garbage(self) -> None:
         if self.phase != CLOSING:
-            self._refuse(400, "not_http", responses.LAST_BAD)
+            self.refuse(400, "not_http", responses.LAST_BAD)
 
     def on_message_begin(self) -> None:
         """As uvicorn does it, but for its scope: only a request that goes its way needs one."""
@@ -239,13 +272,13 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self.trailers += len(name) + len(value) + 4  # they say nothing that counts here, and cost no more than headers
         if self.trailers > self.limits.max_header and self.phase != CLOSING:
-            self._refuse(431, "trailers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+            self.refuse(431, "trailers_too_large", responses.LAST_HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         if self.phase == CLOSING or self.parser.should_upgrade():
             return
         if self.chunk_size > self.limits.max_header and self._header_size() > self.limits.max_header:
-            self._refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
+            self.refuse(431, "headers_too_large", responses.LAST_HEADERS_TOO_LARGE)
             return
         self._enter_phase(BODY, self.read_at)
         self.framed_bytes, self.trailers = -self.chunk_size, 0  # what came with the headers is small enough
@@ -253,7 +286,7 @@ class LimitedProtocol(PiecewiseProtocol):
         for name, value in self.headers:
             if name == b"content-length":
                 if _exceeds(value, self.limits.max_body):
-                    self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
+                    self.refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
                     return
                 self.body_length = int(value)
                 if not self._charge(self.body_length):
@@ -275,10 +308,26 @@ class LimitedProtocol(PiecewiseProtocol):
         """Whether so much more of a body may be read; else it is refused."""
         if self.charge is None:
             self.charge = self.limits.budget.charge()
-        if self.charge.read(length):
+        if self.charge.read(length) or self._take_room(length):
             return True
-        self._refuse(503, "too_many_bytes", responses.LAST_BUSY)
+        self.refuse(503, "too_many_bytes", responses.LAST_BUSY)
         return False
+
+    def _take_room(self, length: int) -> bool:
+        """Of bodies that were announced and do not come, the oldest first: whoever says a length keeps no one out."""
+        late = [each for each in cast("set[LimitedProtocol]", self.connections) if each.is_late(self.read_at)]
+        for each in sorted(late, key=lambda each: each.phase_start):
+            each.refuse(503, "too_many_bytes", responses.LAST_BUSY)
+            if self.charge is None or self.charge.read(length):
+                return True
+        return False
+
+    def is_late(self, now: float) -> bool:
+        """Whether its body would take longer than it may if it came as it came until now."""
+        elapsed = now - self.phase_start
+        if self.phase != BODY or elapsed < LATE_AFTER or self.is_held():
+            return False
+        return self.phase_bytes * self.limits.body_timeout < self.body_length * elapsed
 
     def _make_scope(self) -> None:
         """Uvicorn's, which it makes at the beginning of a message."""
@@ -292,7 +341,7 @@ class LimitedProtocol(PiecewiseProtocol):
             return
         self.phase_bytes += len(body)
         if self.phase_bytes > self.limits.max_body:
-            self._refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
+            self.refuse(413, "body_too_large", responses.LAST_TOO_LARGE)
         elif not self.body_length and not self._charge(len(body)):  # in chunks, of which no one knows how many come
             return
         elif self.buffered_body is None:
@@ -370,7 +419,7 @@ class LimitedProtocol(PiecewiseProtocol):
         self.active_cycle = cycle
         super()._start_asgi_task(cycle, app)
 
-    def _refuse(self, status: int, word: str, response: bytes) -> None:
+    def refuse(self, status: int, word: str, response: bytes) -> None:
         """Answer at once, then swallow for a moment what is still coming: closing right away would lose the answer."""
         self.limits.on_refused(status, word, self.client[0] if self.client else "unix")
         earlier, own = self._unfinished_cycles()
@@ -390,6 +439,7 @@ class LimitedProtocol(PiecewiseProtocol):
             own.waiting_for_100_continue = False  # it would be written behind the end of what is sent
             own.disconnected = True
             own.message_event.set()
+            cast("dict[str, Any]", self.scope).pop("charge", None)
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -413,12 +463,11 @@ class LimitedProtocol(PiecewiseProtocol):
         elif self.phase <= BODY and self.is_held():
             self.phase_start = now  # it waits for this side
         elif self.phase == HEADERS and elapsed > self.limits.header_timeout:
-            self._refuse(408, "headers_too_slow", responses.LAST_TOO_SLOW)
+            self.refuse(408, "headers_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == BODY and elapsed > self.limits.body_timeout:
-            self._refuse(408, "body_too_slow", responses.LAST_TOO_SLOW)
+            self.refuse(408, "body_too_slow", responses.LAST_TOO_SLOW)
         elif self.phase == IDLE and elapsed > self.limits.idle_timeout:
-            is_unread = self.transport.get_write_buffer_size()  # closing would wait for a sender that reads nothing
-            (self.transport.abort if is_unread else self.transport.close)()
+            self.close_idle()
 
 
 def _exceeds(value: bytes, limit: int) -> bool:

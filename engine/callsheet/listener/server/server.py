@@ -82,7 +82,7 @@ class Listener:
         self.uvicorn_server = Server(config)
         self.uvicorn_server.server_state = self.state
         self.protocol: type[LimitedProtocol] = type(
-            "Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": set()}
+            "Protocol", (LimitedProtocol,), {"limits": limits, "handshakes": {}}
         )
         self.stopping = asyncio.Event()
         self.force_exit = asyncio.Event()

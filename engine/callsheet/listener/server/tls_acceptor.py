@@ -28,7 +28,7 @@ class TlsAcceptor:
         listening: socket.socket,
         context: Callable[[], ssl.SSLContext | None],
         make_protocol: Callable[[], LimitedProtocol],
-        handshakes: set[LimitedProtocol],
+        handshakes: dict[LimitedProtocol, asyncio.Task[None]],
         limits: Limits,
     ) -> None:
         self._listening = listening
@@ -54,12 +54,12 @@ class TlsAcceptor:
                 await asyncio.sleep(PAUSE)
                 continue
             protocol = self._make_protocol()
-            if len(protocol.connections) + len(self._handshakes) >= self._limits.connections + self._limits.spare:
+            taken = len(protocol.connections) + len(self._handshakes)
+            if taken >= self._limits.connections + self._limits.spare and not protocol.take_place():
                 self._limits.on_refused(503, "too_many_connections", _client_address(accepted))
                 accepted.close()
                 continue
-            self._handshakes.add(protocol)
-            task = loop.create_task(self._handshake(accepted, protocol))
+            task = self._handshakes[protocol] = loop.create_task(self._handshake(accepted, protocol))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -75,7 +75,7 @@ class TlsAcceptor:
         except OSError:  # no TLS, one that this side does not speak, or too slow
             self._limits.on_refused(400, "not_tls", client)
         finally:
-            self._handshakes.discard(protocol)
+            self._handshakes.pop(protocol, None)
 
 
 def _client_address(accepted: socket.socket) -> str:
