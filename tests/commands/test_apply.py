@@ -409,3 +409,37 @@ def test_a_change_costs_three_requests_beside_the_lists(cloud: Site) -> None:
     assert len(cloud.sent) == lists
     assert cloud("undo", "last", "--yes") == 0, cloud.err
     assert cloud.body("Page 7") == "<p>Text.</p>"
+
+
+def test_undo_removes_what_was_made_and_restores_what_was_removed(site: Site) -> None:
+    site.write("old/index.md", "# Old\n\nIt.\n")
+    site.write("old/below.md", "---\nlabels: [x]\n---\n# Below\n\nThis.\n")
+    assert site.apply() == 0, site.err
+    old, below = site.page("Old")["id"], site.page("Below")["id"]
+    (site.docs / "old/index.md").unlink()
+    (site.docs / "old/below.md").unlink()
+    site.write("new/index.md", "# New\n")
+    site.write("new/a.md", "---\nlabels: [y]\n---\n# Alpha\n\nText.\n")
+    site.write("new/b.md", "# Beta\n\nText.\n")
+    journal = str(site.home / "j.jsonl")
+    assert site.apply("--prune", "--yes", "--journal", journal) == 0, site.err
+    assert site.edit("Beta", "<p>Theirs.</p>") == 0, site.err
+    assert site("undo", journal, "--dry-run") == 0, site.err
+    assert site.writes == []
+    back = str(site.home / "back.jsonl")
+    assert site("undo", journal, "--yes", "--journal", back) == 1, site.err
+    assert ": 3 of them are removed" in site.err
+    assert "changed since: body" in site.err
+    assert site.page("Old")["id"] == old
+    assert site.parent("Below") == old
+    assert site.body("Below") == "<p>This.</p>"
+    assert site.body("Beta") == "<p>Theirs.</p>"
+    titles = {page["title"] for page in site.rows("pages", "list", "--space", "DOC")}
+    assert {"Old", "Below", "Beta"} <= titles
+    assert "Alpha" not in titles
+    assert site("pages", "labels", "list", below, "-o", "id") == 0, site.err
+    assert site.out.strip() == "x"
+    assert site("undo", back, "--yes") == 0, site.err  # an undo is undone, too
+    titles = {page["title"] for page in site.rows("pages", "list", "--space", "DOC")}
+    assert titles >= {"New", "Alpha", "Beta"}
+    assert titles.isdisjoint({"Old", "Below"})

@@ -128,3 +128,16 @@ def test_what_is_pulled_is_applied_without_a_change(site: Site) -> None:
     (site.docs / "versions-demo.toml").write_text(text.replace("released = true", "released = false"), encoding="utf-8")
     assert apply(site) == 0, site.err
     assert site.writes
+
+
+def test_undo_removes_what_was_made(site: Site) -> None:
+    site.write("releases.toml", VERSIONS)
+    journal = str(site.home / "j.jsonl")
+    assert apply(site, "--journal", journal) == 0, site.err
+    assert site("versions", "update", version(site, "8.0")["id"], "-d", '{"description": "Theirs"}') == 0, site.err
+    assert site("undo", journal, "--yes") == 1, site.err
+    names = [row["name"] for row in site.rows("projects", "versions", "DEMO")]
+    assert "7.0" not in names
+    assert "8.0" in names
+    assert site("undo", journal, "--yes", "--force") == 0, site.err
+    assert "8.0" not in [row["name"] for row in site.rows("projects", "versions", "DEMO")]

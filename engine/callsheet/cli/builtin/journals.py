@@ -13,7 +13,7 @@ from ...errors import CallsheetError, UsageError
 
 def undo_journal(context: Context, values: ParameterValues) -> None:
     """Rows of what was put back; what could not be is told at the end."""
-    from ...commands.steps.undo import undo
+    from ...commands.undo import undo
 
     if context.is_literal(values["file"]) and not is_kept_name(values["file"]):
         raise UsageError(

@@ -75,8 +75,8 @@ class Performing:
         self.ids |= {change.path: change.id for change in ordered if change.id is not None and change.verb != "remove"}
         with ExitStack() as stack:
             for resource, things in self._things.items():
-                mine = [each for each in ordered if each.resource == resource and each.verb == "update"]
-                if record := stack.enter_context(things_record(things, [c for c in mine if not c.conflict], journal)):
+                mine = [each for each in ordered if each.resource == resource and each.changes_site]
+                if record := stack.enter_context(things_record(things, mine, journal)):
                     self._records[resource] = record
             todo = [change for change in ordered if change.conflict is None]
             changed = [change for change in todo if change.verb in ("update", "keep")]
@@ -117,7 +117,7 @@ class Performing:
             (do or self._do)(change)
         except CallsheetError as error:
             change.conflict, change.details, change.hint = error.message, list(error.details or ()), error.hint
-            if (record := self._records.get(change.resource)) is not None:
+            if (record := self._record(change)) is not None:
                 record.failed(change, error)
             if meets_all(error):
                 self._end.set()
@@ -125,21 +125,26 @@ class Performing:
     def _do(self, change: PlannedChange) -> None:
         things, parents = self._things[change.resource], self._parents(change)
         change.parents = dict(parents)
-        compared, record = self._compared[change.resource], self._records.get(change.resource)
+        compared, record = self._compared[change.resource], self._record(change)
         if change.verb == "remove":
-            thing = change.thing
-            if thing is None:
-                thing = things.read(change.id or "", parents) if "id" in things.definition else {"id": change.id}
             with suppress(NotFound):  # somebody else removed it
-                things.delete(thing, parents)
+                if change.thing is None and (record is not None or "id" in things.definition):
+                    change.thing = things.read(change.id or "", parents)
+                if record is not None:
+                    record.started(change)
+                things.delete(change.thing or {"id": change.id}, parents)
+                if record is not None:
+                    record.done(change, parents)
             compared.keep(change, change.id or "", None)
             return
         version, answer = change.base.version if change.base is not None else None, None
         if change.verb == "create":
-            thing = things.create(self._fields(change), parents)
-            change.id = things.id_of(thing)
+            answer = things.create(self._fields(change), parents)
+            change.id = things.id_of(answer)
             self.ids[change.path] = change.id
-            version = things.version_of(thing)
+            version = things.version_of(answer)
+            if record is not None:
+                record.started(change)
         elif change.fields:
             answer = self._update(change, things, parents, record)
             version = things.version_of(answer)
@@ -152,6 +157,10 @@ class Performing:
         if change.base is not None:
             fields = {**change.base.fields, **{n: v for n, v in self._fields(change).items() if n != change.body}}
             compared.keep(change, change.id or "", replace(change.base, version=version, fields=fields))
+
+    def _record(self, change: PlannedChange) -> ThingsRecord | None:
+        record = self._records.get(change.resource)
+        return record if record is not None and record.has(change) else None
 
     def _parents(self, change: PlannedChange) -> dict[str, str]:
         return {resource: self._id_of(id) for resource, id in change.parents.items()}
@@ -168,7 +177,7 @@ class Performing:
 
     def _put_aside(self, change: PlannedChange) -> None:
         """Frees the name of a thing for another one."""
-        things, record, was = self._things[change.resource], self._records.get(change.resource), change.thing
+        things, record, was = self._things[change.resource], self._record(change), change.thing
         field = things.name_field or ""
         if record is not None:
             record.started(change)

@@ -48,7 +48,7 @@ def things_record(things: Things, changes: Sequence[PlannedChange], path: str | 
             "undo": False,
             "values": {"resource": things.resource, "parents": record.parents},
         }
-        journal.head(head, [change.id for change in changes])
+        journal.head(head, [change.id or change.path for change in changes])
         context.note(context.journaling.note(path, has_undo=True))
         try:
             yield record
@@ -62,39 +62,43 @@ class ThingsRecord:
 
     def __init__(self, things: Things, journal: Journal, snapshot: Any, changes: Sequence[PlannedChange]) -> None:
         self._things, self._journal, self._snapshot = things, journal, snapshot
-        self._numbers = {change.id: number for number, change in enumerate(changes)}
+        self._numbers = {id(change): number for number, change in enumerate(changes)}
         self.parents = {resource: id for resource, id in changes[0].parents.items() if isinstance(id, str)}
 
+    def has(self, change: PlannedChange) -> bool:
+        return id(change) in self._numbers
+
     def started(self, change: PlannedChange) -> None:
-        if change.id in self._numbers:
-            thing = change.was or change.thing
-            was = {"was": self._state(thing)} if thing is not None else {}
-            self._journal.started(self._numbers[change.id], change.id, was)
+        """One that is made is entered once its id is known: it was nothing before."""
+        thing = change.was or change.thing
+        kept = {"was": self._state(thing)} if thing is not None else {"was": None} if change.verb == "create" else {}
+        self._journal.started(self._numbers[id(change)], change.id, kept)
 
     def done(self, change: PlannedChange, parents: Parents, answer: Thing = None) -> None:
         """What it is now: an undo tells by it whether somebody changed it since. Read again where no `answer` says."""
-        if change.id not in self._numbers:
-            return
-        number = self._numbers[change.id]
+        number = self._numbers[id(change)]
         self._journal.done(number, change.id)
-        if change.thing is not None:
+        if change.verb == "remove":
+            self._journal.now([(number, change.id, None)])
+        elif change.thing is not None or change.verb == "create":
             now = self._told(change, answer) if not (change.added or change.removed or change.uploads) else None
             now = self._state(self._things.read(change.id or "", parents) if now is None else now)
             self._journal.now([(number, change.id, now)])
 
     def failed(self, change: PlannedChange, error: CallsheetError) -> None:
-        if change.id in self._numbers:
-            known = not isinstance(error, NetworkError) and (error.status or 0) < _SERVER_ERROR
-            self._journal.failed(self._numbers[change.id], change.id, error.message, known=known)
+        is_made = change.verb == "create" and change.id is not None  # and something that belongs to it failed
+        known = not is_made and not isinstance(error, NetworkError) and (error.status or 0) < _SERVER_ERROR
+        item = change.id or change.path
+        self._journal.failed(self._numbers[id(change)], item, error.message, known=known)
 
     def _told(self, change: PlannedChange, answer: Thing) -> Thing:
         """The thing as the service answered it after a change, with what was sent where it does not say that.
 
         None where that cannot be known.
         """
-        if not isinstance(answer, Mapping) or not isinstance(change.thing, Mapping):
+        if not isinstance(answer, Mapping) or not isinstance(change.thing, Mapping | None):
             return None
-        now = {**change.thing, **{name: part for name, part in answer.items() if part not in (None, {}, [])}}
+        now = {**(change.thing or {}), **{name: part for name, part in answer.items() if part not in (None, {}, [])}}
         for name, part in change.fields.items():
             if self._things.fields_of(answer)[name] is None:
                 sent = put_at(now, self._things.fields[name], part.wanted)

@@ -102,6 +102,7 @@ class Recorded:
         if type(which) is not int or not 0 <= which < len(self.entries):
             raise _unreadable(self.path, number, f"expected n, a number below {len(self.entries)}")
         entry = self.entries[which]
+        self.items[which] = line.get("item", self.items[which])  # what is made gets its id on the way
         if "now" in line:
             entry.now_at = place
         elif line.get("state") in (STARTED, DONE, FAILED, UNKNOWN):

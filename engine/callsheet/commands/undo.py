@@ -6,29 +6,31 @@ from collections.abc import Iterator, Sequence
 from json import dumps
 from typing import TYPE_CHECKING, Any, cast
 
-from ...errors import CallsheetError, Conflict, NotFound, UsageError
-from ...language.deployment import on_deployment
-from ...language.identifier import identifier
-from ..execute import check_operation, refuse_when_read_only
-from ..journal.folder import fresh_path
-from ..journal.recorded import DONE, UNDER_WAY, Recorded
-from ..journal.writer import held, new_journal
-from .dispatcher import StepDispatcher
-from .each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
-from .lookup import Lookups
-from .parts import calls_of, item_name
-from .record import JournalRecord
-from .recording import followed, head_of, shown_path
-from .resume import step_of
-from .scope import of_the_run
-from .sequence import ItemRun, StepRun
-from .settling import settled
-from .snapshot import undo_steps
+from ..errors import CallsheetError, Conflict, NotFound, UsageError
+from ..language.deployment import on_deployment
+from ..language.identifier import identifier
+from .execute import check_operation, refuse_when_read_only
+from .journal.folder import fresh_path
+from .journal.recorded import DONE, UNDER_WAY, Recorded
+from .journal.writer import held, new_journal
+from .resources.things import Things
+from .steps.dispatcher import StepDispatcher
+from .steps.each import WORKERS, Numbered, StepsOfItem, Work, name_in, run_for_each
+from .steps.lookup import Lookups
+from .steps.parts import calls_of, item_name
+from .steps.record import JournalRecord
+from .steps.recording import followed, head_of, shown_path
+from .steps.resume import step_of
+from .steps.scope import of_the_run
+from .steps.sequence import ItemRun, StepRun
+from .steps.settling import settled
+from .steps.snapshot import undo_steps
 
 if TYPE_CHECKING:
-    from ...language.shape.compiled import CompiledCommand
-    from ...language.shape.steps import Each, ItemStep, StepDefinition
-    from ..context import Context
+    from ..client.request.model import Request
+    from ..language.shape.compiled import CompiledCommand
+    from ..language.shape.steps import Each, ItemStep, StepDefinition
+    from .context import Context
 
 _FORCE = "--force discards what was changed since, and puts it back"
 Rows = list[dict[str, Any]]
@@ -41,15 +43,16 @@ def undo(context: Context, found: Recorded, *, force: bool, path: str | None) ->
     """
     words = found.head["command"]
     command = context.catalog.find("command", words)
-    if command is not None and "builtin" in command and (of_things := _of_things(context, found)) is not None:
-        command = of_things
+    of_things = _of_things(context, found) if command is not None and "builtin" in command else None
+    command = of_things or command
     if found.head["program"] != context.program or command is None:
         raise UsageError(f"{found.path} is a journal of `{found.words}`, which this program does not have")
     if "step" not in command:
         raise UsageError(f"{found.path}: `{found.words}` keeps no journal")
     with held(found.path):
-        run = UndoRun(context, on_deployment(command, context.site().deployment), found, force=force, path=path)
-        return run.run()
+        here = on_deployment(command, context.site().deployment)
+        resource = found.head["values"]["resource"] if of_things else None
+        return UndoRun(context, here, found, force=force, path=path, resource=resource).run()
 
 
 def _of_things(context: Context, found: Recorded) -> CompiledCommand | None:
@@ -70,10 +73,18 @@ class UndoRun(StepRun):
     """All that the run before saw is seen again, and of each item what it `was`."""
 
     def __init__(
-        self, context: Context, command: CompiledCommand, found: Recorded, *, force: bool, path: str | None
+        self,
+        context: Context,
+        command: CompiledCommand,
+        found: Recorded,
+        *,
+        force: bool,
+        path: str | None,
+        resource: str | None = None,
     ) -> None:
         self.command = command
         self.found = found
+        self._resource = resource  # of a journal of things
         self.force = force
         scope = {**found.head["values"], **of_the_run(context)}
         super().__init__(context, StepDispatcher(context), command["step"], scope)
@@ -91,7 +102,9 @@ class UndoRun(StepRun):
         total = len(items)
         what = "1 item" if total == 1 else f"{total} items"
         if not self.context.literal:  # who names the journal of one change by its whole name means that one
-            self._agree(f"{what} as before `{self.found.words}` of {self.found.head['started']}")
+            made = sum(self.is_made(each) for each in items)
+            removed = f": {made} of them {'is' if made == 1 else 'are'} removed" if made else ""
+            self._agree(f"{what} as before `{self.found.words}` of {self.found.head['started']}{removed}")
         self._check_requests(items)
         if self.dispatcher.dry:
             return [], self._restore(items, None)[1]
@@ -129,10 +142,26 @@ class UndoRun(StepRun):
                     for call in calls_of(cast("StepDefinition", step), certain=True):
                         check_operation(self.context, self.dispatcher.builder.call(call))
 
+    def is_made(self, item: Numbered) -> bool:
+        """Whether there was no such thing before: to take that back is to remove it."""
+        return self._resource is not None and self.found.was(item.number) is None
+
+    def _states(self, item: Numbered) -> tuple[Any, Any]:
+        """What it was and became; None where there was no such thing."""
+        known = self.found.entries[item.number].now_at >= 0
+        return self.found.was(item.number), self.found.now(item.number) if known else ...
+
+    def removal(self, item: Numbered) -> Request:
+        things = Things(self.dispatcher, self._resource or "")
+        return things.request("delete", {**things.scope(self.found.head["values"].get("parents", {})), "id": item.item})
+
     def _check_requests(self, items: Sequence[Numbered]) -> None:
         """All that is to be sent is built, and judged by the policy, before anything is."""
         steps = settled(self.back, self.scope, len(items), item_name(self.back), "was", "thing")["step"]
         for each in items:
+            if self.is_made(each):
+                self.dispatcher.check(self.removal(each))
+                continue
             scope = self._scope_of(each)
             for step in steps:
                 self.check(cast("StepDefinition", step), scope)
@@ -149,7 +178,9 @@ class UndoRun(StepRun):
             steps = ItemRun(self, back, item.item, final=True, seen=seen)
             return _Restoring(self, item, steps, record)
 
-        workers = 1 if self.dispatcher.dry else WORKERS
+        # What is removed or comes back may belong to another one of them: the last is the first.
+        in_turn = self._resource is not None and any(None in self._states(each) for each in items)
+        workers = 1 if self.dispatcher.dry or in_turn else WORKERS
         return run_for_each(self.context, Work(items, make, self.back, self.scope, workers, record))
 
 
@@ -167,14 +198,23 @@ class _Restoring:
         row = {"id": name_in(self._whole.back, self._item.item), "done": "put back"}
         if self._record is not None and self._is_back(self._record):
             return {**row, "done": "was back already"}
-        self._steps.run()
-        return row
+        if not self._whole.is_made(self._item):
+            self._steps.run()
+            return row
+        request, dispatcher = self._whole.removal(self._item), self._whole.dispatcher
+        if dispatcher.held_back(request, final=True):
+            dispatcher.print(request.operation or "", request)
+        else:
+            self._whole.context.client().send(request)
+        return {**row, "done": "removed"}
 
     def _is_back(self, record: JournalRecord) -> bool:
         """Raises `Conflict` for what was changed since."""
         number, found = self._item.number, self._whole.found
         if number not in record.was:
-            raise NotFound("it could not be read")
+            if self._whole.is_made(self._item):
+                return True
+            raise NotFound("it could not be read: what was removed for good cannot be put back")
         current = record.was[number]
         if current == found.was(number):
             return True
