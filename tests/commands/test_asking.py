@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -203,3 +204,80 @@ def test_arrow_keys_choose_in_a_real_terminal(tmp_path: Path) -> None:
         dialog.expect("nothing matches 'zed'")
         dialog.type("\x7f" * 3 + "\x1b[B\r")
         assert dialog.close() == 0, dialog.seen
+
+
+def editor_that_adds(tmp_path: Path, line: str) -> dict[str, str]:
+    """An editor that keeps what it was shown in a file, and puts a line below it; none for a line that is empty."""
+    script, shown = tmp_path / "editor.py", tmp_path / "shown"
+    text = "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
+    text += f"pathlib.Path({str(shown)!r}).write_text(path.read_text())\n"
+    text += f"path.open('a').write({line!r})\n"
+    script.write_text(text, encoding="utf-8")
+    return {"EDITOR": f"{sys.executable} {script}"}
+
+
+def document(*paragraphs: str) -> dict[str, Any]:
+    written = [{"type": "paragraph", "content": [{"type": "text", "text": text}]} for text in paragraphs]
+    return {"type": "doc", "version": 1, "content": written}
+
+
+def reading(description: Any) -> Exchange:
+    issue = reply(json={"key": "A-1", "fields": {"description": description}})
+    return exchange("GET", "/rest/api/3/issue/A-1", issue, query=["fields=description"])
+
+
+def test_edit_alone_opens_the_description_in_the_editor(tmp_path: Path) -> None:
+    there = document("It sticks.")
+    sent = {"fields": {"description": document("It sticks.", "Oil it.")}}
+    change = exchange("PUT", "/rest/api/3/issue/A-1", reply(204), json=sent)
+    environ = editor_that_adds(tmp_path, "\nOil it.\n")
+    code, out, screen = at_terminal(
+        tmp_path, ["issues", "edit", "A-1"], "", reading(there), reading(there), change, environ=environ
+    )
+    assert (code, "A-1  updated" in out) == (0, True), screen
+    assert (tmp_path / "shown").read_text(encoding="utf-8") == "It sticks.\n"
+
+
+def test_a_text_that_stays_as_it_was_is_not_sent(tmp_path: Path) -> None:
+    environ = editor_that_adds(tmp_path, "")
+    code, _, screen = at_terminal(
+        tmp_path, ["issues", "edit", "A-1"], "", reading(document("It sticks.")), environ=environ
+    )
+    assert (code, "the text is as it was; nothing was sent" in screen) == (2, True), screen
+
+
+def test_a_page_is_edited_with_its_version(tmp_path: Path) -> None:
+    page = {"id": "7", "title": "Plan", "spaceId": "1", "status": "current", "version": {"number": 3}}
+    body = {"storage": {"value": "<p>Sweep.</p>", "representation": "storage"}}
+    changed = {**page, "version": {"number": 4}, "body": {"storage": {"value": "<p>Sweep twice.</p>"}}}
+    read = exchange("GET", "/wiki/api/v2/pages/7", reply(json={**page, "body": body}), query=["body-format=storage"])
+    again = exchange("GET", "/wiki/api/v2/pages/7", reply(json=changed), query=["body-format=storage"])
+    environ = editor_that_adds(tmp_path, "\nMop.\n")
+    kept = exchange(
+        "GET", "/wiki/api/v2/pages/7", reply(json={**page, "body": body}), query=["version=3", "body-format=storage"]
+    )
+    code, _, screen = at_terminal(
+        tmp_path, ["pages", "edit", "7", "--no-color"], "", read, again, kept, environ=environ
+    )
+    assert code == 5, screen
+    assert "page 7 was changed since version 3" in screen
+    assert (
+        (tmp_path / "shown").read_text(encoding="utf-8").startswith("---\npage-id: 7\npage-version: 3\n---\n\nSweep.")
+    )
+
+
+@pytest.mark.parametrize("text", ["On it, **done** by noon", "", "@robin"])
+def test_what_is_piped_in_is_the_text(text: str, tmp_path: Path) -> None:
+    """In a process of its own: elsewhere standard input belongs to somebody else."""
+    paragraph = exchange("POST", "/rest/api/3/issue/A-1/comment", reply(201, json={"id": "1"}))
+    with serve([paragraph] if text else [], trusted=True) as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "callsheet", "suite", "issues", "comment", "A-1", "-o", "id"],
+            env=environment(tmp_path, server.url),
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == ((0, "1\n") if text else (2, "")), done.stderr
+        assert "note: --body is read from standard input" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TextIO
@@ -33,6 +34,15 @@ class Streams:
 def is_attended(streams: Streams, environ: Mapping[str, str]) -> bool:
     """Whether a person reads and types: both streams are terminals, and this is no build server."""
     return streams.input.isatty() and streams.err.isatty() and environ.get("CI", "").lower() in _OFF
+
+
+def is_piped(streams: Streams) -> bool:
+    """Whether something of this process's own is read from a pipe or a file."""
+    try:
+        mode = os.fstat(streams.input.fileno()).st_mode if streams.input is sys.stdin else 0
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
 def read_file(path: str) -> bytes:

@@ -11,6 +11,7 @@ from ..terminal import painted
 _GAP = "  "
 _CIRCLE = "\u25cc"  # what Unicode shows a mark on that has no letter
 _LEAST = 8  # a column is not squeezed below this width
+_LEFT_OUT = -1  # the width of a column for which there is no room
 # A joiner with nothing to join would reach into the padding beside it.
 _JOINS_NOTHING = pattern("\u200d(?=[\x00-\x7f\u200d]|\\Z)|(?<![^\x00-\x7f])\u200d")
 
@@ -40,8 +41,8 @@ def table(
     """The lines of a table, each with its line break. All cells are held, as the widths depend on them.
 
     Cells must be single lines without control characters. `width` is the terminal's; without one nothing is
-    cut. `limits` are the widest that columns get where not all fit; `whole` columns are cut only where the others
-    cannot make room, and the text of `wrapped` ones goes on in the next line.
+    cut. `limits` are the widest that columns get where not all fit; `whole` columns are never cut, and the last of the
+    others are left out where they would be too narrow; the text of `wrapped` ones goes on in the next line.
     """
     cells = [[_joined(text) for text in row] for row in rows]
     if header is not None:
@@ -49,7 +50,9 @@ def table(
     widths = _widths(cells)
     if width is not None:
         widths = _fitted(widths, limits, whole, width)
-    for row in cells:
+    shown = [place for place, wide in enumerate(widths) if wide != _LEFT_OUT]
+    widths, wrapped = [widths[place] for place in shown], [place < len(wrapped) and wrapped[place] for place in shown]
+    for row in ([line[place] for place in shown] for line in cells):
         paints = [text.style if styles and isinstance(text, Cell) else "" for text in row]
         for part in _lines(row, widths, wrapped):
             yield _row(part, widths, paints) + "\n"
@@ -159,14 +162,17 @@ def _fitted(natural: list[int], limits: Sequence[int | None], whole: Sequence[bo
 
 
 def _fit_widths(widths: list[int], whole: Sequence[bool], room: int) -> list[int]:
-    """What may be cut gives way to what may not, if that leaves each `_LEAST`; else all give way."""
+    """What may be cut gives way to what may not; the last are left out where less than `_LEAST` is left."""
     kept = {place for place, keep in enumerate(whole) if keep}
-    others = [width for place, width in enumerate(widths) if place not in kept]
-    rest = room - sum(widths[place] for place in kept)
-    if rest < sum(min(width, _LEAST) for width in others):
+    if not kept:
         return _shrink(widths, room)
-    fitted = iter(_shrink(others, rest))
-    return [width if place in kept else next(fitted) for place, width in enumerate(widths)]
+    rest = room - sum(widths[place] for place in kept)
+    others = [place for place in range(len(widths)) if place not in kept]
+    while others and rest < sum(min(widths[place], _LEAST) for place in others):
+        others.pop()
+        rest += len(_GAP)
+    fitted = dict(zip(others, _shrink([widths[place] for place in others], rest), strict=True))
+    return [width if place in kept else fitted.get(place, _LEFT_OUT) for place, width in enumerate(widths)]
 
 
 def _shrink(widths: list[int], room: int) -> list[int]:

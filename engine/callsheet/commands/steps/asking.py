@@ -16,7 +16,9 @@ from ...language.template import Scope, evaluate, fill, is_true, to_text
 from ...output.clean import one_line
 from ...registry import REGISTRIES
 from ..prompts.editor import kept
+from ..streams import is_piped, read_all
 from .form import FormField, form, read_form
+from .rich_text import edited
 from .scope import convert_values, resolve_values
 
 if TYPE_CHECKING:
@@ -108,11 +110,13 @@ def _put(context: Context, param: Param, words: list[Any], scope: Scope) -> None
 def _write(lookups: Lookups, params: Sequence[Param], param: Param, scope: Scope, known: Scope) -> None:
     """A text from the person's editor, with fields above it. What cannot be used is offered again, and never lost."""
     prompts, fields = lookups.context.prompts, _fields(lookups, param, known)
-    text = form(fields) if fields else ""
+    text = at_first = form(fields) if fields else _start(lookups, param, known)
     while True:
         text = prompts.edit(text, _file(param))
         if not text.strip():
             raise UsageError("the text is empty; nothing was sent")
+        if text == at_first:
+            raise UsageError("the text is as it was; nothing was sent")
         try:
             _use(lookups, params, param, (read_form(text, fields) if fields else ([], text.strip())), scope, known)
         except UsageError as error:
@@ -134,13 +138,44 @@ def _use(
 ) -> None:
     words, text = written
     if text:
-        text = f"\n{text}" if text.startswith(("@", "-")) else text  # a text, and never the name of a file
-        _put(lookups.context, param, [text], scope)
+        _put(lookups.context, param, [_no_file(text)], scope)
     taker = next((each for each in params if each["name"] == _ask(param).get("assign")), None)
     if taker is not None and words:
         name = identifier(taker["name"])
         _put(lookups.context, taker, [*(scope.get(name) or []), *words], scope)
         resolve_values(lookups, [taker], {**known, name: scope[name]})  # only to see whether they can be used
+
+
+def _no_file(text: str) -> str:
+    """A text, and never the name of a file, or the word for standard input."""
+    return f"\n{text}" if text.startswith("@") or text.strip() == "-" else text
+
+
+def _start(lookups: Lookups, param: Param, scope: Scope) -> str:
+    """What stands in the editor at first."""
+    start = _ask(param).get("start")
+    if start is None:
+        return ""
+    request = lookups.dispatcher.build(start["call"], fill(start.get("args", {}), scope) or {})
+    found = lookups.dispatcher.answer(start["call"], request)
+    of, form_of_it = evaluate(start["value"], found) or "", to_text(fill(start["format"], scope))
+    before = to_text(fill(start.get("before", ""), {**scope, "found": found}))
+    return f"{before}{edited(lookups.context, {'of': of, 'format': form_of_it})}\n"
+
+
+def take_piped(context: Context, params: Sequence[Param], scope: Scope) -> None:
+    """A text that a person would write in the editor is what somebody pipes in, where nobody can be asked."""
+    if scope.get("resume") or not is_piped(context.streams) or context.prompts.possible:
+        return
+    for param in params:
+        name = identifier(param["name"])
+        missing = scope.get(name) in (None, "") and _ask(param).get("editor")
+        if missing and "start" not in _ask(param) and _is_asked(param, scope):
+            context.note(f"--{param['name']} is read from standard input")
+            if text := read_all(context.streams.input).decode(errors="replace").strip():
+                scope[name] = _no_file(text)
+                scope["given"] = {**scope["given"], name: scope[name]}
+            return
 
 
 def _fields(lookups: Lookups, param: Param, scope: Scope) -> list[FormField]:

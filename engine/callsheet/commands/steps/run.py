@@ -12,7 +12,7 @@ from ...language.identifier import identifier
 from ...language.safety import CHANGES
 from ...language.template import evaluate, evaluate_part, to_text
 from ..execute import Extent, check_operation, extent_of, refuse_when_read_only
-from .asking import ask_for, mentions, wanted
+from .asking import ask_for, mentions, take_piped, wanted
 from .dispatcher import ONE_PAGE, StepDispatcher
 from .field_columns import with_fields
 from .lookup import Lookups
@@ -66,6 +66,7 @@ class Run(StepRun):
 
     def begin(self) -> None:
         """Everything that can be refused without asking the service is refused first."""
+        take_piped(self.context, self.params, self.scope)
         mentions = convert_values(self.context, self.params, self.scope)
         asked = wanted(self.context, self.params, self.scope)
         self._refuse(without=asked)

@@ -120,6 +120,8 @@ class StepRun:
             if "more" in step and self.dispatcher.left is not None:
                 self._say(step["more"], {**self.scope, "total": self.dispatcher.left.total})
         except CallsheetError as error:
+            if "hint" in step:
+                error.hint = to_text(self.fill(step["hint"], {**self.scope, "error": error.message})) or error.hint
             if "tolerate" not in step:
                 raise
             self.tolerated.append(error)

@@ -45,7 +45,7 @@ _PLACEHOLDERS = (
 )
 
 
-_TOLD: dict[str, Names] = {"tolerate": {"error"}, "more": {"total"}}
+_TOLD: dict[str, Names] = {"tolerate": {"error"}, "hint": {"error"}, "more": {"total"}}
 
 
 def command_problems(definitions: Definitions, definition: Definition, operations: Mapping[str, str]) -> Problems:

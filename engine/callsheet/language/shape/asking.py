@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Required
 
 from pydantic import Field
 
-from .base import Expression, Name, Shape, Value, reference
+from .base import Args, Expression, Name, OperationId, Shape, Template, Value, reference
 from .rules import KeyRule, Rules
+
+
+class Start(Shape, total=False):
+    """What stands in the editor at first: the rich text of something that is read before, as Markdown."""
+
+    call: Required[OperationId]
+    args: Args
+    value: Required[Annotated[Expression, Field(description="The rich text in the answer.")]]
+    format: Required[Annotated[Template, Field(description="Its format: storage, adf or wiki.")]]
+    before: Annotated[
+        Template, Field(description="What stands above it, such as front matter; sees found, the answer.")
+    ]
 
 
 class Ask(Shape, total=False):
@@ -21,7 +33,8 @@ class Ask(Shape, total=False):
     word: Annotated[Expression, Field(description="Of a candidate: the word that is given for it.")]
     # `with` would be the natural name, but is a keyword of Python
     sees: Annotated[dict[Name, Value], Field(description="Names that the arguments of the lookup see beside.")]
-    editor: Annotated[bool, Field(description="It is written in the person's editor, as Markdown.")]
+    editor: Annotated[bool, Field(description="It is written in the person's editor, or piped in, as Markdown.")]
+    start: Start
     fields: Annotated[
         str,
         reference("lookup", description="In the editor, its candidates stand above the text, as lines NAME: VALUE."),
@@ -34,6 +47,7 @@ class Ask(Shape, total=False):
 RULES: Rules = {
     "Ask": (
         KeyRule("fields", needs=("editor", "assign")),
+        KeyRule("start", needs=("editor",), without=("fields",)),
         *(KeyRule(key, needs=("fields",)) for key in ("assign", "required", "values")),
         KeyRule("word", needs=("lookup",)),
     )

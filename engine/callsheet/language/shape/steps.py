@@ -253,7 +253,7 @@ class ItemStep(Bound, Action, total=False):
     find: Find
     confirm: Annotated[Words, Field(description="Ask before going on; `--yes` agrees.")]
     fail: Annotated[Words, Field(description="End with this error.")]
-    hint: Annotated[Template, Field(description="With `fail`: what to do about it.")]
+    hint: Annotated[Template, Field(description="With `fail`, or where the call fails: what to do; sees error then.")]
     code: Code
     note: Annotated[Words, Field(description="Say this beside the result.")]
 
@@ -337,7 +337,7 @@ _CALL_ONLY = (
 _OF_A_STEP = (
     *(KeyRule(key, needs=("call",)) for key in _CALL_ONLY),
     KeyRule("value", needs=("call", "as")),
-    KeyRule("hint", needs=("fail",)),
+    KeyRule("hint", needs=("fail", "call")),
     KeyRule("code", needs=("fail",)),
     KeyRule("save", without=("value", "limit", "on_conflict")),
     KeyRule("hold", needs=("call", "as"), without=("save", "value", "limit", "on_conflict")),
