@@ -17,7 +17,6 @@ from callsheet.listener.handlers.python import Python
 from callsheet.listener.verify.event import Event
 from callsheet.listener.verify.source import Source
 from support.listening import SECRET, Listener, event, listening, until
-from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks at processes with ps")
 SOURCE = Source("s", {"title": "s", "path": "/s", "type": "payload.t", "id": "payload.id", "body": "payload"}, [], None)
@@ -153,24 +152,6 @@ def test_processes_without_work_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             await asyncio.sleep(0.01)
 
     asyncio.run(idle())
-
-
-ORPHANED = (
-    "import sys; from callsheet.listener.handlers import python_child as c; c.LAST_WAIT = 0.2; c.main(*sys.argv[1:])"
-)
-
-
-def test_a_function_that_does_not_end_ends_after_its_listener(tmp_path: Path) -> None:
-    text = "import time\ndef hang(record):\n    open('begun', 'w')\n    time.sleep(60)\n"
-    (tmp_path / "functions.py").write_text(text, encoding="utf-8")
-    words = [sys.executable, "-c", ORPHANED, "functions:hang", str(tmp_path)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path) as child:
-        assert child.stdin is not None
-        child.stdin.write(b"{}\n")
-        child.stdin.flush()
-        until((tmp_path / "begun").exists, "the run")
-        child.stdin.close()
-        assert child.wait(PATIENCE) == 1
 
 
 def is_running(process: int) -> bool:

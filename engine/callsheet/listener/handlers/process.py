@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
+from .orphans import orphans
 from .process_start import EncodedEnvironment, Started, start
 from .process_watcher import Watcher, watch
 from .start_queue import start_queue
@@ -58,7 +59,10 @@ class Process:
             stdout, outside = _pipe(held)
             left = _offered(stdin, data)
 
+            running = orphans()
+
             def watched(started: Started) -> None:
+                running.add(started.pid)
                 held.remove(stdout)
                 if left:
                     held.remove(stdin)
@@ -124,6 +128,8 @@ class Process:
 
     def on_exit(self, code: int) -> None:
         self.exit_code = code
+        if self._started is not None:
+            orphans().discard(self._started.pid)
         self._start_queue.on_exit()
         self._wake()
 

@@ -9,11 +9,8 @@ import asyncio
 import json
 import os
 import sys
-import threading
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from queue import SimpleQueue
-from typing import Any, BinaryIO
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ...errors import UsageError
 from ...jsontext import parse
@@ -21,8 +18,6 @@ from . import failure_of
 from .functions import awaitable_of, find
 
 LONGEST_REASON = 2000
-# Seconds that a run may go on after the listener has ended, however it ended.
-LAST_WAIT = 15.0
 
 
 def main(call: str, folder: str) -> None:
@@ -37,25 +32,10 @@ def main(call: str, folder: str) -> None:
     except UsageError as error:  # the file was changed since the listener started
         function, broken = None, error.message
     with asyncio.Runner() as runner:
-        for line in _lines(events):
+        for line in events:
             failure = broken if function is None else _failure(function, parse(line.decode()), runner)
             answers.write(json.dumps(failure).encode() + b"\n")
     sys.exit(0)
-
-
-def _lines(events: BinaryIO) -> Iterator[bytes]:
-    """Read by a thread, which sees the end of the listener also while a function runs that does not end."""
-    waiting: SimpleQueue[bytes] = SimpleQueue()
-
-    def read() -> None:
-        for line in events:
-            waiting.put(line)
-        waiting.put(b"")
-        time.sleep(LAST_WAIT)
-        os._exit(1)
-
-    threading.Thread(target=read, daemon=True).start()
-    return iter(waiting.get, b"")
 
 
 def _failure(function: Callable[[dict[str, Any]], Any], record: dict[str, Any], runner: asyncio.Runner) -> str | None:

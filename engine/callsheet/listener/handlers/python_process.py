@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from . import HandlerFailed
+from .orphans import orphans
 from .threads import ThreadPool
 
 # Seconds after which a process without work is ended.
@@ -76,6 +77,7 @@ class PythonProcesses:
 class _Child:
     def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
         self.free_since = 0.0
+        running = orphans()
         self._popen = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -83,6 +85,7 @@ class _Child:
             env=environ,
             start_new_session=sys.platform != "win32",
         )
+        running.add(self._popen.pid)
 
     def call(self, event: bytes) -> str | None:
         """Why the function failed; nothing where it did not. Called in a thread."""
@@ -116,6 +119,8 @@ class _Child:
                 os.killpg(self._popen.pid, signal.SIGKILL)
 
     def _close(self) -> None:
+        """It has ended."""
+        orphans().discard(self._popen.pid)
         for pipe in (self._popen.stdin, self._popen.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
