@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from callsheet.sandbox.actions import Answer
@@ -31,12 +32,13 @@ def another(site: Site, name: str, **files: str) -> Path:
     return found
 
 
-def with_picture(site: Site) -> None:
+def with_picture(site: Site, name: str = "a.png") -> None:
     """Somebody attaches a file to a page, and shows it there."""
-    (site.home / "a.png").write_text("no picture")
-    call = "op", "call", "createOrUpdateAttachments", "--param", "id=98402", "--param", "status=current"
-    assert site(*call, "--file", f"file={site.home}/a.png", "--param", "minorEdit=true", "--yes") == 0, site.err
-    picture = '<p><ac:image><ri:attachment ri:filename="a.png" /></ac:image></p>'
+    address = f"{site.environ['SUITE_BASE_URL']}/wiki/rest/api/content/98402/child/attachment"
+    headers = {"X-Atlassian-Token": "no-check", "Authorization": "Basic eDp4"}
+    file = name, (b"no picture" if name == "a.png" else name.encode())
+    assert httpx.put(address, files={"file": file}, headers=headers, trust_env=False).status_code == 200
+    picture = f'<p><ac:image><ri:attachment ri:filename="{name}" /></ac:image></p>'
     assert site.edit("Refunds", picture) == 0, site.err
 
 
@@ -294,3 +296,51 @@ def test_odd_answers_end_in_words_and_harm_no_other_page(cloud: Site, meddle: Me
     assert not (cloud.home / "x.md").exists()
     assert odd == "id" or "Two" in cloud.body("Beta")  # which nothing can be asked by
     assert (cloud.home / "copy/documentation/refunds.md").exists()
+
+
+@pytest.mark.parametrize("front", ["", "order: 3\n"], ids=["as it was pulled", "with a line of one's own"])
+def test_what_others_did_to_a_pulled_page_stays_done(site: Site, front: str) -> None:
+    assert site("pull", str(site.docs), "--space", "DOC") == 0, site.err
+    file = site.docs / "documentation/refunds.md"
+    file.write_text(file.read_text(encoding="utf-8").replace("---\n", f"---\n{front}", 1), encoding="utf-8")
+    assert site("pages", "labels", "add", "98402", "theirs") == 0, site.err
+    assert site("pages", "move", "98402", "--to", "98401", "--yes") == 0, site.err
+    assert site("pages", "edit", "98402", "--title", "Returns", "--body", "New.", "--yes") == 0, site.err
+    assert site("pull", str(site.docs), "--space", "DOC") == 0, site.err
+    text = file.read_text(encoding="utf-8")
+    assert "New." in text
+    assert ("Returns" in text, "theirs" in text) == (not front, not front)
+    assert site.apply() == 0, site.err
+    assert not [line for line in site.writes if "98402" in line]  # a page that links to it may learn its title
+    assert site.parent("Returns") == "98401"
+
+
+def test_attached_files_are_pulled_and_stay_the_same(cloud: Site) -> None:
+    names = ["a.png", "A.png", "report 1.pdf", "ü.txt", "CON.txt", "notes.md", ".hidden", "x" * 200 + ".png"]
+    shown = ""
+    for name in names:
+        with_picture(cloud, name)
+        link = f'<ri:attachment ri:filename="{name}" />'
+        shown += f"<p><ac:image>{link}</ac:image><ac:link>{link}</ac:link></p>"
+    missing = '<p><ac:image><ri:attachment ri:filename="missing.png" /></ac:image></p>'
+    assert cloud.edit("Refunds", shown + missing) == 0, cloud.err
+    assert cloud("pull", str(cloud.docs), "--space", "DOC") == 0, cloud.err
+    assert cloud.err.count("'missing.png' is not attached") == 1
+    files = cloud.docs / "documentation/refunds.files"
+    pulled = [path.name for path in files.iterdir()]
+    assert len({name.casefold() for name in pulled}) == len(pulled) == len(names) - 1  # A.png is a.png on some systems
+    assert {path.read_text() for path in files.iterdir()} == {"no picture", *names} - {"a.png", "A.png"}
+    assert not [name for name in pulled if name.startswith(".") or name.endswith(".md") or len(name) > 100]
+    assert cloud.apply() == 0, cloud.err
+    assert cloud.writes == []
+
+
+def test_a_link_that_leads_nowhere_is_told_once(cloud: Site) -> None:
+    cloud.write("a/b.md", "# Alpha\n\n[x](no.md) ![y](c.pn) [x](no.md)\n")
+    cloud.write("a/c.png", "no picture")
+    assert cloud.apply() == 0, cloud.err
+    notes = [line for line in cloud.err.splitlines() if line.startswith("note: ")]
+    assert notes[:-1] == [
+        "note: a/b.md:3: the link to 'no.md' does not work: it does not exist",
+        "note: a/b.md:3: the image to 'c.pn' does not work: it does not exist, did you mean 'c.png'?",
+    ]

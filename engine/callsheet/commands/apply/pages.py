@@ -6,6 +6,7 @@ that is elsewhere now, or by its title. Unchanged pages cost no request beyond t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from ..folder.model import Folder, FolderPage, PageFile
     from ..steps.dispatcher import StepDispatcher
     from .lock import Lock
+
+
+_QUOTED = re.compile(r"'.*'")
 
 
 class Listed(NamedTuple):
@@ -307,17 +311,21 @@ class Pages:
         self, change: PlannedChange, page: FolderPage, wanted: Mapping[str, Any], text: str, tags: dict[str, list[str]]
     ) -> PlannedChange:
         change.verb = "create"
-        body, losses = self._written(page, text)
+        body, losses = self.texts.written(text)
         change.fields = {name: Field(None, value) for name, value in {**wanted, self._body: body}.items()}
         change.lines = [f"+{line}" for line in self.texts.shown(body)]
         change.added = {name: found for name, found in tags.items() if found}
         change.uploads = [self._upload(file) for file in page.files]
-        self.problems += losses
+        self._tell(page, losses)
         return change
 
-    def _written(self, page: FolderPage, text: str) -> tuple[Any, list[str]]:
-        body, losses = self.texts.written(text)
-        return body, [f"{page.path}: {loss}" for loss in losses]
+    def _tell(self, page: FolderPage, losses: Iterable[str]) -> None:
+        """What a page cannot say. An address that leads nowhere was told with its line already."""
+        told = " ".join(problem.message for problem in self._folder.problems if problem.path == page.path)
+        for loss in losses:
+            address = _QUOTED.search(loss)
+            if address is None or address[0] not in told:
+                self.problems.append(f"{page.path}: {loss}")
 
     def _updated(
         self,
@@ -388,7 +396,7 @@ class Pages:
         except CallsheetError as error:
             conflicts.append(error.message)
             return
-        self.problems += [f"{page.path}: {loss}" for loss in losses]
+        self._tell(page, losses)
         if result != source:
             change.fields[self._body] = Field(source, result)
             change.lines = self.texts.differences(source, result)

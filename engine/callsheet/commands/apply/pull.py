@@ -6,13 +6,14 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from ...errors import CallsheetError, UsageError
 from ...richtext.editing import Editing
+from ...richtext.markdown.front_matter import split
 from ...richtext.markdown.places import PLAIN, Address, PlaceReader, replaced
 from ...written import written
 from ..folder.model import Folder, text_of
@@ -117,7 +118,7 @@ class PagesPull:
             if id not in found and base.path in by_path:
                 yield Pulled("keep", base.path, by_path[base.path].title, id, "its page is gone from the site")
         if done and not dry:
-            self._remember(found, done)
+            self._remember(found, paths, done)
 
     # What is there
 
@@ -209,10 +210,11 @@ class PagesPull:
         return row
 
     def _front(self, page: Found, there: FolderPage | None) -> str:
-        """What stands above the text; of a file that is there, as it is."""
+        """What stands above the text. Of a file that is there it stays where it says more than a pull writes there."""
         if there is not None and there.file:
             whole = text_of(there.file)[0]
-            return whole[: len(whole) - len(there.body)]
+            if there.id is None or not split(whole)[0].keys() <= {"page-id", "title", *_tags_of(self.things)}:
+                return whole[: len(whole) - len(there.body)]
         lines = ["---", f"page-id: {dumps(page.id)}"]
         is_plain = bool(PLAIN.fullmatch(page.title)) and page.title == page.title.strip(" #")
         if not is_plain:
@@ -227,13 +229,13 @@ class PagesPull:
             return ""
         text = Editing(page.source, self.things.body_format or "", self._nodes).markdown()
         changes: list[tuple[int, int, str]] = []
-        files: dict[str, str] = {}
+        files: dict[str, tuple[str, str]] = {}
         for address in self._reader.read(text).addresses:
             words = self._address(address, page, paths, titles, files)
             if words is not None:
                 changes.append((address.start, address.end, words))
         if files:
-            self._save_files(page, paths[page.id], files)
+            self._save_files(page, paths[page.id], files.values())
         return replaced(text, changes).rstrip("\n") + "\n"
 
     def _address(
@@ -242,7 +244,7 @@ class PagesPull:
         page: Found,
         paths: Mapping[str, str],
         titles: Mapping[str, str],
-        files: dict[str, str],
+        files: dict[str, tuple[str, str]],
     ) -> str | None:
         """The address that leads to the same in the directory; None for one that stays."""
         given = address.address
@@ -258,14 +260,14 @@ class PagesPull:
             return None
         name = unquote(given.removeprefix(_ATTACHMENT))
         safe = _attached_name(name)
-        if files.setdefault(safe, name) != name:
+        if files.setdefault(safe.casefold(), (safe, name)) != (safe, name):  # some systems have one file of both
             return None
         where = f"{posixpath.basename(_files_of(paths[page.id]))}/{safe}"
         return quote(where)
 
     # Files
 
-    def _save_files(self, page: Found, path: str, files: Mapping[str, str]) -> None:
+    def _save_files(self, page: Found, path: str, files: Iterable[tuple[str, str]]) -> None:
         """The attached files that the text shows, beside it; one that is missing is told."""
         resource = self.things.files
         if resource is None:
@@ -273,7 +275,7 @@ class PagesPull:
         attached = Things(self._dispatcher, resource)
         parents = {self.things.resource: page.id}
         there = {attached.name_of(each): each for each in attached.all(parents)}
-        for safe, name in files.items():
+        for safe, name in files:
             if name not in there:
                 self.notes.append(f"{path}: {name!r} is not attached to the page")
                 continue
@@ -302,23 +304,33 @@ class PagesPull:
 
     # What is remembered
 
-    def _remember(self, found: Mapping[str, Found], done: Mapping[str, str]) -> None:
+    def _remember(self, found: Mapping[str, Found], paths: Mapping[str, str], done: Mapping[str, str]) -> None:
         """What the files say now that they are read again is what was pulled."""
         folder = read_folder(self.root, self._settings)
         for page in folder.pages:
             if (id := done.get(page.path)) is None:
                 continue
             of = found[id]
-            self._lock.put(self.things.resource, id, self._applied(folder, page, of))
+            above = next((each.id for each in found.values() if paths[each.id] == page.parent), self._target.root)
+            self._lock.put(self.things.resource, id, self._applied(folder, page, of, above))
         for id in set(self._lock.entries(self.things.resource)) - found.keys():
             self._lock.remove(self.things.resource, id)
         self._lock.save()
 
-    def _applied(self, folder: Folder, page: FolderPage, of: Found) -> Applied:
+    def _applied(self, folder: Folder, page: FolderPage, of: Found, above: str | None) -> Applied:
+        """Of what the page is beside its text, what the file says: else what others did to it would be undone."""
         files = {file.name: file.sha256 for file in page.files}
         body = hash_of(applied_text(folder, page))
-        tags = {name: sorted(words) for name, words in of.tags.items()}
-        return Applied(page.path, self._target.key, of.version, dict(of.fields), tags, files, body=body)
+        tags = {name: sorted(page.fields.get(name, ())) for name in _tags_of(self.things)}
+        place = self.things.field_at(self.things.definition.get("parent", {}).get(self.things.resource))
+        fields = {**of.fields, self.things.name_field or "": page.title}
+        if place is not None and (above is not None or page.parent is not None):
+            fields[place] = above
+        return Applied(page.path, self._target.key, of.version, fields, tags, files, body=body)
+
+
+def _tags_of(things: Things) -> list[str]:
+    return list(things.definition.get("tags", {}))
 
 
 def _attached_name(name: str) -> str:

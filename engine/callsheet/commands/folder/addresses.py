@@ -88,8 +88,10 @@ class AddressBook:
         if same:
             return f", did you mean {posixpath.relpath(same[0], base or '.')!r}?"
         folder = posixpath.dirname(path)
-        beside = [name for name in self._found if posixpath.dirname(name) == folder][:2000]
-        return did_you_mean(path, beside)
+        near = posixpath.relpath(folder or ".", base or ".")
+        prefix = "" if near == "." else f"{near}/"
+        beside = [prefix + posixpath.basename(name) for name in self._found if posixpath.dirname(name) == folder]
+        return did_you_mean(prefix + posixpath.basename(path), beside[:2000])
 
 
 def _joined(base: str, words: str) -> str | None:
