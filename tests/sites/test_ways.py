@@ -103,6 +103,10 @@ class KeyInQuery(FakeSite):
         del service
         return (("appid", SECRET),)
 
+    def body(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
     def secrets(self) -> list[str]:
         return [SECRET]
 
@@ -145,7 +149,7 @@ title = "The shop's way"
 @pytest.mark.parametrize(
     ("auth", "words"),
     [
-        ('scheme = "key"', "needs 'header' or 'query' or 'cookie' beside it"),
+        ('scheme = "key"', "needs 'header' or 'query' or 'cookie' or 'body' beside it"),
         ('scheme = "key"\nheader = "A"\nquery = "b"', "cannot stand beside header"),
         ('scheme = "key"\nquery = "b"\nprefix = "c"', "cannot stand beside query"),
         ('scheme = "bearer"\nheader = "A"', "header: not a key of scheme 'bearer'"),

@@ -71,6 +71,10 @@ class FakeSite:
         del service
         return ()
 
+    def body(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
     def headers(self, service: str) -> dict[str, str]:
         return {"Authorization": self.authorization} if self.authorization else {}
 

@@ -26,7 +26,7 @@ class SenderSite(NetworkSettings, Protocol):
     """What sending asks; `secrets` is what must never be shown.
 
     `known_as` are its own addresses, also where requests go through a gateway, and names of other sites that are there.
-    `headers` and `query` hold the credential of a service, and `base_url` is where that may go: no other origin.
+    `headers`, `query` and `body` hold the credential of a service. `base_url` is where that may go: no other origin.
     """
 
     @property
@@ -40,6 +40,7 @@ class SenderSite(NetworkSettings, Protocol):
     def base_url(self, service: str) -> str: ...
     def headers(self, service: str) -> dict[str, str]: ...
     def query(self, service: str) -> tuple[tuple[str, str], ...]: ...
+    def body(self, service: str) -> tuple[tuple[str, str], ...]: ...
     def secrets(self) -> list[str]: ...
 
 

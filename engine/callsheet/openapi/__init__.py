@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DefinitionError
+from .credentials import CredentialPlace, add_access, credentials_of, take_out
 from .definition_files import files_of, write_files
 from .document import Document, read_document
 from .earlier import NO_IMPORT, EarlierImport, ImportDifference, difference_from, names_since
@@ -62,19 +63,21 @@ def import_document(
     server: str | None = None,
     with_replies: bool = False,
     earlier: EarlierImport = NO_IMPORT,
+    credential_names: Collection[CredentialPlace] = (),
 ) -> ImportResult:
     """Read a document (JSON or YAML) as the operations of one product.
 
     `taken` are the operation ids of the products that come before; `experimental` is an expression over an
     operation of the document; `introduce` defines the product itself too, at that place among the products. `server`
     is an address that stands in the place of the document's own. What `earlier` has and the document has not is
-    remembered in a file of its own.
+    remembered in a file of its own. `credential_names` are those by which services take credentials, and where.
     Raises `DefinitionError` when the text is not an OpenAPI 3 document or refers to what it does not hold.
     """
     with _worded(name):
         document = read_document(text, name)
         if server is not None:
             document.tree["servers"] = [{"url": server}]
+        found = _take_credentials_out(document, credential_names)
         notes = list(unsaid_of_document(document, with_access=introduce is None))
         schemas = Schemas(document, product, notes, descriptions=descriptions)
         further: dict[str, JsonObject] | None = {} if introduce is not None and server is None else None
@@ -84,11 +87,20 @@ def import_document(
         introduction = (
             {} if introduce is None else introduction_of(document, product, introduce, title, base_url, notes)
         )
+        if found and introduction:
+            notes += add_access(introduction, product, found)
         if further:
             introduction["service"] |= further
         told = gathered(notes)
         result = ImportResult({}, operations, schemas.definitions, told, introduction, replies or {}, earlier)
         return _with_files(result, product)
+
+
+def _take_credentials_out(document: Document, names: Collection[CredentialPlace]) -> list[CredentialPlace]:
+    calls = list(document.calls([])) if names else []
+    found = credentials_of(document, calls, names)
+    take_out(document, calls, found)
+    return found
 
 
 def without(result: ImportResult, product: str, reasons: Mapping[str, str]) -> ImportResult:

@@ -12,6 +12,7 @@ from ..language.layers import Layer
 from ..language.load import load
 from ..language.source_file import EXTEND, LANGUAGE, NEWEST
 from ..openapi import ImportResult, import_document
+from ..openapi.credentials import CredentialPlace
 from ..openapi.earlier import NO_IMPORT, EarlierImport
 from ..openapi.layout import layout
 from ..openapi.sound import SoundImport, sound
@@ -101,6 +102,13 @@ def renewed(
         server=source.base_url,
         with_replies=True,
         earlier=earlier,
+        credential_names=[
+            CredentialPlace(place, name)
+            for (kind, _), each in below.items()
+            if kind == "program"
+            for place, names in each.table.get("credentials", {}).items()
+            for name in names
+        ],
     )
 
     def build(result: ImportResult, without: Collection[Key]) -> dict[str, str]:

@@ -110,6 +110,10 @@ class Site:
         """Pairs of the query that hold the credential, if any do; raises as `headers`."""
         return self._credential(service).query
 
+    def body(self, service: str) -> tuple[tuple[str, str], ...]:
+        """Members of a body that hold the credential, if any do; raises as `headers`."""
+        return self._credential(service).body
+
     def secrets(self) -> list[str]:
         """Texts that must not be shown: of every credential the site has."""
         found: list[str] = []

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -17,7 +18,7 @@ from ...policy.policy import Policy, PolicySource
 from ...urls import origin
 from ..gate import Ask, Gate, nobody
 from ..request.media import is_json
-from ..request.model import Request
+from ..request.model import Json, Request, with_members
 from .connect import Connections
 from .incoming import Incoming
 from .messages import Messages
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0
 _ACCEPT = {"json": "application/json", "binary": "*/*", "location": "*/*", "none": "application/json, */*;q=0.5"}
 _SLEEP_STEP = 0.2
+_WITH_BODY = ("POST", "PUT", "PATCH")
 _SPEECH = 1.0  # seconds; whoever reads the notes may have stopped reading
 _MAX_FAILURE_SIZE = 65536  # bytes; what is longer is a result
 
@@ -171,7 +173,7 @@ class Client:
             raise error
 
     def _is_known(self, service: str) -> bool:
-        return bool(self.site.headers(service) or self.site.query(service))
+        return bool(self.site.headers(service) or self.site.query(service) or self.site.body(service))
 
     def shown(self, url: str) -> str:
         """A URL as it may be printed."""
@@ -188,17 +190,25 @@ class Client:
         """The request as a curl command; without a credential at hand it has none."""
         try:
             headers, query = self.headers(request), self.site.query(request.service)
+            request = self._whole(request)
         except NotAllowed:
             headers, query = {}, ()
         from .curl import curl_command
 
         return curl_command(request, headers, query, None if show_token else self.redactor)
 
+    def _whole(self, request: Request) -> Request:
+        """With the members of the body that hold the credential."""
+        members = self.site.body(request.service)
+        body = Json({}) if request.body is None and request.method in _WITH_BODY else request.body
+        return replace(request, body=with_members(body, members)) if members else request
+
     def _open(self, request: Request, *, read: bool) -> Incoming:
         quota = self._service(request).get("quota", {})
         sent = Sent(self.headers(request), self.site.query(request.service))
         home = origin(self.site.base_url(request.service))
         self._before(request)
+        request = self._whole(request)
         self.changed = self.changed or request.safety in ("write", "destroy")
         try:
             return self._sender.open(request, sent, quota, home=home, read=read)

@@ -80,7 +80,7 @@ def next_hop(hop: Hop, status: int, location: str, shown: str) -> Hop:
     onward = replace(hop, url=target)
     if home != hop.home:
         plain = {name: text for name, text in hop.headers.items() if name.lower() in _PLAIN}
-        onward = replace(onward, headers=plain, home=home, own=False, query=())
+        onward = replace(onward, headers=plain, home=home, own=False, query=(), body=None)
     if status == 303 and hop.method != "HEAD":
         return replace(onward, method="GET", body=None)
     return onward

@@ -113,6 +113,19 @@ class Request:
         return replace(self, body=replace(body, value={**(body.value or {}), **values}))
 
 
+def with_members(body: Body | None, members: tuple[tuple[str, str], ...]) -> Body | None:
+    """The body with these at the top, where it is an object or a form; any other as it is."""
+    match body:
+        case Json(value) if isinstance(value, dict):
+            return replace(body, value={**value, **dict(members)})
+        case Form(pairs):
+            return replace(body, pairs=(*pairs, *members))
+        case Multipart(parts):
+            return replace(body, parts=(*(MultipartPart(name, text=text) for name, text in members), *parts))
+        case _:
+            return body
+
+
 def encoded(text: str, *, safe: str = "") -> str:
     """Percent-encoded; a placeholder stays readable."""
     return text if isinstance(text, Placeholder) else quote(text, safe=safe)

@@ -118,6 +118,7 @@ class AuthPart(Shape, total=False):
     header: HeaderName
     query: Name
     cookie: HeaderName
+    body: Name
     prefix: HeaderText
 
 
@@ -142,6 +143,7 @@ class KeyAuth(BearerAuth, total=False):
     header: Annotated[HeaderName, Field(description="key: the header that holds it.")]
     query: Annotated[Name, Field(description="key: or the parameter of the query.")]
     cookie: Annotated[HeaderName, Field(description="key: or the cookie.")]
+    body: Annotated[Name, Field(description="key: or the member of every body that is a table or a form.")]
 
 
 class SeveralAuth(AuthDefinition, total=False):
@@ -161,12 +163,13 @@ class ConsentAuth(AuthDefinition, total=False):
     oauth: Required[Consent]
 
 
-_PLACES = ("header", "query", "cookie")
+_PLACES = ("header", "query", "cookie", "body")
 _OF_KEYS = (
     KeyRule("scheme", ("key",), needs=_PLACES),
-    KeyRule("header", without=("query", "cookie")),
-    KeyRule("query", without=("cookie", "prefix")),
-    KeyRule("cookie", without=("prefix",)),
+    KeyRule("header", without=("query", "cookie", "body")),
+    KeyRule("query", without=("cookie", "body", "prefix")),
+    KeyRule("cookie", without=("body", "prefix")),
+    KeyRule("body", without=("prefix",)),
 )
 RULES: Rules = {
     "KeyAuth": _OF_KEYS,

@@ -49,6 +49,13 @@ class ProgramDefinition(Shape, total=False):
     mentions: Annotated[
         str, reference("lookup", description="Finds who is mentioned as `@[Name]` in Markdown; has a `mention`.")
     ]
+    credentials: Annotated[
+        dict[Literal["header", "query", "body"], list[Name]],
+        Field(
+            description="Place → names by which services take credentials there. Where a third of the operations of a "
+            "document have one, the credential of a site fills it, and no operation takes it."
+        ),
+    ]
     synonyms: Annotated[dict[str, list[str]], Field(description="Everyday word → words of the catalog, for searches.")]
     verbs: Annotated[
         dict[str, list[str]],

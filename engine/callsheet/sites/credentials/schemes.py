@@ -6,6 +6,7 @@ import binascii
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...errors import NotAllowed
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..profiles.model import Access
 
 _HEADER = "Authorization"
+_QUERY, _BODY = attrgetter("query"), attrgetter("body")
 
 
 class Secret(NamedTuple):
@@ -42,9 +44,12 @@ SecretLookup = Callable[[], Secret]
 
 
 class Credential:
-    """What is sent with a request: headers and pairs of the query. `secrets` is every text that must not be shown."""
+    """What is sent with a request: headers, pairs of the query, members of the body.
 
-    __slots__ = ("expires_at", "headers", "query", "secrets")
+    `secrets` is every text that must not be shown.
+    """
+
+    __slots__ = ("body", "expires_at", "headers", "query", "secrets")
 
     def __init__(
         self,
@@ -52,9 +57,11 @@ class Credential:
         secrets: tuple[str, ...],
         expires_at: float = inf,
         query: tuple[tuple[str, str], ...] = (),
+        body: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.headers = dict(headers)
         self.query = query
+        self.body = body
         self.secrets = secrets
         self.expires_at = expires_at
 
@@ -122,12 +129,14 @@ def bearer(auth: BearerAuth | AuthPart, access: Access, find: SecretLookup) -> C
 
 
 def key(auth: KeyAuth | AuthPart, access: Access, find: SecretLookup) -> Credential:
-    """A key as it is, in a header, the query or a cookie."""
+    """A key as it is, in a header, the query, a cookie or the body."""
     del access
     found = find()
     text = clean_token(found.text, found.place)
     if "query" in auth:
         return Credential({}, (text,), query=((auth["query"], text),))
+    if "body" in auth:
+        return Credential({}, (text,), body=((auth["body"], text),))
     if "cookie" in auth:
         if any(character in text for character in '",;\\'):
             raise NotAllowed(f"{found.place} contains characters that are not allowed in a cookie")
@@ -152,7 +161,8 @@ def several(auth: SeveralAuth, access: Access, find: SecretLookup) -> Credential
     if cookies:
         headers["Cookie"] = "; ".join(cookies)
     secrets = tuple(text for each in made for text in each.secrets)
-    return Credential(headers, secrets, found.expires_at, tuple(pair for each in made for pair in each.query))
+    query, body = (tuple(pair for each in made for pair in part(each)) for part in (_QUERY, _BODY))
+    return Credential(headers, secrets, found.expires_at, query, body)
 
 
 def nothing(auth: AuthDefinition | AuthPart, access: Access, find: SecretLookup) -> Credential:

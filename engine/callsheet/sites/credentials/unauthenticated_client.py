@@ -45,6 +45,10 @@ class WithoutCredential:
         del service
         return ()
 
+    def body(self, service: str) -> tuple[tuple[str, str], ...]:
+        del service
+        return ()
+
     def secrets(self) -> list[str]:
         return self._hidden
 
