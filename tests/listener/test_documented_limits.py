@@ -10,11 +10,13 @@ import pytest
 
 from callsheet.catalog.catalog import open_catalog
 from callsheet.durations import seconds
+from callsheet.listener import budget
 from callsheet.listener.handlers import process, start_queue
 from callsheet.listener.queue.jetstream import queue as jetstream_queue
 from callsheet.listener.queue.sqlite import queue as sqlite_queue
 from callsheet.listener.queue.worker import Backoff
 from callsheet.listener.verify import fetch, keyset
+from callsheet.listener.workers import supervisor
 from support.cases import nobody
 from support.places import ROOT
 
@@ -51,6 +53,8 @@ PROMISED: list[tuple[str, str, Callable[[Mapping[str, Any]], float]]] = [
     ("listener", r"let running handlers finish for up to (\d+) s", own("drain_timeout")),
     ("listener", r"The first (\d+) KiB of its output", is_(process.MAX_OUTPUT / 1024)),
     ("listener", r"a start waits up to (\d+) ms", is_(start_queue.MAX_DELAY * 1000)),
+    ("listener", r"nobody for (\d+) s", is_(supervisor.HUNG_AFTER * supervisor.LOOK_EVERY)),
+    ("listener", r"Deliveries may take (\d+) MiB", is_(budget.DEFAULT / 2**20)),
     ("delivery", r"can take up to (\d+) s longer,", is_(fetch.TIMEOUT)),
     ("delivery", r"up to (\d+) s\s+longer with `--workers`", is_(fetch.TIMEOUT + 2 * keyset.LOCK_TIMEOUT)),
     ("delivery", r"the last (\S+), for a day", own("dedup_size")),

@@ -367,7 +367,7 @@ def test_an_event_of_a_worker_that_died_runs_at_another_once_its_supervisor_know
         for _ in range(5):
             await asyncio.sleep(0.005)
         assert not waiting.done()
-        generations.end(0)
+        generations.increase(0)
         return await waiting
 
     assert run(play()) is ACCEPTED

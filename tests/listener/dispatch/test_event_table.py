@@ -212,7 +212,7 @@ class Tables(RuleBasedStateMachine):
     @rule()
     def notice(self) -> None:
         worker = self.alive.index(False)
-        self.generations.end(worker)
+        self.generations.increase(worker)
         self.tables[worker].close()
         self.tables[worker] = self.opened(worker)
         self.alive[worker] = True
@@ -276,7 +276,7 @@ def test_workers_that_are_killed_while_they_hammer_the_table_leave_it_as_it_shou
                 running[number].send_signal(signal.SIGKILL)
                 running[number].wait()
                 killed.add((number, generations.of(number)))
-                generations.end(number)
+                generations.increase(number)
                 running[number] = start(number)
             assert [each.wait(PATIENCE) for each in running] == [0, 0, 0]
         finally:

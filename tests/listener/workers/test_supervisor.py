@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from callsheet.errors import CallsheetError
+from callsheet.listener.dispatch.event_table import Heartbeats
 from callsheet.listener.workers import supervisor as module
 from callsheet.listener.workers.assignment import VARIABLE, WorkerAssignment, pop_assignment
 from callsheet.listener.workers.supervisor import FORWARDED, Supervisor
@@ -80,7 +81,7 @@ class World:
     def select(self, reading: list[Any], writing: list[Any], odd: list[Any], wait: float | None) -> Any:
         if isinstance(reading[0], int):  # where the first worker tells that it is ready
             return select.select(reading, writing, odd, 0)
-        self.waits.append(wait)
+        self.waits.append(None if wait is None or wait > module.LOOK_EVERY - 1000 else wait)  # no start is due
         self.steps.pop(0)()
         return [], [], []
 
@@ -98,6 +99,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(module, "subprocess", popen)
     monkeypatch.setattr(module, "select", SimpleNamespace(select=world.select))
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: world.now))
+    monkeypatch.setattr(module, "LOOK_EVERY", 1e6)
     return world
 
 
@@ -306,3 +308,42 @@ def test_a_worker_that_does_not_end_is_killed(signals: int, monkeypatch: pytest.
     assert Supervisor(1, [], notes.append, ready, drain_timeout=drain_timeout).run() == 0
     assert notes[-1] == "worker 0 did not end in time and was killed"
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_one_whose_heart_does_not_beat_is_killed_and_one_that_has_not_begun_is_not(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HUNG_AFTER", 3)
+
+    def beat(*indexes: int) -> Callable[[], None]:
+        def step() -> None:
+            heartbeats = Heartbeats(world.started[0].assigned.memory)
+            for index in indexes:
+                heartbeats.increase(index)
+            heartbeats.close()
+            world.now += module.LOOK_EVERY
+
+        return step
+
+    # The third never begins. The second beats once more just in time, and then no more.
+    beats = [beat(0, 1), beat(0), beat(0), beat(0, 1), beat(0), beat(0), beat(0)]
+    looked: list[list[int]] = []
+    world.steps = [*beats, lambda: looked.append(list(world.started[1].signals)), stop]
+    assert world.made(3, []).run() == 0
+    assert looked == [[signal.SIGKILL]]
+    assert "worker 1 hangs, and is killed" in world.notes
+    assert [worker.signals for worker in world.started[:3]] == [[signal.SIGTERM], [signal.SIGKILL], [signal.SIGTERM]]
+
+
+def test_time_that_passes_while_nobody_looks_tells_of_nothing(world: World) -> None:
+    """All processes were stopped, or the computer slept."""
+
+    def beat() -> None:
+        heartbeats = Heartbeats(world.started[0].assigned.memory)
+        heartbeats.increase(0)
+        heartbeats.close()
+        world.now += module.LOOK_EVERY
+
+    world.steps = [beat, *[later(world, 1e9)] * (module.HUNG_AFTER - 1), beat, stop]
+    assert world.made(1, []).run() == 0
+    assert world.started[0].signals == [signal.SIGTERM]

@@ -149,6 +149,48 @@ def test_an_event_of_a_worker_that_is_killed_runs_at_another_one(tmp_path: Path)
         assert listener.stop() == 0
 
 
+HUNG = "from callsheet.listener.workers import supervisor as s; s.HUNG_AFTER = 5; s.LOOK_EVERY = 0.4"
+BLOCKING = """
+import os, time
+async def handle(event):
+    with open("runs", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+"""
+
+
+@pytest.mark.parametrize(
+    "inbox", [(), pytest.param(("--inbox", "in.db"), marks=pytest.mark.slow)], ids=["waits", "inbox"]
+)
+@pytest.mark.parametrize("hangs", [pytest.param("stopped", marks=pytest.mark.slow), "blocked"])
+def test_a_worker_that_hangs_is_replaced_and_its_event_comes_back(
+    hangs: str, inbox: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Stopped by a signal, or held up by a function that is `async` and waits itself."""
+    text = BLOCKING if hangs == "blocked" else BLOCKING.replace("time.sleep", "await asyncio.sleep")
+    (tmp_path / "code.py").write_text(text.replace("import os", "import asyncio, os"), encoding="utf-8")
+    routes = '[route.r]\ndo = [{ handler = "python", call = "code:handle", timeout = "600s" }]\n'
+    runs = tmp_path / "runs"
+    with listening(
+        tmp_path, "--workers", "2", *inbox, routes=routes, environ=WITH_SECRET, patch=HUNG
+    ) as listener, ThreadPoolExecutor(1) as pool:  # fmt: skip
+        listener.logged("ready: 2 workers")
+        first = pool.submit(status_of, listener)
+        until(lambda: runs.exists() and runs.read_text(encoding="utf-8").endswith("\n"))
+        running = int(runs.read_text(encoding="utf-8").split()[0])
+        if hangs == "stopped":
+            os.kill(running, signal.SIGSTOP)
+        until(lambda: running not in workers(listener), "the end of the one that hangs")
+        (tmp_path / "go").touch()
+        assert first.result() == (200 if inbox else None)
+        if not inbox:
+            until(lambda: status_of(listener) == 200)
+        until(lambda: len(set(runs.read_text(encoding="utf-8").split())) > 1, "its repetition")
+        listener.logged("hangs, and is killed")
+        assert listener.stop() == 0
+
+
 def sent_to_one_that_dies(listener: Listener) -> bool:
     """Whether there was an answer."""
     return status_of(listener) is not None

@@ -32,7 +32,6 @@ MIN_BUCKETS = 64  # so that two workers seldom want the same one at the same tim
 HEADER_SIZE = mmap.PAGESIZE
 _KEY_SIZE = 16
 _HEADER = struct.Struct("<I16s")  # the number of buckets, written last, and the key of the digests
-_GENERATIONS = 1024  # where they begin: one for each worker
 _NUMBER = struct.Struct("<I")
 _TAG_SIZE = 4  # a bucket begins with a few bytes of each digest, because looking through all of them takes longer
 _REST_SIZE = 8  # of a digest, which stands in its slot
@@ -60,21 +59,35 @@ def create_memory(directory: str) -> int:
     return descriptor
 
 
-class Generations:
-    """How often each worker has ended, for the supervisor to count."""
+class _Counts:
+    """A number for each worker, which only grows."""
+
+    first: int  # where they begin
 
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, HEADER_SIZE)
 
     def of(self, worker: int) -> int:
-        return _generation(self._memory, worker)
+        return _number(self._memory, self.first, worker)
 
-    def end(self, worker: int) -> None:
-        """It does not run any more: what it had of the table is free."""
-        _NUMBER.pack_into(self._memory, _GENERATIONS + worker * _NUMBER.size, self.of(worker) + 1)
+    def increase(self, worker: int) -> None:
+        number = (self.of(worker) + 1) % 2**32
+        _NUMBER.pack_into(self._memory, self.first + worker * _NUMBER.size, number)
 
     def close(self) -> None:
         self._memory.close()
+
+
+class Generations(_Counts):
+    """How often each worker has ended, for the supervisor to count: what an ended one had of the table is free."""
+
+    first = 1024
+
+
+class Heartbeats(_Counts):
+    """How often the loop of each worker has turned, for the worker to count: one that hangs counts no more."""
+
+    first = 2048
 
 
 class EventEntry(NamedTuple):
@@ -209,9 +222,13 @@ class EventTable:
         raise TableBusy("too many events are under way")
 
 
-def _generation(memory: mmap.mmap, worker: int) -> int:
-    (found,) = _NUMBER.unpack_from(memory, _GENERATIONS + worker * _NUMBER.size)
+def _number(memory: mmap.mmap, first: int, worker: int) -> int:
+    (found,) = _NUMBER.unpack_from(memory, first + worker * _NUMBER.size)
     return int(found)
+
+
+def _generation(memory: mmap.mmap, worker: int) -> int:
+    return _number(memory, Generations.first, worker)
 
 
 def _bucket_count(size: int) -> int:

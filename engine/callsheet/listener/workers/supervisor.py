@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
 from ...errors import CallsheetError, counted
-from ..dispatch.event_table import Generations, create_memory
+from ..dispatch.event_table import Generations, Heartbeats, create_memory
 from ..server.bind import supports_reuse_port
 from .assignment import VARIABLE, WorkerAssignment, starting_file
 
@@ -31,6 +31,10 @@ MIN_LIFETIME = 5.0  # seconds; a worker that lived no longer is started again on
 RESTART_DELAYS = (0.2, 1.0, 2.0, 5.0, 10.0)
 # Seconds: what a worker that is stopped may take beside its running work. One that takes longer hangs.
 END_TIMEOUT = 20.0
+# Seconds between two looks at the heartbeats, and how many looks without one tell that a worker hangs. Looks are
+# counted and not seconds: where all processes were stopped, as on a computer that slept, none of them hangs.
+LOOK_EVERY = 1.0
+HUNG_AFTER = 20
 
 
 class _Worker:
@@ -40,6 +44,8 @@ class _Worker:
         self.started = 0.0
         self.failures = 0
         self.restart_at = 0.0  # when it is to be started again
+        self.beats = 0
+        self.silent_looks: int | None = None  # since the last beat, or none before the first
 
 
 class Supervisor:
@@ -69,6 +75,8 @@ class Supervisor:
         open(starting_file(self._directory), "x").close()
         self._memory = create_memory(self._directory)
         self._generations = Generations(self._memory)
+        self._heartbeats = Heartbeats(self._memory)
+        self._look_at = 0.0
         self._alive, self._alive_write = os.pipe()
         self._wake, self._signals = socket.socketpair()
         self._stopping = False
@@ -84,6 +92,7 @@ class Supervisor:
         finally:
             self._kill_all()
             self._generations.close()
+            self._heartbeats.close()
             for descriptor in (self._memory, self._alive, self._alive_write):
                 os.close(descriptor)
             self._wake.close()
@@ -120,7 +129,8 @@ class Supervisor:
             if self._stopping and all(worker.process is None for worker in self._workers):
                 return 0
             self._restart_due()
-            select.select([self._wake], [], [], self._time_until_restart())
+            self._end_hung()
+            select.select([self._wake], [], [], self._time_until_next())
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
 
@@ -155,6 +165,7 @@ class Supervisor:
         finally:
             os.close(ready_write)
         worker.started = time.monotonic()
+        worker.beats, worker.silent_looks = self._heartbeats.of(worker.index), None
         if self._stopping:  # since it was asked for: then the signal has passed this worker by
             worker.process.terminate()
         return ready
@@ -170,7 +181,7 @@ class Supervisor:
             if worker.process is None or (code := worker.process.poll()) is None:
                 continue
             worker.process = None
-            self._generations.end(worker.index)
+            self._generations.increase(worker.index)
             if self._stopping:
                 continue
             ended_early = time.monotonic() - worker.started < MIN_LIFETIME
@@ -185,9 +196,29 @@ class Supervisor:
             if worker.process is None and not self._stopping and time.monotonic() >= worker.restart_at:
                 os.close(self._start(worker))
 
-    def _time_until_restart(self) -> float | None:
+    def _end_hung(self) -> None:
+        """One whose loop does not turn any more serves nobody: it is ended, and started again as any that ended."""
+        if self._stopping or time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + LOOK_EVERY
+        for worker in self._workers:
+            beats = self._heartbeats.of(worker.index)
+            if worker.process is None:
+                continue
+            if beats != worker.beats:
+                worker.beats, worker.silent_looks = beats, 0
+            elif worker.silent_looks is not None:
+                worker.silent_looks += 1
+                if worker.silent_looks == HUNG_AFTER:
+                    self._note(f"worker {worker.index} hangs, and is killed")
+                    worker.process.kill()
+
+    def _time_until_next(self) -> float | None:
+        """What is to be done without a signal: a look, or a start."""
+        if self._stopping:
+            return None
         waiting = [worker.restart_at for worker in self._workers if worker.process is None]
-        return max(0.0, min(waiting) - time.monotonic()) if waiting and not self._stopping else None
+        return max(0.0, min([self._look_at, *waiting]) - time.monotonic())
 
     @contextlib.contextmanager
     def _signal_handlers(self) -> Iterator[None]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import MsgspecError, msgpack
 
-from ..dispatch.event_table import EventTable
+from ..dispatch.event_table import EventTable, Heartbeats
 
 if TYPE_CHECKING:
     from ..telemetry.metrics import Metrics
     from .assignment import WorkerAssignment
 
 METRICS_TIMEOUT = 2.0  # seconds that the metrics of another worker are waited for
+BEAT_EVERY = 0.5  # seconds
 
 
 class Team:
@@ -25,6 +26,7 @@ class Team:
         self.assignment = assignment
         self._metrics = metrics
         self._server: asyncio.Server | None = None
+        self._beating: asyncio.Task[None] | None = None
         self._has_started = False
 
     def event_table(self, size: int, window: float) -> EventTable:
@@ -39,12 +41,22 @@ class Team:
         return self._has_started
 
     async def start(self) -> None:
+        self._beating = asyncio.create_task(self._beat_forever())
         path = self._socket_of(self.assignment.number)
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)  # of a worker that died
         self._server = await asyncio.start_unix_server(self._write_metrics, path)
 
+    async def _beat_forever(self) -> None:
+        """In the loop that serves, so that the supervisor learns where that is held up."""
+        heartbeats = Heartbeats(self.assignment.memory)
+        while True:
+            heartbeats.increase(self.assignment.number)
+            await asyncio.sleep(BEAT_EVERY)
+
     def close(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
         if self._server is not None:
             self._server.close()
 
