@@ -104,7 +104,7 @@ def test_any_operation_has_its_parameters_its_body_and_its_pages(suite: callshee
     assert [len(page) for page in pages] == [1] * len(pages)
     assert len(pages) > 1
     assert [project["key"] for project in suite.op.searchProjects.all()] == [page[0]["key"] for page in pages]
-    assert len(list(suite.op.searchProjects.all(most=2))) == 2
+    assert len(list(suite.op.searchProjects.all(2))) == 2
     with pytest.raises(callsheet.UsageError, match="getProject has no pages"):
         suite.op.getProject.all(projectIdOrKey="DEMO")
 
@@ -134,9 +134,11 @@ def test_a_dry_run_sends_nothing_and_gives_its_requests() -> None:
 
 
 def test_one_call_may_be_a_dry_run(suite: callsheet.Program, issue: str) -> None:
-    (planned,) = suite.issues.delete(issue, dry_run=True)
+    (planned,) = suite.issues.delete.planned(issue)
     assert planned.method == "DELETE"
     assert suite.issues.get(issue)["key"] == issue
+    (planned,) = suite.op.deleteIssue.planned(issueIdOrKey=issue)
+    assert planned.method == "DELETE"
 
 
 def test_a_question_is_an_error_that_says_what_answers_it(suite: callsheet.Program, issue: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledCommand
 
 # Options of the program that a single call may have beside its own.
-OF_A_CALL = {"yes": "yes", "dry_run": "dry-run"}
+OF_A_CALL = {"yes": "yes"}
 
 
 class CallArguments(NamedTuple):

@@ -9,10 +9,11 @@ from ..errors import UsageError, did_you_mean
 from ..jsontext import dump
 from ..language.identifier import identifier
 from ..language.safety import class_of_operation
-from .arguments import OF_A_CALL, checked, jsonable
+from .arguments import OF_A_CALL, checked, jsonable, python_name
 
 if TYPE_CHECKING:
     from ..language.shape.compiled import CompiledOperation
+    from .planned import PlannedRequest
     from .results import Rows
     from .session import Session
 
@@ -53,21 +54,26 @@ class ProgramOperation:
 
     Beside them, where it has none of these names: `body` as Python values, `files` as paths, `params` for names that
     Python cannot write, `out` for the file that an answer is written to, `strict=False` for what its documentation does
-    not know, `yes` and `dry_run`.
+    not know, and `yes`.
     """
 
     def __init__(self, session: Session, id: str, definition: CompiledOperation) -> None:
         self._session = session
         self._id = id
         self._definition = definition
-        self._names = {identifier(param["name"]): param["name"] for param in definition.get("params", ())}
+        self._names = {python_name(param["name"]): param["name"] for param in definition.get("params", ())}
         self._names |= {name: name for name in self._names.values()}
 
     def __call__(self, **given: Any) -> Any:
         """What it answers: a record, one page of rows, or the bytes of a file."""
         return self._call(given, {})
 
-    def all(self, *, most: int | None = None, **given: Any) -> Rows:
+    def planned(self, **given: Any) -> list[PlannedRequest]:
+        """The request that a call with these values would send. Nothing is sent."""
+        found: list[PlannedRequest] = self._call(given, {}, dry=True)
+        return found
+
+    def all(self, most: int | None = None, /, **given: Any) -> Rows:
         """Every row of a list, or the first `most`; each page is asked for when it is needed."""
         self._refuse_without_pages()
         rows: Rows = self._call(given, {"all": True} if most is None else {"max": most})
@@ -92,7 +98,7 @@ class ProgramOperation:
         lines = [f"{each['name']}: {each.get('help', '')}".strip() for each in self._definition.get("params", ())]
         return "\n".join([str(self._definition.get("title", self._id)), "", *lines])
 
-    def _call(self, given: Mapping[str, Any], paging: Mapping[str, Any]) -> Any:
+    def _call(self, given: Mapping[str, Any], paging: Mapping[str, Any], *, dry: bool = False) -> Any:
         words, command = self._session.builtin(_CALLING)
         own = {self._names[name]: value for name, value in given.items() if name in self._names}
         beside = {name: value for name, value in given.items() if name not in self._names and name not in OF_A_CALL}
@@ -112,7 +118,7 @@ class ProgramOperation:
         is_file = self._definition.get("reply") == "binary" and values["out"] is None
         arguments = checked(self._id, command, values, options)
         lazily = class_of_operation(self._definition) == "read"
-        return self._session.run(words, command, arguments, lazily=lazily, as_bytes=is_file)
+        return self._session.run(words, command, arguments, lazily=lazily, as_bytes=is_file, dry=dry)
 
     def _body(self, value: Any) -> str:
         media = str(self._definition.get("body", {}).get("media", "application/json"))

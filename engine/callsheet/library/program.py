@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import UsageError, did_you_mean
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..catalog.catalog import Child
     from ..language.shape.compiled import CompiledCommand
+    from .planned import PlannedRequest
     from .things import ResourceThings
 
 
@@ -119,7 +121,7 @@ def _is_called(child: Child, name: str) -> bool:
 class ProgramCommand:
     """One command. Values have the names of its options, and the order of its arguments where they have no name.
 
-    Beside them every command takes `yes=True`, which agrees to what a person would be asked, and `dry_run=True`.
+    Beside them every command takes `yes=True`, which agrees to what a person would be asked.
     """
 
     def __init__(self, session: Session, words: str) -> None:
@@ -128,12 +130,20 @@ class ProgramCommand:
         self._definition: CompiledCommand = session.catalog.get("command", words)
 
     def __call__(self, *args: Any, **values: Any) -> Any:
+        return self._run(args, values)
+
+    def planned(self, *args: Any, **values: Any) -> list[PlannedRequest]:
+        """The requests that a call with these values would send. Nothing is sent."""
+        found: list[PlannedRequest] = self._run(args, values, dry=True)
+        return found
+
+    def _run(self, args: Sequence[Any], values: Mapping[str, Any], *, dry: bool = False) -> Any:
         if self._definition.get("builtin") in SERVING:
             program = self._session.base.program
             raise UsageError(f"{self._words} serves until it is stopped", hint=f"start `{program} {self._words}`")
         arguments = arguments_of(self._words, self._definition, args, values)
         lazily = self._definition["safety"] == "read" and "builtin" not in self._definition
-        return self._session.run(self._words, self._definition, arguments, lazily=lazily)
+        return self._session.run(self._words, self._definition, arguments, lazily=lazily, dry=dry)
 
     def __repr__(self) -> str:
         return f"<{self._session.base.program} {self._words}{self.__signature__}>"

@@ -67,13 +67,14 @@ class Session:
         *,
         lazily: bool = False,
         as_bytes: bool = False,
+        dry: bool = False,
     ) -> Any:
         """What a command gives: rows of a list, a record or another value, a text, or planned requests.
 
         With `lazily` a list is asked for while one goes through it, after the command has ended: it may only read, and
-        hold nothing open. With `as_bytes` it writes a file, and gives what is in it.
+        hold nothing open. With `as_bytes` it writes a file, and gives what is in it. A `dry` one sends nothing.
         """
-        call = self.call(arguments.options, lazily=lazily)
+        call = self.call({**arguments.options, "dry-run": dry or None}, lazily=lazily)
         values = dict(arguments.values)
         if command.get("pages") and "builtin" not in command and not _WHOLE_LIST & values.keys():
             values["all"] = True
@@ -86,7 +87,7 @@ class Session:
 
     def call(self, options: Mapping[str, Any] = {}, *, lazily: bool = False) -> ScriptCall:
         call = ScriptCall(self.base, lazily=lazily)
-        call.options.update(options)
+        call.options.update({name: value for name, value in options.items() if value is not None})
         return call
 
     def result(self, words: str, call: ScriptCall, *, is_list: bool = False) -> Any:
