@@ -1,7 +1,8 @@
 """Make what shells and `man` read of the programs, for packages: `python3 scripts/share.py`.
 
 `build/share` has manual pages, and completion for bash, zsh and fish, where each of them looks below `/usr/share`,
-`/usr/local/share` or, where pipx links the manual pages, `~/.local/share`. The next wheel has them too.
+`/usr/local/share` or, where pipx links the manual pages, `~/.local/share`. `build/stubs` has the types of `suite`. The
+next wheel has them too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from environment import ROOT, ready, run
 
 SHARE = ROOT / "build" / "share"
+STUBS = ROOT / "build" / "stubs"
 COMPLETION = {
     "bash": "bash-completion/completions/{}",
     "zsh": "zsh/site-functions/_{}",
@@ -30,6 +32,9 @@ def main() -> None:
     for program in scripts:
         for shell, place in COMPLETION.items():
             write(python, program, shell, SHARE / place.format(program))
+    shutil.rmtree(STUBS, ignore_errors=True)
+    if run(python, "-m", "callsheet", "callsheet", "stubs", "suite", "--to", str(STUBS), "--quiet") != 0:
+        raise SystemExit("the types could not be made")
     print(f"{SHARE.relative_to(ROOT)}: {sum(path.is_file() for path in SHARE.rglob('*'))} files")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -42,7 +43,7 @@ def test_the_source_distribution_has_all_that_its_tests_read() -> None:
 
 
 def test_what_it_includes_exists() -> None:
-    made = {"build/share"}  # before a release
+    made = {"build/share", "build/stubs"}  # before a release
     assert [name for name in BUILD["sdist"]["include"] if name not in made and not (ROOT / name).exists()] == []
 
 
@@ -61,23 +62,25 @@ def loaded(path: str) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("target", "version", "made", "shared"),
+    ("target", "version", "made", "has"),
     [
-        ("wheel", "standard", True, {"build/share": "share"}),
-        ("wheel", "standard", False, {}),
-        ("wheel", "editable", True, {}),
-        ("sdist", "standard", True, {}),
+        ("wheel", "standard", True, True),
+        ("wheel", "standard", False, False),
+        ("wheel", "editable", True, False),
+        ("sdist", "standard", True, False),
     ],
 )
-def test_a_wheel_has_manual_pages_and_completion_where_they_were_made(
-    hook: ModuleType, target: str, version: str, made: bool, shared: dict[str, str], tmp_path: Path
+def test_a_wheel_has_manual_pages_completion_and_types_where_they_were_made(
+    hook: ModuleType, target: str, version: str, made: bool, has: bool, tmp_path: Path
 ) -> None:
     if made:
-        (tmp_path / "build" / "share").mkdir(parents=True)
-    data: dict[str, dict[str, str]] = {"shared_data": {}}
+        (tmp_path / hook.MADE).mkdir(parents=True)
+        (tmp_path / hook.STUBS).mkdir(parents=True)
+    data: dict[str, dict[str, str]] = {"shared_data": {}, "force_include": {}}
     hook.SharedFiles.initialize(SimpleNamespace(root=str(tmp_path), target_name=target), version, data)
-    assert data["shared_data"] == shared
-    assert BUILD["sdist"]["artifacts"] == [hook.MADE]
+    assert data["shared_data"] == ({hook.MADE: "share"} if has else {})
+    assert data["force_include"] == ({hook.STUBS: "callsheet_suite-stubs"} if has else {})
+    assert BUILD["sdist"]["artifacts"] == [hook.MADE, os.path.dirname(hook.STUBS)]
 
 
 def test_an_image_has_all_that_the_wheel_is_built_from() -> None:

@@ -81,6 +81,7 @@ REACH: dict[str, dict[str, dict[str, Reach]]] = {
         "programs remove": {ITSELF: "writes"},
         "programs run": {ITSELF: "runs", "program": "runs", "words": "runs"},
         "programs share": {ITSELF: "writes", "to": "writes"},
+        "programs stubs": {ITSELF: "writes", "to": "writes"},
         "programs update": {ITSELF: "writes", "from": "reads", "base-url": "connects"},
         "sandbox reset": {ITSELF: "writes"},
         "sandbox start": {

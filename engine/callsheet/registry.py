@@ -74,6 +74,7 @@ BUILTINS: dict[str, str] = {
     "programs new": ".cli.builtin.programs:new",
     "programs remove": ".cli.builtin.programs:remove",
     "programs run": ".cli.builtin.programs:run_program",
+    "programs stubs": ".library.stubs.command:write_stubs",
     "programs share": ".cli.builtin.programs_share:share",
     "programs update": ".cli.builtin.programs_update:update",
     "undo": ".cli.builtin.journals:undo_journal",

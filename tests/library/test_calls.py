@@ -287,7 +287,7 @@ def test_a_program_tells_a_notebook_what_it_has(suite: callsheet.Program) -> Non
     assert {"issues", "pages", "op", "resource"} <= set(dir(suite))
     assert "transition" in dir(suite.issues)
     assert "getIssue" in dir(suite.op)
-    assert str(suite.issues.transition.__signature__).startswith("(issue=None, *, to=None")
+    assert str(suite.issues.transition.__signature__).startswith("(issue=None, to=None, *, id=None")
     assert "standard input" not in suite.issues.transition.__doc__
     assert "the transition or the status it leads to" in suite.issues.transition.__doc__
     assert repr(suite.issues.list(project="DEMO")) == "<Rows of issues list>"

@@ -63,11 +63,15 @@ def checked(
     )
 
 
+def in_order(params: Sequence[Param]) -> list[Param]:
+    """Those that may stand without a name: arguments, then options that may stand without theirs."""
+    arguments = [param for param in params if param.get("kind") == "argument"]
+    return [*arguments, *(param for param in params if param.get("positional"))]
+
+
 def _by_place(words: str, params: Sequence[Param], named: Mapping[str, Any], args: Sequence[Any]) -> dict[str, Any]:
     """Arguments without a name, in the order of a command line; one that may be repeated takes those too many."""
-    arguments = [param for param in params if param.get("kind") == "argument"]
-    in_order = [*arguments, *(each for each in params if each.get("positional"))]
-    places = [param for param in in_order if param["name"] not in named]
+    places = [param for param in in_order(params) if param["name"] not in named]
     several = next((place for place, param in enumerate(places) if param.get("multiple")), None)
     extra = len(args) - len(places)
     if extra > 0 and several is None:

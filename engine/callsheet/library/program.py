@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..errors import UsageError, did_you_mean
 from ..language.parameters import help_without_input, is_required
 from ..registry import SERVING
-from .arguments import arguments_of, python_name
+from .arguments import arguments_of, in_order, python_name
 from .operations import ProgramOperations
 from .session import Session, in_python
 
@@ -37,13 +37,16 @@ def open_program(
     policy: str | None = None,
     dry_run: bool = False,
     yes: bool = False,
-) -> Program:
+) -> Any:
     """A program at one site, as its command line has it: profiles, credentials, policy, quota and retries.
 
     `site` names a site of the profiles; without it the one in use is meant. `base_url`, `email` and `token` are an
     address and its credential that stand in no profile. `policy` is text such as `read-only` or
     `destroy=deny,write=ask`, or the path of a file; it only makes stricter. With `dry_run` nothing is sent, and every
     call gives the list of requests that it would send. `yes` agrees to what a person would be asked.
+
+    The result is a `Program`, of which a checker of types is told nothing: the class that `callsheet stubs` writes says
+    what this program has.
 
     Raises `UsageError` for what cannot be meant, and `NotAllowed` where a policy cannot be read.
     """
@@ -159,7 +162,7 @@ class ProgramCommand:
         import inspect
 
         params = [each for each in self._definition.get("params", ()) if not each.get("hidden")]
-        placed = [each for each in params if each.get("kind") == "argument"]
+        placed = in_order(params)
         ordered = [*placed, *(each for each in params if each not in placed)]
         return inspect.Signature(
             [

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from click.exceptions import Exit
 
+from ... import registry
 from ...commands.context import Context, ParameterValues
 from ...errors import CallsheetError, DefinitionError, UsageError, counted
 from ...language.layers import Layer
@@ -63,6 +64,8 @@ def new(context: Context, values: ParameterValues) -> None:
     context.streams.out.write(f"{program}: {found} of {where}\n")
     if not values["no-launcher"]:
         start_with_launcher(context, program, directory)
+    if values["stubs"]:
+        registry.resolve(registry.BUILTINS["programs stubs"])(context, {"program": program, "to": None})
     _say_next(context, program, made)
 
 
